@@ -1,0 +1,48 @@
+# `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
+SHELL := bash
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check bench docs lock clean
+
+BIN := .venv/bin
+READY := .venv/.ready
+CODE := $(wildcard src tests benchmarks)
+WORKERS ?= 2
+ARGS ?=
+export PYTHON
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-7s %s\n", $$1, $$2}'
+
+$(READY): pyproject.toml requirements.lock scripts/setup.sh
+	@scripts/setup.sh
+
+setup: $(READY) ## create .venv from requirements.lock (PYTHON=... chooses the interpreter)
+
+run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
+	$(BIN)/townsquare run health-rumour $(ARGS)
+
+test: check ## the checks, then all tests (ARGS="-k feed" passes options, WORKERS=4 processes)
+	$(BIN)/python -m pytest -n $(WORKERS) --durations 10 $(ARGS)
+
+check: $(READY) ## format, lint, types, structure, doctests, documentation
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_structure.py
+	$(BIN)/python -m pytest -q --doctest-modules src/townsquare
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(READY) ## run the benchmarks
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+docs: $(READY) ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+lock: $(READY) ## write requirements.lock anew from pyproject.toml (needs uv and the network)
+	uv pip compile --upgrade --universal --generate-hashes --no-header --no-annotate --group dev \
+		pyproject.toml -o requirements.lock --quiet
+	@! grep -n '://' requirements.lock || { echo "requirements.lock must name no host" >&2; exit 1; }
+
+clean: ## remove .venv, built files and caches; keeps runs/
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,237 @@
+"""What people believed over time, proposition by proposition. Persons only: sources have no beliefs.
+
+Two bases stand side by side. *The course* describes everybody who was there after a step. *The change* compares each
+person with itself: its first recorded stance, that of the step in which it joined, with its last, so that newcomers
+cannot look like a change of mind.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.polarization import bimodality, esteban_ray
+from townsquare.schema import AgentKind, PostKind, Veracity
+
+BINS = 20
+"""Bins of equal width over [-1, 1], for the histogram and for the groups of Esteban and Ray."""
+BOUND = 1.0 - 1e-9
+"""A stance this far out counts as standing at the bounds of [-1, 1]."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def person_beliefs(run: Reads) -> pl.LazyFrame:
+    """The rows of ``beliefs`` that belong to persons."""
+    sources = run.table("agents").filter(pl.col("kind") != AgentKind.PERSON)["agent"]
+    beliefs = run.lazy("beliefs")
+    return beliefs.filter(~pl.col("agent").is_in(sources.implode())) if sources.len() else beliefs
+
+
+def names(run: Reads) -> pl.DataFrame:
+    """The propositions: ``proposition`` (int16), ``name``, ``text``."""
+    return run.table("propositions").select("proposition", "name", "text").sort("proposition")
+
+
+def true_sides(run: Reads) -> pl.DataFrame:
+    """Which side the truth supports: the sign of the mean stance of injected true posts.
+
+    Returns
+    -------
+    DataFrame
+        One row a proposition: ``proposition``, ``name``, ``posts`` (injected true posts with a stance toward
+        it), ``mean_stance`` (-1 to 1), ``side`` (-1.0 or 1.0; NaN without such posts or where they balance to
+        0).
+    """
+    true = (pl.col("kind") == PostKind.INJECTED) & (pl.col("veracity") == Veracity.TRUE)
+    said = (
+        run.table("post_stances")
+        .join(run.table("posts").filter(true).select("post"), on="post")
+        .group_by("proposition")
+        .agg(pl.len().cast(pl.Int64).alias("posts"), pl.col("stance").mean().alias("mean_stance"))
+    )
+    mean = pl.col("mean_stance")
+    side = pl.when(mean.abs() > 1e-12).then(mean.sign()).otherwise(float("nan"))
+    return (
+        names(run)
+        .select("proposition", "name")
+        .join(said, on="proposition", how="left")
+        .with_columns(pl.col("posts").fill_null(0), side.fill_null(float("nan")).alias("side"))
+        .sort("proposition")
+    )
+
+
+def _accuracy(stance: pl.Expr) -> pl.Expr:
+    """1 on the side of the truth, 0 on the other extreme, NaN where the truth takes no side."""
+    return 1.0 - (stance - pl.col("side")).abs() / 2.0
+
+
+def belief_course(run: Reads) -> pl.DataFrame:
+    """The distribution of stances after each step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 0 and proposition: ``step``, ``proposition``, ``name``, ``agents`` (count),
+        ``mean``, ``sd`` (population), ``share_for`` (stance above 0), ``share_against`` (below 0),
+        ``share_at_bounds``, quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, ``esteban_ray`` and
+        ``bimodality`` (see :mod:`~townsquare.analysis.polarization`), ``accuracy`` (mean of 1 − \\|S − side\\|
+        / 2, 0 to 1; NaN where the truth takes no side), ``confidence`` (mean, 0 to 1).
+    """
+    return course_of(run, stance_bins(run))
+
+
+def course_of(run: Reads, bins: pl.DataFrame) -> pl.DataFrame:
+    """:func:`belief_course` from the frame of :func:`stance_bins`."""
+    moments = (
+        person_beliefs(run)
+        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
+        .group_by("step", "proposition", "name")
+        .agg(_distribution())
+        .collect()
+    )
+    groups = dict(iter(bins.group_by("step", "proposition")))
+    rows = [
+        {
+            "step": row["step"],
+            "proposition": row["proposition"],
+            "esteban_ray": _camps(groups[row["step"], row["proposition"]]),
+            "bimodality": _humps(row),
+        }
+        for row in moments.iter_rows(named=True)
+    ]
+    measured = pl.DataFrame(
+        rows,
+        schema={
+            "step": moments.schema["step"],
+            "proposition": moments.schema["proposition"],
+            "esteban_ray": pl.Float64,
+            "bimodality": pl.Float64,
+        },
+    )
+    return moments.join(measured, on=["step", "proposition"]).drop("skewness", "kurtosis").sort("step", "proposition")
+
+
+def _distribution() -> list[pl.Expr]:
+    stance = pl.col("stance")
+    return [
+        pl.len().cast(pl.Int64).alias("agents"),
+        stance.mean().alias("mean"),
+        stance.std(ddof=0).alias("sd"),
+        (stance > 0).mean().alias("share_for"),
+        (stance < 0).mean().alias("share_against"),
+        (stance.abs() >= BOUND).mean().alias("share_at_bounds"),
+        *(stance.quantile(q, "linear").alias(f"q{round(100 * q):02d}") for q in QUANTILES),
+        _accuracy(stance).mean().alias("accuracy"),
+        pl.col("confidence").mean().alias("confidence"),
+        stance.skew(bias=False).alias("skewness"),
+        stance.kurtosis(bias=False).alias("kurtosis"),
+    ]
+
+
+def _camps(groups: pl.DataFrame) -> float:
+    return esteban_ray(groups["agents"].to_numpy(), groups["stance"].to_numpy())
+
+
+def _humps(row: dict[str, float | None]) -> float:
+    skewness, kurtosis, n, sd = row["skewness"], row["kurtosis"], row["agents"], row["sd"]
+    if skewness is None or kurtosis is None or not n or not sd or sd < 1e-12:
+        return math.nan
+    return bimodality(skewness, kurtosis, int(n))
+
+
+def stance_bins(run: Reads) -> pl.DataFrame:
+    """How many persons stand where after each step, in ``BINS`` equal bins.
+
+    Returns
+    -------
+    DataFrame
+        One row a step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
+        19; a stance of 1 belongs to the last), ``agents`` (int64), ``stance`` (their mean).
+    """
+    place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
+    return (
+        person_beliefs(run)
+        .with_columns(place)
+        .group_by("step", "proposition", "bin")
+        .agg(pl.len().cast(pl.Int64).alias("agents"), pl.col("stance").mean())
+        .collect()
+        .sort("step", "proposition", "bin")
+    )
+
+
+def belief_change(run: Reads) -> pl.DataFrame:
+    """How far each person moved from its first recorded stance to its last.
+
+    Returns
+    -------
+    DataFrame
+        One row a proposition: ``proposition``, ``name``, ``agents`` (persons at the end); ``mean_start``,
+        ``mean_end``, ``shift`` (mean signed move), ``absolute_shift`` (mean size of the move); ``sd_start``,
+        ``sd_end``, ``spread_kept`` = sd_end / sd_start (NaN if all started alike); ``changed_side`` (share
+        whose stance changed its sign); ``side``, ``accuracy_start``, ``accuracy_end``, ``accuracy_shift`` (NaN
+        where the truth takes no side).
+    """
+    beliefs = person_beliefs(run).select("step", "agent", "proposition", "stance")
+    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
+    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born")).rename({"stance": "start"})
+    end = beliefs.filter(pl.col("step") == run.last_step).rename({"stance": "end"})
+    both = (
+        start.select("agent", "proposition", "start")
+        .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
+        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
+    )
+    return both.group_by("proposition", "name").agg(_moves()).collect().sort("proposition")
+
+
+def _moves() -> list[pl.Expr]:
+    start, end = pl.col("start"), pl.col("end")
+    before, after = start.std(ddof=0), end.std(ddof=0)
+    return [
+        pl.len().cast(pl.Int64).alias("agents"),
+        start.mean().alias("mean_start"),
+        end.mean().alias("mean_end"),
+        (end - start).mean().alias("shift"),
+        (end - start).abs().mean().alias("absolute_shift"),
+        before.alias("sd_start"),
+        after.alias("sd_end"),
+        pl.when(before > 1e-12).then(after / before).otherwise(float("nan")).alias("spread_kept"),
+        (start * end < 0).mean().alias("changed_side"),
+        pl.col("side").first(),
+        _accuracy(start).mean().alias("accuracy_start"),
+        _accuracy(end).mean().alias("accuracy_end"),
+        (_accuracy(end) - _accuracy(start)).mean().alias("accuracy_shift"),
+    ]
+
+
+def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
+    """The courses of some single persons, chosen evenly over the order of starting stances; no draw decides.
+
+    Parameters
+    ----------
+    run : Reads
+    lines : int
+        Persons at most, for each proposition; at least 1.
+
+    Returns
+    -------
+    DataFrame
+        ``proposition``, ``agent``, ``step``, ``stance``, sorted in this order.
+    """
+    first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition", "stance").collect()
+    chosen = []
+    for _, part in sorted(first.group_by("proposition"), key=lambda item: item[0]):
+        ordered = part.sort("stance", "agent")
+        places = np.unique(np.linspace(0, ordered.height - 1, min(lines, ordered.height)).round().astype(np.int64))
+        chosen.append(ordered[places.tolist()].select("agent", "proposition"))
+    if not chosen:
+        return first.select("proposition", "agent", pl.lit(0).alias("step"), "stance")
+    return (
+        person_beliefs(run)
+        .select("proposition", "agent", "step", "stance")
+        .join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
+        .collect()
+        .sort("proposition", "agent", "step")
+    )

@@ -1,0 +1,92 @@
+"""What a measure asks of a recorded run: tables of :mod:`townsquare.schema`, and what the run says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import polars as pl
+
+from townsquare.schema import TABLES
+
+
+class Reads(Protocol):
+    """A recorded run, as :class:`townsquare.record.run.Run` is one.
+
+    Frames hold the recorded columns of the schema and committed steps only. Enumerated columns are numbers
+    (``uint8``), rows of other tables are ``int32`` with -1 for none.
+    """
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The resolved configuration, nested as in :class:`townsquare.config.Config`."""
+
+    @property
+    def last_step(self) -> int:
+        """The last committed step; 0 when only the start is recorded, -1 when not even that."""
+
+    @property
+    def state(self) -> str:
+        """``finished`` when it reached its last step; ``running`` or ``stopped`` otherwise."""
+
+    @property
+    def content_hash(self) -> str:
+        """Hash of all committed steps, hexadecimal."""
+
+    @property
+    def version(self) -> str:
+        """Version of the package that recorded it."""
+
+    def table(self, name: str) -> pl.DataFrame:
+        """All rows of a table."""
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """The same, read only when collected: for tables that may have millions of rows."""
+
+
+class Kept:
+    """A run as it stood when this was made, each table read once: for the many measures of one report.
+
+    Lazy frames are kept too: those over files are scanned again by each measure, those over rows that had to be read
+    into memory are not read again. Steps that a running simulation commits meanwhile are left out.
+    """
+
+    def __init__(self, run: Reads) -> None:
+        self._run = run
+        self._tables: dict[str, pl.DataFrame] = {}
+        self._lazy: dict[str, pl.LazyFrame] = {}
+        self.settings = run.settings
+        self.version = run.version
+        self.state = run.state
+        self.last_step = run.last_step
+        self.content_hash = run.content_hash
+
+    def table(self, name: str) -> pl.DataFrame:
+        """All rows of a table, read at the first call."""
+        if name not in self._tables:
+            self._tables[name] = self._so_far(name, self._run.table(name).lazy()).collect()
+        return self._tables[name]
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """The same, to be collected."""
+        if name not in self._lazy:
+            known = name in self._tables
+            self._lazy[name] = self._tables[name].lazy() if known else self._so_far(name, self._run.lazy(name))
+        return self._lazy[name]
+
+    def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
+        stepped = any(column.name == "step" for column in TABLES[name].recorded)
+        return rows.filter(pl.col("step") <= self.last_step) if stepped else rows
+
+
+def setting(run: Reads, *path: str, default: Any = None) -> Any:
+    """One value of the configuration, or ``default`` where a run has none.
+
+    A run of a member from outside may lack sections; a measure then falls back instead of failing.
+    """
+    value: Any = run.settings
+    for name in path:
+        if not isinstance(value, Mapping) or name not in value:
+            return default
+        value = value[name]
+    return value

@@ -1,0 +1,124 @@
+"""Engagement with true and false posts over time.
+
+MOSAIC's figures 3 and 4 show the gap between true and false posts and the mean per post. The gap grows with
+volume alone: a strategy under which everybody does more of everything has the larger gap even if false posts
+gain most. So both levels stand beside it, each divided by the posts of its class injected so far, and so does
+their ratio.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.posts import per, posts_so_far, root_of_post, roots, step_grid
+from townsquare.schema import ActionKind, ActionStatus
+
+KINDS = {
+    "likes": (ActionKind.LIKE, ActionKind.LIKE_COMMENT),
+    "dislikes": (ActionKind.DISLIKE,),
+    "shares": (ActionKind.SHARE,),
+    "comments": (ActionKind.COMMENT,),
+}
+"""What counts as engagement; a like of a comment is a like of that comment, never of the post above it."""
+
+
+def _accepted(run: Reads) -> pl.LazyFrame:
+    """Accepted likes, dislikes, shares and comments: ``step``, ``root``, and one 0/1 column a kind."""
+    wanted = [int(kind) for kinds in KINDS.values() for kind in kinds]
+    return (
+        run.lazy("actions")
+        .filter(pl.col("status") == ActionStatus.ACCEPTED, pl.col("kind").is_in(wanted))
+        .join(root_of_post(run).lazy(), left_on="target", right_on="post")
+        .select(
+            "step",
+            "root",
+            *(pl.col("kind").is_in([int(k) for k in kinds]).cast(pl.Int64).alias(n) for n, kinds in KINDS.items()),
+        )
+    )
+
+
+def engagement(run: Reads) -> pl.DataFrame:
+    """Accepted likes, dislikes, shares and comments by the veracity of the root, in each step and so far.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (count so far); ``likes``,
+        ``dislikes``, ``shares``, ``comments``, ``engagement`` (their sum) in that step; ``cumulative``
+        engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
+    """
+    by_class = (
+        _accepted(run)
+        .join(roots(run).lazy().select("root", "veracity"), on="root")
+        .group_by("step", "veracity")
+        .agg(pl.col(list(KINDS)).sum())
+        .collect()
+    )
+    total = pl.sum_horizontal(list(KINDS))
+    return (
+        step_grid(run)
+        .join(posts_so_far(run), on=["step", "veracity"], how="left")
+        .join(by_class, on=["step", "veracity"], how="left")
+        .with_columns(pl.col(list(KINDS)).fill_null(0))
+        .with_columns(total.alias("engagement"))
+        .sort("veracity", "step")
+        .with_columns(pl.col("engagement").cum_sum().over("veracity").alias("cumulative"))
+        .with_columns(per(pl.col("cumulative"), pl.col("posts")).alias("per_post"))
+        .sort("step", "veracity")
+    )
+
+
+def engagement_balance(run: Reads) -> pl.DataFrame:
+    """True against false posts: the gap, which grows with volume, and the ratio of levels, which does not.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1: ``step`` (int32), ``true`` and ``false`` (levels per post so far, float64), ``gap`` =
+        cumulative engagement with true less false posts (count), ``gap_per_post`` = true − false, ``ratio`` = true /
+        false (NaN while a level is undefined or the false one is 0).
+    """
+    return balance(engagement(run))
+
+
+def balance(by_class: pl.DataFrame) -> pl.DataFrame:
+    """:func:`engagement_balance` from the frame that :func:`engagement` returned."""
+
+    def side(word: str) -> pl.DataFrame:
+        return by_class.filter(pl.col("veracity") == word).select(
+            "step", pl.col("per_post").alias(word), pl.col("cumulative").alias(f"all_{word}")
+        )
+
+    return (
+        side("true")
+        .join(side("false"), on="step")
+        .select(
+            "step",
+            "true",
+            "false",
+            (pl.col("all_true") - pl.col("all_false")).alias("gap"),
+            (pl.col("true") - pl.col("false")).alias("gap_per_post"),
+            pl.when(pl.col("false") > 0).then(pl.col("true") / pl.col("false")).otherwise(float("nan")).alias("ratio"),
+        )
+        .sort("step")
+    )
+
+
+def engagement_by_post(run: Reads) -> pl.DataFrame:
+    """Engagement with each root over the whole run, those without any left out.
+
+    Returns
+    -------
+    DataFrame
+        One row a root, most engagement first, ties by row: ``root`` (int32), ``likes``, ``dislikes``, ``shares``,
+        ``comments``, ``engagement`` (int64 counts).
+    """
+    return (
+        _accepted(run)
+        .group_by("root")
+        .agg(pl.col(list(KINDS)).sum())
+        .with_columns(pl.sum_horizontal(list(KINDS)).alias("engagement"))
+        .collect()
+        .sort(["engagement", "root"], descending=[True, False])
+    )

@@ -1,0 +1,201 @@
+"""How well moderation told false posts from true ones, how soon, and what it cost (DESIGN §2, "Moderation measures").
+
+A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any
+time, even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, and any
+strategy from outside, either. A verdict ``unverified`` is not positive. Only injected posts whose truth the
+scenario gives are counted, and recall is over all injected false posts, looked at or not. Without moderation
+there is nothing to score: NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.posts import root_of_post, roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.schema import LogKind, Verdict
+
+_VERDICTS = {int(word): word.name.lower() for word in Verdict}
+_LOGGED = {
+    int(LogKind.TAKEDOWN): "taken down",
+    int(LogKind.NOTE_SHOWN): "note shown",
+    int(LogKind.NOTE_WITHDRAWN): "note withdrawn",
+}
+EVENTS = (
+    "injected",
+    "verdict true",
+    "verdict unverified",
+    "verdict false",
+    "note shown",
+    "note withdrawn",
+    "taken down",
+)
+
+
+def strategy(run: Reads) -> str:
+    """Name of the moderation strategy."""
+    return str(setting(run, "moderation", "strategy", default="none"))
+
+
+def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
+    """The first step in which a root has a row of ``table`` that fits: ``root``, ``name`` (int32)."""
+    return (
+        run.table(table)
+        .filter(*where)
+        .select("post", "step")
+        .join(root_of_post(run), on="post")
+        .group_by("root")
+        .agg(pl.col("step").min().alias(name))
+    )
+
+
+def labels(run: Reads) -> pl.DataFrame:
+    """What moderation did to each injected post whose truth is known, and when.
+
+    Returns
+    -------
+    DataFrame
+        One row an injected true or false post: ``root``, ``step`` (injected), ``veracity``; the steps of its
+        first ``verdict_step``, ``false_verdict_step``, ``note_step`` (first shown), ``label_step`` (the earlier
+        of a false verdict and a shown note), ``takedown_step`` (int32, null where it never happened);
+        ``positive`` (bool, see the module).
+    """
+    false = pl.col("verdict") == Verdict.FALSE
+    frame = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
+    for found in (
+        _first(run, "verdicts", "verdict_step", pl.col("verdict") != Verdict.NONE),
+        _first(run, "verdicts", "false_verdict_step", false),
+        _first(run, "moderation_log", "note_step", pl.col("kind") == LogKind.NOTE_SHOWN),
+        _first(run, "moderation_log", "takedown_step", pl.col("kind") == LogKind.TAKEDOWN),
+    ):
+        frame = frame.join(found, on="root", how="left")
+    noted, refuted = pl.col("note_step").is_not_null(), pl.col("false_verdict_step").is_not_null()
+    positive = {"none": pl.lit(False), "community": noted, "third_party": refuted}.get(strategy(run), noted | refuted)
+    return frame.select(
+        "root",
+        "step",
+        "veracity",
+        "verdict_step",
+        "false_verdict_step",
+        "note_step",
+        pl.min_horizontal("false_verdict_step", "note_step").alias("label_step"),
+        "takedown_step",
+        positive.alias("positive"),
+    ).sort("root")
+
+
+def notes_informative(run: Reads) -> bool:
+    """Whether readers could tell true from false at all: the scenario gave some posts another plausibility than 0.5.
+
+    Without it agents' notes cannot know the truth, and F1 of the community says nothing of the strategy.
+    """
+    known = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
+    return bool((known["plausibility"] != 0.5).any())
+
+
+def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
+    """Precision tp/(tp + fp), recall tp/(tp + fn) and F1 2tp/(2tp + fp + fn); NaN where the divisor is 0.
+
+    >>> scores(30, 18, 20)
+    {'precision': 0.625, 'recall': 0.6, 'f1': 0.6122448979591837}
+    """
+
+    def ratio(part: int, whole: int) -> float:
+        return part / whole if whole else math.nan
+
+    return {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+
+
+def moderation(run: Reads) -> pl.DataFrame:
+    """Quality, errors, speed and effect of moderation, in one row.
+
+    Returns
+    -------
+    DataFrame
+        ``strategy``; ``false_posts`` and ``true_posts`` (injected); ``tp``, ``fp``, ``fn``, ``tn`` (counts);
+        ``precision``, ``recall``, ``f1`` (0 to 1, NaN without moderation); ``notes_informative`` (bool);
+        ``true_labelled`` (true posts with a shown note or a false verdict), ``true_removed``, ``false_removed``
+        (counts); ``steps_to_verdict``, ``steps_to_label``, ``steps_to_takedown`` (mean steps from the injection
+        of a false post, over those it happened to; NaN for none); exposures of false posts: ``before_label``
+        (up to the step in which the label was decided), ``after_label``, ``never_labelled`` (of posts without a
+        label), and ``shown_labelled`` (those that carried a label when they were shown).
+    """
+    return moderation_of(run, exposure_counts(run))
+
+
+def moderation_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
+    """:func:`moderation` from the frame of :func:`~townsquare.analysis.reach.exposure_counts`."""
+    marked = labels(run)
+    false, true = (marked.filter(pl.col("veracity") == word) for word in ("false", "true"))
+    tp, fp = int(false["positive"].sum()), int(true["positive"].sum())
+    fn, tn = false.height - tp, true.height - fp
+    moderated = strategy(run) != "none"
+    quality = scores(tp, fp, fn) if moderated else {"precision": math.nan, "recall": math.nan, "f1": math.nan}
+    return pl.DataFrame(
+        {
+            "strategy": strategy(run),
+            "false_posts": false.height,
+            "true_posts": true.height,
+            "tp": tp,
+            "fp": fp,
+            "fn": fn,
+            "tn": tn,
+            **quality,
+            "notes_informative": notes_informative(run),
+            "true_labelled": true["label_step"].count(),
+            "true_removed": true["takedown_step"].count(),
+            "false_removed": false["takedown_step"].count(),
+            **{f"steps_to_{event}": _delay(false, f"{event}_step") for event in ("verdict", "label", "takedown")},
+            **_false_exposures(false, counts),
+        }
+    )
+
+
+def _delay(posts: pl.DataFrame, event: str) -> float:
+    mean = (posts[event] - posts["step"]).mean()
+    return float(mean) if isinstance(mean, int | float) else math.nan
+
+
+def _false_exposures(false: pl.DataFrame, counts: pl.DataFrame) -> dict[str, int]:
+    shown = counts.join(false.select("root", "label_step"), on="root")
+    label = pl.col("label_step")
+    sums = shown.select(
+        pl.col("exposures").filter(pl.col("step") <= label).sum().alias("before_label"),
+        pl.col("exposures").filter(pl.col("step") > label).sum().alias("after_label"),
+        pl.col("exposures").filter(label.is_null()).sum().alias("never_labelled"),
+        pl.col("labelled").sum().alias("shown_labelled"),
+    )
+    return {name: int(value) for name, value in sums.row(0, named=True).items()}
+
+
+def moderation_events(run: Reads) -> pl.DataFrame:
+    """Injections and acts of moderation by step and veracity.
+
+    Returns
+    -------
+    DataFrame
+        ``step`` (int32), ``event`` (one of ``EVENTS``), ``veracity``, ``posts`` (int64 count); no row for nothing.
+    """
+    every = roots(run)
+    logged = run.table("moderation_log").filter(pl.col("kind").is_in(list(_LOGGED)))
+    verdicts = run.table("verdicts").filter(pl.col("verdict") != Verdict.NONE)
+    parts = [
+        every.filter("injected").select("step", pl.col("root").alias("post"), pl.lit("injected").alias("event")),
+        logged.select("step", "post", pl.col("kind").replace_strict(_LOGGED, return_dtype=pl.String).alias("event")),
+        verdicts.select(
+            "step",
+            "post",
+            ("verdict " + pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String)).alias("event"),
+        ),
+    ]
+    return (
+        pl.concat(parts)
+        .join(root_of_post(run), on="post")
+        .join(every.select("root", "veracity"), on="root")
+        .group_by("step", "event", "veracity")
+        .agg(pl.col("root").n_unique().cast(pl.Int64).alias("posts"))
+        .sort("step", "event", "veracity")
+    )

@@ -1,0 +1,97 @@
+"""Posts by the truth of what they pass on: the ground under every measure of engagement, reach and moderation.
+
+Engagement, labels and takedowns act on the *root* (DESIGN §2), so measures first lead every post to its root. Three
+classes of veracity: ``true`` and ``false`` are injected posts whose truth the scenario gives; ``unknown`` is every
+other root: agents' own posts, their comments (a comment is its own root), injected posts without a given truth.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.schema import PostKind, Veracity
+
+VERACITIES = ("true", "false", "unknown")
+_WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Veracity.FALSE): "false"}
+
+
+def root_of_post(run: Reads) -> pl.DataFrame:
+    """The root of every post.
+
+    Returns
+    -------
+    DataFrame
+        One row a post: ``post``, ``root`` (int32, rows of posts). The root of anything but a share is itself.
+    """
+    return run.table("posts").select("post", "root")
+
+
+def roots(run: Reads) -> pl.DataFrame:
+    """Every root with its class of veracity.
+
+    Returns
+    -------
+    DataFrame
+        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.schema.PostKind`), ``author`` (int32),
+        ``step`` (int32: when it was injected or written), ``text`` (int32), ``plausibility`` (float64, 0 to 1),
+        ``injected`` (bool), ``veracity`` (``true``, ``false`` or ``unknown``).
+    """
+    injected = pl.col("kind") == PostKind.INJECTED
+    known = pl.when(injected).then(pl.col("veracity")).otherwise(int(Veracity.UNKNOWN))
+    return (
+        run.table("posts")
+        .filter(pl.col("kind") != PostKind.SHARE)
+        .select(
+            pl.col("post").alias("root"),
+            "kind",
+            "author",
+            "step",
+            "text",
+            "plausibility",
+            injected.alias("injected"),
+            known.replace_strict(_WORD, return_dtype=pl.String).alias("veracity"),
+        )
+        .sort("root")
+    )
+
+
+def posts_so_far(run: Reads) -> pl.DataFrame:
+    """How many roots of each class there were at the end of each step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
+    """
+    new = roots(run).group_by("step", "veracity").agg(pl.len().cast(pl.Int64).alias("new"))
+    before = roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(pl.len().cast(pl.Int64).alias("before"))
+    return (
+        step_grid(run)
+        .join(new, on=["step", "veracity"], how="left")
+        .join(before, on="veracity", how="left")
+        .sort("veracity", "step")
+        .select(
+            "step",
+            "veracity",
+            (pl.col("new").fill_null(0).cum_sum().over("veracity") + pl.col("before").fill_null(0)).alias("posts"),
+        )
+        .sort("step", "veracity")
+    )
+
+
+def step_grid(run: Reads) -> pl.DataFrame:
+    """Every pair of a committed step, from 1 on, and a class of veracity, so that a step of nothing counts as 0.
+
+    Returns
+    -------
+    DataFrame
+        ``step`` (int32) and ``veracity``.
+    """
+    steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
+    return steps.join(pl.DataFrame({"veracity": VERACITIES}, schema={"veracity": pl.String}), how="cross")
+
+
+def per(amount: pl.Expr, count: pl.Expr) -> pl.Expr:
+    """``amount / count`` in float64, NaN where there is nothing to divide by."""
+    return pl.when(count > 0).then(amount / count).otherwise(float("nan"))

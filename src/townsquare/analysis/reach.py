@@ -1,0 +1,121 @@
+"""Who was shown what: exposures and reach.
+
+An exposure is a row of a feed that an agent was shown, acted on or not; the reach of a root is the number of distinct
+agents that were exposed to it, in whatever form it came (DESIGN §2, §7).
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.posts import per, posts_so_far, roots, step_grid
+from townsquare.schema import Verdict
+
+
+def exposure_counts(run: Reads) -> pl.DataFrame:
+    """Exposures by step and root: one pass over the largest table, from which reach and labels are measured.
+
+    Returns
+    -------
+    DataFrame
+        One row a step and root that was shown in it: ``step``, ``root`` (int32), ``exposures`` (int64), ``newly``
+        (int64: agents that were shown the root for the first time), ``labelled`` (int64: exposures that carried a
+        verdict ``false`` or a note).
+    """
+    label = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
+    first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
+    counts = (
+        run.lazy("exposures")
+        .group_by("step", "root")
+        .agg(pl.len().cast(pl.Int64).alias("exposures"), first, label.cast(pl.Int64).sum().alias("labelled"))
+        .collect()
+    )
+    if _may_forget(run):
+        counts = counts.drop("newly").join(_first_exposures(run), on=["step", "root"], how="left")
+        counts = counts.with_columns(pl.col("newly").fill_null(0))
+    return counts.select("step", "root", "exposures", "newly", "labelled").sort("step", "root")
+
+
+def _may_forget(run: Reads) -> bool:
+    """Whether an agent can have seen more roots than it remembers, so that ``first_seen`` may be told twice."""
+    return roots(run).height > int(setting(run, "feed", "seen_cap", default=0))
+
+
+def _first_exposures(run: Reads) -> pl.DataFrame:
+    """Agents by the step in which each root was first shown to them, from the exposures themselves."""
+    return (
+        run.lazy("exposures")
+        .group_by("root", "agent")
+        .agg(pl.col("step").min())
+        .group_by("step", "root")
+        .agg(pl.len().cast(pl.Int64).alias("newly"))
+        .collect()
+    )
+
+
+def reach(run: Reads) -> pl.DataFrame:
+    """Exposures and reach of each root over the whole run; roots that nobody was shown have 0.
+
+    Returns
+    -------
+    DataFrame
+        One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
+        ``exposures``, ``reach`` (int64: distinct agents), ``labelled`` (int64: exposures with a label).
+    """
+    return reach_of(exposure_counts(run), roots(run))
+
+
+def reach_of(counts: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
+    """:func:`reach` from the frames of :func:`exposure_counts` and :func:`~townsquare.analysis.posts.roots`."""
+    total = counts.group_by("root").agg(
+        pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum()
+    )
+    return (
+        every.select("root", "veracity", "injected", "step")
+        .join(total, on="root", how="left")
+        .with_columns(pl.col("exposures", "reach", "labelled").fill_null(0))
+        .sort("root")
+    )
+
+
+def reach_over_time(run: Reads) -> pl.DataFrame:
+    """Exposures and mean reach by veracity, up to each step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (so far), ``exposures`` in
+        that step, ``cumulative`` exposures, ``mean_reach`` = distinct agents exposed so far, averaged over the
+        posts of the class there were so far (float64, agents; NaN while there are none).
+    """
+    return reach_course(run, exposure_counts(run))
+
+
+def reach_course(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
+    """:func:`reach_over_time` from the frame of :func:`exposure_counts`."""
+    by_class = (
+        counts.join(roots(run).select("root", "veracity"), on="root")
+        .group_by("step", "veracity")
+        .agg(pl.col("exposures").sum(), pl.col("newly").sum())
+    )
+    return (
+        step_grid(run)
+        .join(posts_so_far(run), on=["step", "veracity"], how="left")
+        .join(by_class, on=["step", "veracity"], how="left")
+        .with_columns(pl.col("exposures", "newly").fill_null(0))
+        .sort("veracity", "step")
+        .with_columns(
+            pl.col("exposures").cum_sum().over("veracity").alias("cumulative"),
+            pl.col("newly").cum_sum().over("veracity").alias("met"),
+        )
+        .select(
+            "step",
+            "veracity",
+            "posts",
+            "exposures",
+            "cumulative",
+            per(pl.col("met"), pl.col("posts")).alias("mean_reach"),
+        )
+        .sort("step", "veracity")
+    )

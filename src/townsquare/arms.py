@@ -1,0 +1,133 @@
+"""The arms of a comparison: every combination of the settings that vary."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from townsquare.errors import SettingError
+from townsquare.layers import parse_value
+
+LONGEST_SLUG = 60
+WHOLE = "all"
+"""Name of the only arm where nothing varies."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One arm.
+
+    Attributes
+    ----------
+    name : str
+        What varies in it, as ``moderation.strategy=none``; several settings are separated by commas.
+    slug : str
+        The name of its folder: lower-case letters, digits, ``-``, ``_`` and ``.``.
+    changes : mapping of str to object
+        Dotted path of a setting -> its value in this arm.
+    """
+
+    name: str
+    slug: str
+    changes: Mapping[str, Any]
+
+
+def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
+    """Every combination of the given values, the last setting varying fastest; the first arm is the baseline.
+
+    Raises
+    ------
+    SettingError
+        A setting has no values, or one of them twice, or is ``seed``, of which there is a list already.
+
+    >>> [arm.name for arm in arms_of({"moderation.strategy": ["none", "hybrid"]})]
+    ['moderation.strategy=none', 'moderation.strategy=hybrid']
+    """
+    for key, values in vary.items():
+        texts = [_shown(value) for value in values]
+        if key == "seed":
+            raise SettingError("--vary seed", got=", ".join(texts), do="seeds are given by --seeds")
+        if not texts or len(set(texts)) < len(texts):
+            raise SettingError(f"--vary {key}", got=", ".join(texts) or "no value", allowed="different values")
+    arms: list[Arm] = []
+    for values in itertools.product(*vary.values()):
+        changes = dict(zip(vary, values, strict=True))
+        name = ", ".join(f"{key}={_shown(value)}" for key, value in changes.items()) or WHOLE
+        arms.append(Arm(name, _slug(changes, name), changes))
+    return tuple(_distinct(arms))
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _slug(changes: Mapping[str, Any], name: str) -> str:
+    words = [f"{key.rpartition('.')[2]}-{_shown(value)}" for key, value in changes.items()] or [WHOLE]
+    slug = re.sub(r"[^a-z0-9._-]+", "-", "_".join(words).lower()).strip("-._")
+    return slug if 0 < len(slug) <= LONGEST_SLUG else f"{slug[:LONGEST_SLUG]}-{_digest(name)}"
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def _distinct(arms: Sequence[Arm]) -> list[Arm]:
+    """Slugs that several arms share get a digest of the arm's name."""
+    slugs = [arm.slug for arm in arms]
+    return [
+        arm if slugs.count(arm.slug) == 1 else Arm(arm.name, f"{arm.slug}-{_digest(arm.name)}", arm.changes)
+        for arm in arms
+    ]
+
+
+def parse_vary(text: str) -> tuple[str, list[Any]]:
+    """``"key=a,b,c"`` as a key and its values, each read as YAML.
+
+    Raises
+    ------
+    SettingError
+        It has no key or no values, or a value is not YAML.
+
+    >>> parse_vary("beliefs.pull=0.005, 1e-2")
+    ('beliefs.pull', [0.005, 0.01])
+    >>> parse_vary("actions.enabled=[like, share], null")
+    ('actions.enabled', [['like', 'share'], None])
+    """
+    key, equals, values = text.partition("=")
+    if not equals or not key.strip() or not values.strip():
+        raise SettingError("--vary", got=repr(text), allowed="key=a,b,c, such as moderation.strategy=none,hybrid")
+    listed = parse_value(f"[{values}]", f"--vary {key.strip()}")
+    return key.strip(), listed if isinstance(listed, list) else [listed]
+
+
+def parse_seeds(text: str, first: int) -> list[int]:
+    """``"10"`` is ten seeds from ``first`` on; ``"3,5,8"`` and ``"1-20"`` are those very seeds.
+
+    Raises
+    ------
+    SettingError
+        For anything else, and for a seed given twice.
+
+    >>> parse_seeds("3", 7), parse_seeds("3,5", 1), parse_seeds("2-4,9", 1)
+    ([7, 8, 9], [3, 5], [2, 3, 4, 9])
+    """
+    problem = SettingError("--seeds", got=repr(text), allowed="how many (10), a list (3,5,8) or a range (1-20)")
+    parts = [re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip()) for part in text.split(",")]
+    if len(parts) == 1 and parts[0] and parts[0][2] is None:
+        ranges = [(first, first + int(parts[0][1]) - 1)]
+    else:
+        ranges = [(int(part[1]), int(part[2] or part[1])) for part in parts if part]
+    if not all(parts) or sum(last - start + 1 for start, last in ranges) > MOST_SEEDS:
+        raise problem
+    seeds = [seed for start, last in ranges for seed in range(start, last + 1)]
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise problem
+    return seeds
+
+
+MOST_SEEDS = 100_000

@@ -1,0 +1,238 @@
+"""What enters a run from outside: the initial state, injected posts, and agents that join."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import graph, schema
+from townsquare.beliefs.contract import BeliefState, per_agent
+from townsquare.change import NOTHING, Change
+from townsquare.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
+from townsquare.policies.mix import members_of
+from townsquare.population import People, sample_people
+from townsquare.question_bank import bundled_bank
+from townsquare.resolve import Settings
+from townsquare.scenario import Scenario, injection_order
+from townsquare.schema import NONE, AgentKind, PostKind, Scorer
+from townsquare.views import Bank
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What will enter, and when; a function of settings and scenario alone.
+
+    ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
+    """
+
+    settings: Settings
+    scenario: Scenario
+    post: npt.NDArray[np.int64]
+    step: npt.NDArray[np.int64]
+
+    @classmethod
+    def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
+        """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step."""
+        injection, posts = settings.config.injection, scenario.posts
+        order = np.asarray(injection_order(posts, injection, settings.config.seed), np.int64)
+        own = np.asarray(posts.step)[order]
+        queued = own < 0
+        nth = np.cumsum(queued) - 1
+        never = settings.config.steps + 1
+        due = injection.start_step + nth // injection.posts_per_step if injection.posts_per_step else nth * 0 + never
+        step = np.where(queued, due, own)
+        by_step = np.argsort(step, kind="stable")
+        return cls(settings, scenario, order[by_step], step[by_step])
+
+    # -- step 0 -----------------------------------------------------------------------------------------------------
+
+    def opening(self, world: World) -> Change:
+        """Persons, then sources, texts, the follow graph, and everybody's first beliefs."""
+        config, scenario = self.settings.config, self.scenario
+        people = self._people(0, config.agents, 0)
+        texts = self._texts(people)
+        row = {text: k for k, text in enumerate(texts)}
+        n, s = config.agents, len(scenario.sources)
+        names = np.r_[_rows_of(people.names, row, n), [row[source.name] for source in scenario.sources]]
+        draws = Draws(config.seed, 0)
+        agents = schema.rows(
+            "agents", n + s, agent=np.arange(n + s), born=0,
+            kind=np.r_[np.full(n, AgentKind.PERSON), np.full(s, AgentKind.SOURCE)],
+            activity=np.r_[people.activity, np.zeros(s)],
+            policy=np.r_[self._members(np.arange(n), draws), np.zeros(s, np.int16)],
+            credibility=np.r_[np.full(n, np.nan), [source.credibility for source in scenario.sources]],
+            name=names.astype(np.int64),
+        )  # fmt: skip
+        edges = self._first_edges(n, people, draws)
+        newborn = self._newborn(people, s)
+        joined = np.flatnonzero(agents["kind"] == AgentKind.PERSON)
+        p = len(scenario.propositions)
+        rows: dict[str, schema.Columns] = {
+            "propositions": schema.rows(
+                "propositions", p, proposition=np.arange(p), name=[one.name for one in scenario.propositions],
+                text=[one.text for one in scenario.propositions],
+            ),
+            "trait_values": _trait_values(),
+            "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
+            "agents": agents,
+            "traits": _traits(joined, people),
+            "follows": schema.rows(
+                "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
+            ),
+            "beliefs": schema.rows(
+                "beliefs", n * p, step=0, agent=np.repeat(joined, p), proposition=np.tile(np.arange(p), n),
+                stance=newborn.stance[:n].ravel(), confidence=newborn.confidence[:n].ravel(),
+            ),
+        }  # fmt: skip
+        return Change(rows, newborn=newborn)
+
+    def _texts(self, people: People) -> list[str]:
+        """Every text the scenario brings, once, in the order in which it is met."""
+        scenario = self.scenario
+        found = dict.fromkeys(source.name for source in scenario.sources)
+        for part in (
+            scenario.posts.text,
+            [topic for topic in scenario.posts.topic if topic],
+            scenario.arguments.text,
+            scenario.comments,
+            scenario.notes,
+            people.names,
+        ):
+            found |= dict.fromkeys(part)
+        return list(found)
+
+    def _people(self, first: int, n: int, ordinal: int) -> People:
+        names = [one.name for one in self.scenario.propositions]
+        config = self.settings.config
+        return sample_people(
+            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.scenario.folder
+        )
+
+    def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
+        return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
+
+    def _first_edges(self, n: int, people: People, draws: Draws) -> graph.Edges:
+        kind: graph.GraphKind = self.settings.members["graph"]
+        params = self.settings.params["graph"]
+        return kind.build(n, params, draws(Stage.GRAPH), folder=self.scenario.folder, names=people.names)
+
+    def _newborn(self, people: People, sources: int) -> BeliefState:
+        """Beliefs of people, and empty ones of sources, which never move."""
+        p = len(self.scenario.propositions)
+        stance = np.concatenate([people.stance, np.zeros((sources, p))])
+        confidence = np.concatenate([people.confidence, np.full((sources, p), 0.5)])
+        rule, params = self.settings.members["beliefs"], self.settings.params["beliefs"]
+        state: BeliefState = rule.init(stance, confidence, per_agent(params, stance.shape[0]))
+        return state
+
+    # -- later steps ------------------------------------------------------------------------------------------------
+
+    def arrive(self, world: World, draw: StageDraws) -> Change:
+        """Posts due in step ``world.step + 1``, and agents that join; these get their first feed a step later."""
+        injected = self._inject(world)
+        growth = self._grow(world, draw)
+        return Change({**injected, **growth.rows}, newborn=growth.newborn) if injected or growth.rows else NOTHING
+
+    def _inject(self, world: World) -> dict[str, schema.Columns]:
+        step = world.step + 1
+        lo, hi = (int(x) for x in np.searchsorted(self.step, [step, step + 1]))
+        due, posts, n = self.post[lo:hi], self.scenario.posts, hi - lo
+        if not n:
+            return {}
+        first_source = self.settings.config.agents
+        ids = world.posts.n + np.arange(n)
+        rows = schema.rows(
+            "posts", n, post=ids, key=bits_oracle(U64(text_key("injected")), due, np.zeros(n, np.uint64)),
+            kind=PostKind.INJECTED, author=first_source + np.asarray(posts.source)[due], root=ids, parent=NONE,
+            step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
+            topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
+            veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],
+        )  # fmt: skip
+        return {"posts": rows, "post_stances": _stances(ids, posts.stance[due], posts.strength[due])}
+
+    def _grow(self, world: World, draw: StageDraws) -> Change:
+        config = self.settings.config
+        n = int(draw.integers("growth", 0, 0, config.growth.max_per_step + 1)[0])
+        if not n:
+            return NOTHING
+        first, step = world.n_agents, world.step + 1
+        new = np.arange(first, first + n)
+        people = self._people(first, n, int(np.count_nonzero(world.persons())))
+        names = [name for name in people.names if name not in world.text_row]
+        row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
+        draws = Draws(config.seed, step)
+        edges = graph.attach(new, world.in_degree, _follows_at_birth(self.settings.params["graph"]), draws(Stage.GRAPH))
+        rows: dict[str, schema.Columns] = {
+            "agents": schema.rows(
+                "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
+                policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
+            ),
+            "traits": _traits(new, people),
+            "follows": schema.rows(
+                "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
+            ),
+        }  # fmt: skip
+        if names:
+            rows["texts"] = schema.rows("texts", len(names), text=[row[name] for name in names], content=names)
+        return Change(rows, newborn=self._newborn(people, 0))
+
+
+def bank_of(world: World, scenario: Scenario) -> Bank:
+    """The scenario's texts as rows of texts, for policies that write from them."""
+
+    def rows(texts: Any) -> npt.NDArray[np.int32]:
+        return np.array([world.text_row[text] for text in texts], np.int32)
+
+    arguments = scenario.arguments
+    return Bank(
+        text=rows(arguments.text),
+        proposition=np.asarray(arguments.proposition, np.int16),
+        stance=np.asarray(arguments.stance, np.float64),
+        strength=np.asarray(arguments.strength, np.float64),
+        comments=rows(scenario.comments),
+        notes=rows(scenario.notes),
+    )
+
+
+def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
+    return np.array([row[name] for name in names]) if names else np.full(n, NONE)
+
+
+def _follows_at_birth(params: Any) -> int:
+    """How many accounts a newcomer follows: as many as the graph gave everybody at the start."""
+    return int(getattr(params, "m", None) or round(getattr(params, "mean_followed", 10)) or 10)
+
+
+def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:
+    """Rows of post_stances for given stances, (n, P) with NaN for none."""
+    at, proposition = np.nonzero(~np.isnan(stance))
+    return schema.rows(
+        "post_stances", at.size, post=posts[at], proposition=proposition, stance=stance[at, proposition],
+        strength=strength[at, proposition], scorer=Scorer.GIVEN,
+    )  # fmt: skip
+
+
+def _traits(agents: Array, people: People) -> schema.Columns:
+    at, trait = np.nonzero(people.traits >= 0)
+    return schema.rows("traits", at.size, agent=agents[at], trait=trait, value=people.traits[at, trait])
+
+
+def _trait_values() -> schema.Columns:
+    bank = bundled_bank()
+    values: list[tuple[int, int, str, str]] = []
+    for number, trait in enumerate(bank.traits):
+        if trait.number is not None:
+            codes = range(trait.number.low, trait.number.high + 1)
+        else:
+            codes = range(len(trait.answers))
+        values += [(number, code, trait.label, bank.answer(number, code)) for code in codes]
+    return schema.rows(
+        "trait_values", len(values), trait=[v[0] for v in values], value=[v[1] for v in values],
+        label=[v[2] for v in values], answer=[v[3] for v in values],
+    )  # fmt: skip

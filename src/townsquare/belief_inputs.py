@@ -1,0 +1,193 @@
+"""What moves beliefs in a step, gathered for the rule block by block: exposures that take a stance, and own posts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import schema
+from townsquare.beliefs.contract import BeliefInputs, BeliefState, Exposed, Own, Trail, no_exposures, no_own, per_agent
+from townsquare.change import Change
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.pairs import spans
+from townsquare.record.batches import Batches
+from townsquare.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+
+
+@nb.njit(parallel=True, cache=True)
+def _count(indptr: Array, root: Array, n_stances: Array, out: Array) -> None:
+    for i in nb.prange(indptr.shape[0] - 1):
+        n = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            n += n_stances[root[e]]
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def _spread(
+    indptr: Array,
+    root: Array,
+    first: Array,
+    n_stances: Array,
+    proposition: Array,
+    n_propositions: int,
+    out_ptr: Array,
+    out_row: Array,
+    out_stance_row: Array,
+) -> None:
+    """One output row for each (exposure, stance of its root): by proposition, then feed order, within each agent."""
+    for i in nb.prange(indptr.shape[0] - 1):
+        at = out_ptr[i]
+        for p in range(n_propositions):
+            for e in range(indptr[i], indptr[i + 1]):
+                r = root[e]
+                for x in range(first[r], first[r] + n_stances[r]):
+                    if proposition[x] == p:
+                        out_row[at], out_stance_row[at] = e, x
+                        at += 1
+
+
+class InputsOfStep:
+    """The inputs of one step for every block of agents.
+
+    Parameters
+    ----------
+    world : World
+        After the actions and the review of the step.
+    out : Batches
+        The rows of the step so far.
+    needs : frozenset of str
+        What the rule uses; the rest stays empty.
+    """
+
+    def __init__(self, world: World, out: Batches, needs: frozenset[str]) -> None:
+        self._world, self._needs = world, needs
+        self._rows = {name: np.asarray(column) for name, column in out.get("exposures").items()}
+        agent = self._rows["agent"]
+        if agent.size and (agent[1:] < agent[:-1]).any():  # several batches took turns
+            order = np.argsort(agent, kind="stable")
+            self._rows = {name: column[order] for name, column in self._rows.items()}
+        self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
+        self._credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
+        self._own_counts = self._engagement() if "own" in needs else None
+
+    def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
+        """(number of the block, its inputs), read-only."""
+        for number, first, stop in spans(self._world.n_agents):
+            exposed = self._exposed(first, stop) if "exposures" in self._needs else no_exposures(stop - first)
+            own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
+            yield number, BeliefInputs(first, _frozen(exposed), _frozen(own))
+
+    def _exposed(self, first: int, stop: int) -> Exposed:
+        rows, posts, stances = self._rows, self._world.posts, self._world.post_stances
+        lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
+        counts = np.bincount(rows["agent"][lo:hi] - first, minlength=stop - first)
+        indptr = np.r_[0, np.cumsum(counts)].astype(np.int64)
+        root = rows["root"][lo:hi]
+        out_ptr = np.zeros(stop - first + 1, np.int64)
+        _count(indptr, root, posts["n_stances"], out_ptr)
+        np.cumsum(out_ptr, out=out_ptr)
+        m = int(out_ptr[-1])
+        row, stance_row = np.empty(m, np.int64), np.empty(m, np.int64)
+        _spread(
+            indptr, root, posts["stances"], posts["n_stances"], stances["proposition"], self._world.n_propositions,
+            out_ptr, row, stance_row,
+        )  # fmt: skip
+        at = row + lo
+        author = rows["author"][at]
+        return Exposed(
+            indptr=out_ptr,
+            proposition=stances["proposition"][stance_row],
+            post=rows["post"][at],
+            rank=rows["rank"][at],
+            author=author,
+            credibility=self._credibility[author],
+            stance=stances["stance"][stance_row],
+            likes=rows["likes"][at],
+            first_seen=rows["first_seen"][at],
+            weight=rows["weight"][at],
+        )
+
+    def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
+        world, actions = self._world, self._actions
+        shape = (world.n_agents, world.n_propositions)
+        likes, dislikes = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
+        accepted = actions["status"] == ActionStatus.ACCEPTED
+        liked = np.isin(actions["kind"], (ActionKind.LIKE, ActionKind.LIKE_COMMENT))
+        for out, mask in ((likes, liked), (dislikes, actions["kind"] == ActionKind.DISLIKE)):
+            target = actions["target"][accepted & mask]
+            count = world.posts["n_stances"][target].astype(np.int64)
+            start = np.repeat(world.posts["stances"][target], count)
+            nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            proposition = world.post_stances["proposition"][start + nth]
+            np.add.at(out, (np.repeat(world.posts["author"][target], count), proposition), 1)
+        return likes, dislikes
+
+    def _own(self, first: int, stop: int) -> Own:
+        assert self._own_counts is not None
+        likes, dislikes = self._own_counts
+        world = self._world
+        start = world.step_starts[-1]  # posts of the step that is being taken
+        kind = world.posts["kind"][start:]
+        author = world.posts["author"][start:]
+        wrote = np.isin(kind, (schema.PostKind.ORIGINAL, schema.PostKind.COMMENT))
+        mine = start + np.flatnonzero(wrote & (author >= first) & (author < stop))
+        count = world.posts["n_stances"][mine].astype(np.int64)
+        post = np.repeat(mine, count)
+        nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        row = world.posts["stances"][post] + nth
+        proposition = world.post_stances["proposition"][row]
+        order = np.lexsort((post, proposition, world.posts["author"][post]))
+        per_agent_ = np.bincount(world.posts["author"][post] - first, minlength=stop - first)
+        return Own(
+            likes=likes[first:stop],
+            dislikes=dislikes[first:stop],
+            indptr=np.r_[0, np.cumsum(per_agent_)].astype(np.int64),
+            proposition=proposition[order],
+            post=post[order].astype(np.int32),
+            stance=world.post_stances["stance"][row[order]],
+        )
+
+
+def _frozen(part: Any) -> Any:
+    for name in part.__slots__:
+        getattr(part, name).flags.writeable = False
+    return part
+
+
+def advance(
+    world: World, out: Batches, rule: Any, params: MemberParams, draw: StageDraws, *, with_trail: bool = True
+) -> Change:
+    """One step of every belief: the new state, a row of beliefs for each person and proposition, and the trail."""
+    step, states, trails = world.step + 1, [], []
+    for number, inputs in InputsOfStep(world, out, rule.needs).blocks():
+        before = world.belief[number]
+        after, trail = rule.step(before, inputs, per_agent(params, before.stance.shape[0]), draw)
+        states.append(after)
+        trails.append(trail._replace(agent=trail.agent + inputs.first))
+    rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}
+    if with_trail and trails:
+        joined = {name: np.concatenate([getattr(trail, name) for trail in trails]) for name in Trail._fields}
+        rows["trail"] = schema.rows("trail", joined["agent"].size, step=step, **joined)
+    return Change(rows, belief=tuple(states))
+
+
+def belief_rows(world: World, states: list[BeliefState], step: int) -> schema.Columns:
+    """A row for each person and proposition, by agent and then proposition."""
+    persons = np.flatnonzero(world.agents["kind"] == AgentKind.PERSON).astype(np.int32)
+    p = world.n_propositions
+    stance = np.concatenate([state.stance for state in states])[persons].ravel() if states else np.empty(0)
+    confidence = np.concatenate([state.confidence for state in states])[persons].ravel() if states else np.empty(0)
+    return schema.rows(
+        "beliefs", persons.size * p, step=step, agent=np.repeat(persons, p),
+        proposition=np.tile(np.arange(p), persons.size), stance=stance, confidence=confidence,
+    )  # fmt: skip

@@ -1,0 +1,87 @@
+"""``averaging``: each agent moves to a mean of itself and what it was shown.
+
+Source: DeGroot (1974), "Reaching a consensus", J. Am. Stat. Assoc. 69:118; with ``stubbornness`` above 0 the model of
+Friedkin and Johnsen (1990), "Social influence and opinions", J. Math. Sociol. 15:193, whose susceptibility is one
+minus it. What stands for their fixed matrix of influence is the feed of the step, each row counting alike.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+from pydantic import Field
+
+from townsquare.beliefs import arrays
+from townsquare.beliefs.arrays import Held, Moved, Shown
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.trail import assemble
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+
+
+class Params(MemberParams):
+    """How much others count, and how much the start does."""
+
+    weight_on_others: float = Field(
+        0.1, ge=0, le=1, description="weight of the mean of what was shown; the rest is the agent's own"
+    )
+    stubbornness: float = Field(0.0, ge=0, le=1, description="weight of the starting stance; 0 is DeGroot's model")
+
+
+def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
+    """New agents hold the (n, P) ``stance`` in [-1, 1] given, which is also what they are stubborn about."""
+    return BeliefState(stance.copy(), confidence.copy(), stance.copy())
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _average_agent(i: int, others: float, stubborn: float, rows: Shown, held: Held, moved: Moved) -> None:
+    at = rows.indptr[i]
+    for k in range(held.stance.shape[1]):
+        first, before = at, held.stance[i, k]
+        while at < rows.indptr[i + 1] and rows.proposition[at] == k:
+            at += 1
+        low = high = before
+        delta = 0.0
+        for x in range(first, at):
+            weight = (1.0 - stubborn) * others * rows.weight[x] / (at - first)
+            moved.exposure[x] = weight * (rows.stance[x] - before)
+            delta += moved.exposure[x]
+            if weight > 0.0:
+                low, high = min(low, rows.stance[x]), max(high, rows.stance[x])
+        if stubborn > 0.0:
+            low, high = min(low, held.start[i, k]), max(high, held.start[i, k])
+            moved.anchor[i, k] = stubborn * (held.start[i, k] - before)
+            delta += moved.anchor[i, k]
+        # Rounding alone can leave the hull; the clip row says so.
+        after = min(max(before + delta, low), high)
+        moved.stance[i, k] = after
+        moved.clip[i, k] = 0.0 if after == before + delta else (after - before) - delta
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def _average(rows: Shown, held: Held, table: Float, moved: Moved) -> None:
+    """Write stance, exposure, anchor and clip; ``table`` (n or 1, 2) holds l and g of each agent."""
+    for i in nb.prange(held.stance.shape[0]):
+        others, stubborn = table[i % table.shape[0]]
+        _average_agent(i, others, stubborn, rows, held, moved)
+
+
+def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
+    """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
+    rows = arrays.shown(inputs.exposures)
+    moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
+    table = arrays.settings(params, ("weight_on_others", "stubbornness"), state.stance.shape[0])
+    _average(rows, arrays.held(state), table, moved)
+    after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
+    return after, assemble(inputs, moved)
+
+
+RULE = BeliefRule(
+    name="averaging",
+    needs=frozenset({"exposures"}),
+    unit="stance",
+    ordered=False,
+    bounded=True,
+    params=Params,
+    init=init,
+    step=step,
+)

@@ -1,0 +1,173 @@
+"""What a belief rule takes and gives (DESIGN §3).
+
+A rule is two pure functions. It is called on one block of agents at a time, sees nothing else of the world, changes
+nothing it is given (arrays come read-only) and draws only from the ``rng`` it is handed. Shapes: ``n`` agents of the
+block, ``P`` propositions, ``m`` input rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.pairs import PairBlock
+
+Float = npt.NDArray[np.float64]
+AgentParams = Mapping[str, Any]
+"""A rule's parameters: each float field of its ``Params`` as (n,) float64, other fields as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefState:
+    """The beliefs of a block of agents.
+
+    ``stance`` (n, P) in [-1, 1]; ``confidence`` (n, P) in [0, 1]; ``start`` (n, P) the stance at birth, which anchors
+    pull to. ``arrays`` holds what else a rule keeps per agent (first axis n), ``pairs`` what it keeps per agent and
+    other (for example ``trust`` by author, float64).
+    """
+
+    stance: Float
+    confidence: Float
+    start: Float
+    arrays: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+    pairs: Mapping[str, PairBlock] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """What a block was shown that takes a stance: a CSR by agent, by proposition and then feed order within it.
+
+    An exposure whose post speaks to two propositions is two rows; one that speaks to none is no row.
+    """
+
+    indptr: npt.NDArray[np.int64]  # (n + 1,)
+    proposition: npt.NDArray[np.int16]  # (m,)
+    post: npt.NDArray[np.int32]  # (m,) the row that was shown
+    rank: npt.NDArray[np.int16]  # (m,)
+    author: npt.NDArray[np.int32]  # (m,) who passed it on
+    credibility: Float  # (m,) trust in that author before anything was learned
+    stance: Float  # (m,) of the root toward the proposition, [-1, 1]
+    likes: npt.NDArray[np.int32]  # (m,) social proof: likes of the root as shown
+    first_seen: npt.NDArray[np.bool_]  # (m,)
+    weight: Float  # (m,) label weight, [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a block wrote, and how others met what it ever wrote, in this step."""
+
+    likes: npt.NDArray[np.int32]  # (n, P) accepted this step on own posts that speak to the proposition
+    dislikes: npt.NDArray[np.int32]  # (n, P)
+    indptr: npt.NDArray[np.int64]  # (n + 1,) CSR of own accepted posts and comments of this step, by proposition
+    proposition: npt.NDArray[np.int16]  # (k,)
+    post: npt.NDArray[np.int32]  # (k,)
+    stance: Float  # (k,)
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefInputs:
+    """All that moved a block in one step. Parts that the rule does not need are empty."""
+
+    first: int  # row of the block's first agent, for draws by agent
+    exposures: Exposed
+    own: Own
+
+
+class Trail(NamedTuple):
+    """Why a block moved: rows in the rule's own unit that sum, per agent and proposition, to the move.
+
+    ``agent`` counts within the block. ``rank`` and ``post`` are -1 where the row is no exposure or own post; ``trust``
+    is NaN where the rule has none. Rows of amount 0 may be left out.
+    """
+
+    agent: npt.NDArray[np.int32]
+    proposition: npt.NDArray[np.int16]
+    kind: npt.NDArray[np.uint8]
+    rank: npt.NDArray[np.int16]
+    post: npt.NDArray[np.int32]
+    amount: Float
+    trust: Float
+
+
+@dataclass(frozen=True, slots=True)
+class BeliefRule:
+    """A member of the family ``beliefs``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    needs : frozenset of str
+        Which inputs it uses: ``"exposures"``, ``"own"``.
+    unit : str
+        Unit of its trail: ``"stance"`` or ``"log odds"``.
+    ordered : bool
+        Whether the order of an agent's rows may change the result beyond rounding (trust stepped in feed order does).
+    bounded : bool
+        Whether a step stays in the hull of the own stance, what was seen, and the anchor.
+    params : type of MemberParams
+        Its settings, in its own file.
+    init : callable
+        ``init(stance, confidence, params) -> BeliefState`` for new agents; both inputs (n, P).
+    step : callable
+        ``step(state, inputs, params, rng) -> (BeliefState, Trail)``.
+    """
+
+    name: str
+    needs: frozenset[str]
+    unit: str
+    ordered: bool
+    bounded: bool
+    params: type[MemberParams]
+    init: Callable[[Float, Float, AgentParams], BeliefState]
+    step: Callable[[BeliefState, BeliefInputs, AgentParams, StageDraws], tuple[BeliefState, Trail]]
+
+
+def per_agent(params: MemberParams, n: int) -> AgentParams:
+    """Spread the float settings of a rule over ``n`` agents, without copying.
+
+    >>> from townsquare.beliefs.contract import per_agent
+    >>> class Params(MemberParams):
+    ...     pull: float = 0.1
+    >>> per_agent(Params(), 3)["pull"].shape
+    (3,)
+    """
+    out: dict[str, Any] = {}
+    for name, value in params.model_dump().items():
+        is_number = isinstance(value, float)
+        out[name] = np.broadcast_to(np.float64(value), (n,)) if is_number else value
+    return out
+
+
+def no_exposures(n: int) -> Exposed:
+    """Inputs for a block of ``n`` agents that were shown nothing with a stance."""
+    return Exposed(
+        indptr=np.zeros(n + 1, np.int64),
+        proposition=np.empty(0, np.int16),
+        post=np.empty(0, np.int32),
+        rank=np.empty(0, np.int16),
+        author=np.empty(0, np.int32),
+        credibility=np.empty(0),
+        stance=np.empty(0),
+        likes=np.empty(0, np.int32),
+        first_seen=np.empty(0, np.bool_),
+        weight=np.empty(0),
+    )
+
+
+def no_own(n: int, n_propositions: int) -> Own:
+    """Inputs for a block of ``n`` agents that wrote nothing and were not reacted to."""
+    return Own(
+        likes=np.zeros((n, n_propositions), np.int32),
+        dislikes=np.zeros((n, n_propositions), np.int32),
+        indptr=np.zeros(n + 1, np.int64),
+        proposition=np.empty(0, np.int16),
+        post=np.empty(0, np.int32),
+        stance=np.empty(0),
+    )

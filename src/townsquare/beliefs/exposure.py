@@ -1,0 +1,77 @@
+"""``exposure``: beliefs pulled by what was shown, the SimSwarm page exactly.
+
+Source: seeds, ``simswarm-belief-formulation``, sections 1 to 6; decisions in DESIGN §2 "Rules". Every constant of the
+page is a setting with the page's value as default. The gains of all rows are summed, so that the rule can overshoot
+and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``exposure-bounded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import Field
+
+from townsquare.beliefs import arrays, kernels
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.trail import assemble
+from townsquare.beliefs.trust import TRUST, author_trust
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.pairs import empty_block
+
+Kernel = Callable[..., None]
+
+
+class Params(MemberParams):
+    """The constants of the page, and two additions that are off: ``anchor`` and ``own_pull``."""
+
+    novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
+    novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
+    social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
+    social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
+    resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
+    resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
+    pull: float = Field(0.1, ge=0, le=1, description="share of the gap closed by an influence of 1")
+    trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
+    trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
+    confidence_per_like: float = Field(0.005, ge=0, le=1, description="confidence gained by a like on an own post")
+    confidence_per_dislike: float = Field(0.008, ge=0, le=1, description="confidence lost by a dislike on an own post")
+    anchor: float = Field(0.0, ge=0, le=1, description="share of the gap to the starting stance closed in each step")
+    own_pull: float = Field(0.0, ge=0, le=1, description="share of the gap to an own post closed by writing it")
+
+
+def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
+    """New agents hold the (n, P) ``stance`` in [-1, 1] and ``confidence`` in [0, 1] given, and have met nobody."""
+    trust = empty_block(stance.shape[0], np.float64)
+    return BeliefState(stance.copy(), confidence.copy(), stance.copy(), pairs={TRUST: trust})
+
+
+def move_with(
+    kernel: Kernel, state: BeliefState, inputs: BeliefInputs, params: AgentParams
+) -> tuple[BeliefState, Trail]:
+    """One step with one of the two kernels of :mod:`townsquare.beliefs.kernels`, which share everything else."""
+    rows = arrays.shown(inputs.exposures)
+    block, slot = author_trust(state, inputs.exposures, params)
+    moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
+    table = arrays.settings(params, kernels.SETTINGS, state.stance.shape[0])
+    kernel(rows, arrays.written(inputs.own), arrays.held(state), slot, table, block.value, moved)
+    after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
+    return after, assemble(inputs, moved)
+
+
+def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
+    """Move stance, trust and confidence by one step; the trail is in stance units. Draws nothing."""
+    return move_with(kernels.exact_step, state, inputs, params)
+
+
+RULE = BeliefRule(
+    name="exposure",
+    needs=frozenset({"exposures", "own"}),
+    unit="stance",
+    ordered=True,
+    bounded=False,
+    params=Params,
+    init=init,
+    step=step,
+)

@@ -1,0 +1,179 @@
+"""Keyed draws: every random number is a pure function of what it is for.
+
+A draw depends on (seed, stage, step, purpose, agent, key) and on nothing else: not on the order in which draws are
+made, on how many others there are, or on the block of agents that is being worked on. So a new agent, a new row of a
+feed or a new kind of action shifts nobody else's draws, and the arms of a comparison share theirs.
+
+The generator is a finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+generators") applied twice, once for the agent and once for the key. All of it is integer arithmetic modulo 2**64 but
+for the last scaling by 2**-53, so that draws are equal on every machine. Kernels call :func:`key2` and :func:`u01`
+themselves with a base made by :meth:`StageDraws.base`; :func:`uniform_oracle` is the NumPy form they are tested against.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from enum import IntEnum
+from functools import lru_cache
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+U64 = np.uint64
+_GOLDEN = U64(0x9E3779B97F4A7C15)
+_MIX1 = U64(0xBF58476D1CE4E5B9)
+_MIX2 = U64(0x94D049BB133111EB)
+_MASK = (1 << 64) - 1
+_SCALE = 1.0 / 9007199254740992.0  # 2**-53
+
+
+class Stage(IntEnum):
+    """Who draws. Numbers are part of every run's identity: never renumber, only append."""
+
+    POPULATION = 1
+    GRAPH = 2
+    ARRIVE = 3
+    ORDER = 4
+    FEED = 5
+    POLICY = 6
+    MODERATE = 7
+    EVIDENCE = 8
+    BELIEF = 9
+    MEMORY = 10
+    SCENARIO = 11
+    DEBATE = 12
+
+
+@nb.njit(inline="always", cache=True)
+def mix(z: U64) -> U64:
+    """One SplitMix64 finaliser of a uint64."""
+    z = (z ^ (z >> U64(30))) * _MIX1
+    z = (z ^ (z >> U64(27))) * _MIX2
+    return z ^ (z >> U64(31))
+
+
+@nb.njit(inline="always", cache=True)
+def key2(base: U64, agent: int, key: U64) -> U64:
+    """The 64 bits for (base, agent, key). ``agent`` is any integer, ``key`` a uint64."""
+    return mix(mix(base + U64(agent) * _GOLDEN) ^ key)
+
+
+@nb.njit(inline="always", cache=True)
+def u01(bits: U64) -> float:
+    """A float64 in [0, 1) from 64 bits."""
+    return float(bits >> U64(11)) * _SCALE
+
+
+def _mix_int(z: int) -> int:
+    z = ((z ^ (z >> 30)) * int(_MIX1)) & _MASK
+    z = ((z ^ (z >> 27)) * int(_MIX2)) & _MASK
+    return z ^ (z >> 31)
+
+
+@lru_cache(maxsize=4096)
+def text_key(text: str) -> int:
+    """A stable 64-bit key of a text (BLAKE2b); never Python's salted ``hash``.
+
+    >>> text_key("like") == text_key("like"), text_key("like") == text_key("share")
+    (True, False)
+    """
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def chain(*words: int) -> int:
+    """Mix whole numbers, in order, into one 64-bit key.
+
+    >>> chain(1, 2) != chain(2, 1)
+    True
+    """
+    z = 0
+    for word in words:
+        z = _mix_int((z + ((word + 1) & _MASK) * int(_GOLDEN)) & _MASK)
+    return z
+
+
+@nb.njit(parallel=True, cache=True)
+def _fill_bits(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64], out: npt.NDArray[U64]) -> None:
+    for i in nb.prange(out.shape[0]):
+        out[i] = key2(base, agents[i], keys[i])
+
+
+def bits_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[U64]:
+    """NumPy form of the compiled draw, bit for bit."""
+
+    def finalise(z: npt.NDArray[U64]) -> npt.NDArray[U64]:
+        z = (z ^ (z >> U64(30))) * _MIX1
+        z = (z ^ (z >> U64(27))) * _MIX2
+        return z ^ (z >> U64(31))
+
+    with np.errstate(over="ignore"):
+        return finalise(finalise(base + agents.astype(np.int64).astype(U64) * _GOLDEN) ^ keys.astype(U64))
+
+
+def uniform_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[np.float64]:
+    """NumPy form of :meth:`StageDraws.uniform`, bit for bit."""
+    return (bits_oracle(base, agents, keys) >> U64(11)).astype(np.float64) * _SCALE
+
+
+class StageDraws:
+    """The draws of one stage in one step.
+
+    ``lasting=True`` draws with step 0, for properties that must not depend on when they are asked for: a verdict, an
+    activity, a persona, the member of a mix.
+    """
+
+    __slots__ = ("seed", "stage", "step")
+
+    def __init__(self, seed: int, stage: Stage, step: int) -> None:
+        self.seed, self.stage, self.step = seed, stage, step
+
+    def base(self, purpose: str, *, lasting: bool = False) -> U64:
+        """The uint64 that kernels pass to :func:`key2` for ``purpose``."""
+        step = 0 if lasting else self.step
+        return U64(chain(self.seed, int(self.stage), step, text_key(purpose)))
+
+    def bits(
+        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
+    ) -> npt.NDArray[U64]:
+        """64 random bits for each (agent, key); ``agents`` and ``keys`` broadcast to one (n,) shape."""
+        wide = np.asarray(agents, dtype=np.int64)
+        key = np.asarray(keys).astype(U64)
+        pair = np.broadcast_arrays(np.atleast_1d(wide), np.atleast_1d(key))
+        out = np.empty(pair[0].shape[0], dtype=U64)
+        _fill_bits(
+            self.base(purpose, lasting=lasting), np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1]), out
+        )
+        return out
+
+    def uniform(
+        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
+    ) -> npt.NDArray[np.float64]:
+        """Uniform float64 in [0, 1) for each (agent, key), shape (n,).
+
+        >>> draw = Draws(7, 3)(Stage.FEED)
+        >>> all_three = draw.uniform("pool", [1, 2, 3])
+        >>> bool(draw.uniform("pool", [2])[0] == all_three[1])
+        True
+        """
+        return (self.bits(purpose, agents, keys, lasting=lasting) >> U64(11)).astype(np.float64) * _SCALE
+
+    def integers(
+        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike, high: npt.ArrayLike, *, lasting: bool = False
+    ) -> npt.NDArray[np.int64]:
+        """Whole numbers in [0, high) for each (agent, key); ``high`` broadcasts and is at least 1."""
+        u = self.uniform(purpose, agents, keys, lasting=lasting)
+        top = np.asarray(high, dtype=np.int64)
+        return np.minimum((u * top).astype(np.int64), top - 1)
+
+
+class Draws:
+    """All draws of one step of one run: ``Draws(seed, step)(Stage.FEED)``."""
+
+    __slots__ = ("seed", "step")
+
+    def __init__(self, seed: int, step: int) -> None:
+        self.seed, self.step = seed, step
+
+    def __call__(self, stage: Stage) -> StageDraws:
+        return StageDraws(self.seed, stage, self.step)

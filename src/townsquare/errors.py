@@ -1,0 +1,78 @@
+"""Every error that Townsquare raises on purpose.
+
+::
+
+    TownsquareError
+    ├── SettingError      a setting is unknown, of a wrong type or out of range
+    │   └── UnknownName   a name that no registry holds
+    ├── DataError         a file that a user gave: scenario, posts, arguments, edges, personas
+    ├── RecordError       a recorded run cannot be read, or is not one
+    │   ├── RunBusy       another process writes this run
+    │   ├── WrongVersion  recorded by another version or under another configuration
+    │   └── HashMismatch  re-execution gave other rows than were recorded
+    └── ContractError     a member of a family breaks its contract
+
+Each says four things: *where* it went wrong, what is *allowed*, what was *got*, and what to *do*. The command line
+prints them as one message and exits with 2; nothing else is caught there.
+"""
+
+from __future__ import annotations
+
+
+class TownsquareError(Exception):
+    """Root of the tree.
+
+    Parameters
+    ----------
+    where : str
+        The setting, file with row and column, run or member that is at fault.
+    got : str, optional
+        What came.
+    allowed : str, optional
+        What would have been right.
+    do : str, optional
+        What the reader can do next.
+
+    Examples
+    --------
+    >>> print(TownsquareError("steps", got="-1", allowed="a whole number of at least 1"))
+    steps: got -1; allowed: a whole number of at least 1
+    """
+
+    def __init__(self, where: str, *, got: str = "", allowed: str = "", do: str = "") -> None:
+        self.where, self.got, self.allowed, self.do = where, got, allowed, do
+        parts = [f"got {got}" if got else "", f"allowed: {allowed}" if allowed else "", do]
+        said = "; ".join(part for part in parts if part)
+        super().__init__(f"{where}: {said}" if said else where)
+
+
+class SettingError(TownsquareError):
+    """A setting is unknown, of a wrong type or out of range."""
+
+
+class UnknownName(SettingError):
+    """A name that no registry, table or scenario holds."""
+
+
+class DataError(TownsquareError):
+    """A file that a user gave cannot be used; ``where`` names file, row and column."""
+
+
+class RecordError(TownsquareError):
+    """A recorded run cannot be read, or the folder holds none."""
+
+
+class RunBusy(RecordError):
+    """Another process is writing this run."""
+
+
+class WrongVersion(RecordError):
+    """The run was recorded by another version or under another configuration."""
+
+
+class HashMismatch(RecordError):
+    """Re-execution gave other rows than were recorded."""
+
+
+class ContractError(TownsquareError):
+    """A rule, ranker, policy or moderator breaks the contract of its family."""

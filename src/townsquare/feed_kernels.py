@@ -1,0 +1,278 @@
+"""The compiled part of :mod:`townsquare.feed`: which rows one agent is shown, agent by agent in parallel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.draws import U64, key2
+
+Array = npt.NDArray[Any]
+
+
+@nb.njit(inline="always", cache=True)
+def _before(score_a: float, tie_a: U64, score_b: float, tie_b: U64) -> bool:
+    """Whether a stands above b: higher score, or the smaller draw of equal ones."""
+    return bool(score_a > score_b or (score_a == score_b and tie_a < tie_b))
+
+
+@nb.njit(cache=True)
+def _gather(
+    agent: int,
+    followed: Array,
+    ring: Array,
+    n_rows: Array,
+    author: Array,
+    root: Array,
+    status: Array,
+    step: Array,
+    key: Array,
+    base: U64,
+    table: Array,
+    found: Array,
+) -> int:
+    """The newest row of each root among the rows of the followed; equal age by draw. Returns how many."""
+    mask = table.shape[0] - 1
+    c, n = ring.shape[1], 0
+    for j in range(followed.shape[0]):
+        f = followed[j]
+        for q in range(min(n_rows[f], c)):
+            p = ring[f, q]
+            r = root[p]
+            if author[r] == agent or status[r] != 0:
+                continue
+            h = (r * 2654435761) & mask
+            while table[h] >= 0 and root[found[table[h]]] != r:
+                h = (h + 1) & mask
+            if table[h] < 0:
+                table[h] = n
+                found[n] = p
+                n += 1
+                continue
+            old = found[table[h]]
+            newer = step[p] > step[old]
+            if step[p] == step[old]:
+                newer = key2(base, agent, key[p]) < key2(base, agent, key[old])
+            if newer:
+                found[table[h]] = p
+    return n
+
+
+@nb.njit(cache=True)
+def _best(
+    agent: int,
+    found: Array,
+    n: int,
+    limit: int,
+    score: Array,
+    key: Array,
+    base: U64,
+    out: Array,
+    out_score: Array,
+    out_tie: Array,
+) -> int:
+    """The best ``limit`` of ``found`` in order, into ``out``; returns how many."""
+    m = 0
+    for x in range(n):
+        p = found[x]
+        s, tie = score[p], key2(base, agent, key[p])
+        if m == limit and not _before(s, tie, out_score[m - 1], out_tie[m - 1]):
+            continue
+        y = m if m < limit else m - 1
+        if m < limit:
+            m += 1
+        while y > 0 and _before(s, tie, out_score[y - 1], out_tie[y - 1]):
+            out[y], out_score[y], out_tie[y] = out[y - 1], out_score[y - 1], out_tie[y - 1]
+            y -= 1
+        out[y], out_score[y], out_tie[y] = p, s, tie
+    return m
+
+
+@nb.njit(inline="always", cache=True)
+def _among(keys: Array, wanted: int) -> bool:
+    """Binary search in ascending keys."""
+    lo, hi = 0, keys.shape[0]
+    while lo < hi:
+        mid = (lo + hi) >> 1
+        if keys[mid] < wanted:
+            lo = mid + 1
+        else:
+            hi = mid
+    return bool(lo < keys.shape[0] and keys[lo] == wanted)
+
+
+@nb.njit(cache=True)
+def _others(
+    agent: int,
+    followed: Array,
+    pool: Array,
+    limit: int,
+    author: Array,
+    status: Array,
+    root: Array,
+    key: Array,
+    base: U64,
+    above: Array,
+    n_above: int,
+    out: Array,
+    out_tie: Array,
+) -> int:
+    """The ``limit`` roots of the pool with the smallest draw by (agent, root), not followed and not above."""
+    m = 0
+    for x in range(pool.shape[0]):
+        p = pool[x]
+        tie = key2(base, agent, key[p])
+        if m == limit and tie >= out_tie[m - 1]:
+            continue
+        if author[p] == agent or status[p] != 0 or _among(followed, author[p]):
+            continue
+        shown = False
+        for y in range(n_above):
+            if root[above[y]] == p:
+                shown = True
+                break
+        if shown:
+            continue
+        y = m if m < limit else m - 1
+        if m < limit:
+            m += 1
+        while y > 0 and tie < out_tie[y - 1]:
+            out[y], out_tie[y] = out[y - 1], out_tie[y - 1]
+            y -= 1
+        out[y], out_tie[y] = p, tie
+    return m
+
+
+@nb.njit(parallel=True, cache=True)
+def fill_feeds(
+    agents: Array,
+    first: int,
+    follow_ptr: Array,
+    follow_key: Array,
+    ring: Array,
+    n_rows: Array,
+    author: Array,
+    root: Array,
+    status: Array,
+    step: Array,
+    key: Array,
+    score: Array,
+    pool: Array,
+    n_followed: int,
+    n_others: int,
+    tie_base: U64,
+    pool_base: U64,
+    rows: Array,
+    slots: Array,
+    counts: Array,
+) -> None:
+    """Rows of the feeds of ``agents`` (all of one block that starts at ``first``), ranked.
+
+    Writes ``rows`` and ``slots`` (n, n_followed + n_others) and ``counts`` (n,). Scores and keyed draws alone decide
+    the order, so neither the block nor the number of threads can change it.
+    """
+    for i in nb.prange(agents.shape[0]):
+        agent = agents[i]
+        followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
+        size = 0
+        for j in range(followed.shape[0]):
+            size += min(n_rows[followed[j]], ring.shape[1])
+        wide = 16
+        while wide < 2 * size:
+            wide *= 2
+        table = np.full(wide, -1, np.int32)
+        found = np.empty(max(size, 1), np.int32)
+        n = _gather(agent, followed, ring, n_rows, author, root, status, step, key, tie_base, table, found)
+        top = np.empty(n_followed + 1, np.int32)
+        top_score = np.empty(n_followed + 1, np.float64)
+        top_tie = np.empty(n_followed + 1, np.uint64)
+        m = _best(agent, found, n, n_followed, score, key, tie_base, top, top_score, top_tie) if n_followed else 0
+        other = np.empty(n_others + 1, np.int32)
+        other_tie = np.empty(n_others + 1, np.uint64)
+        k = 0
+        if n_others:
+            k = _others(agent, followed, pool, n_others, author, status, root, key, pool_base, top, m, other, other_tie)
+        # The followed are in order; the others are put among them by score, equal ones by draw.
+        ties = np.empty(n_followed + n_others + 1, np.uint64)
+        for x in range(m):
+            rows[i, x], slots[i, x], ties[x] = top[x], 0, top_tie[x]
+        for x in range(k):
+            p = other[x]
+            s, tie = score[p], key2(tie_base, agent, key[p])
+            y = m + x
+            while y > 0 and _before(s, tie, score[rows[i, y - 1]], ties[y - 1]):
+                rows[i, y], slots[i, y], ties[y] = rows[i, y - 1], slots[i, y - 1], ties[y - 1]
+                y -= 1
+            rows[i, y], slots[i, y], ties[y] = p, 1, tie
+        counts[i] = m + k
+
+
+@nb.njit(parallel=True, cache=True)
+def count_rows(
+    agents: Array,
+    rows: Array,
+    counts: Array,
+    root: Array,
+    author: Array,
+    comment_ptr: Array,
+    comment: Array,
+    per_post: int,
+    out: Array,
+) -> None:
+    """Rows a feed once comments stand under its posts: up to ``per_post`` of others' comments each."""
+    for i in nb.prange(agents.shape[0]):
+        n = counts[i]
+        if per_post > 0:
+            for x in range(counts[i]):
+                r = root[rows[i, x]]
+                shown = 0
+                for y in range(comment_ptr[r], comment_ptr[r + 1]):
+                    if shown == per_post:
+                        break
+                    if author[comment[y]] != agents[i]:
+                        shown += 1
+                n += shown
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def lay_out(
+    agents: Array,
+    rows: Array,
+    slots: Array,
+    counts: Array,
+    root: Array,
+    author: Array,
+    comment_ptr: Array,
+    comment: Array,
+    per_post: int,
+    indptr: Array,
+    agent_out: Array,
+    rank_out: Array,
+    post_out: Array,
+    under_out: Array,
+    slot_out: Array,
+) -> None:
+    """Posts in rank order, each followed by the comments shown under it."""
+    for i in nb.prange(agents.shape[0]):
+        at = indptr[i]
+        for x in range(counts[i]):
+            p = rows[i, x]
+            agent_out[at], rank_out[at], post_out[at] = agents[i], x, p
+            under_out[at], slot_out[at] = -1, slots[i, x]
+            at += 1
+            if per_post > 0:
+                r = root[p]
+                shown = 0
+                for y in range(comment_ptr[r], comment_ptr[r + 1]):
+                    if shown == per_post:
+                        break
+                    c = comment[y]
+                    if author[c] != agents[i]:
+                        agent_out[at], rank_out[at], post_out[at] = agents[i], x, c
+                        under_out[at], slot_out[at] = r, 2
+                        at += 1
+                        shown += 1

@@ -1,0 +1,1 @@
+"""How a platform moderates: one file a strategy."""

@@ -1,0 +1,37 @@
+"""What a moderator takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from townsquare.change import Change
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.schema import ActionKind
+from townsquare.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Moderator:
+    """A member of the family ``moderation``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    adds : frozenset of ActionKind
+        Kinds of action that only this strategy gives to agents.
+    review : callable
+        ``review(world, draws, params, takedown) -> Change``: reads the world after the actions of step
+        ``world.step + 1`` and writes nothing; what it decides is seen from the next feed on. ``takedown`` says whether
+        posts may be taken down.
+    """
+
+    name: str
+    params: type[MemberParams]
+    adds: frozenset[ActionKind]
+    review: Callable[[World, StageDraws, Any, bool], Change]

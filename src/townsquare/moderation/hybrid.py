@@ -1,0 +1,63 @@
+"""Community notes and a fact-checker together: noted posts are reviewed first, and come down at less confidence."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare import schema
+from townsquare.change import Change
+from townsquare.draws import StageDraws
+from townsquare.moderation.checker import CheckerParams, find, findings_as_rows, queue
+from townsquare.moderation.contract import Moderator
+from townsquare.moderation.notes import NOTE_KINDS, NoteParams, review_notes
+from townsquare.schema import LogKind, NoteStatus, Verdict
+from townsquare.world import World
+
+
+class Params(CheckerParams, NoteParams):
+    """Settings of the strategy `hybrid`."""
+
+    takedown_noted_at: float = Field(
+        0.7, ge=0, le=1, description="confidence in `false` from which a post with a shown note is taken down"
+    )
+
+
+def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+    """Notes first, so that a note that passes in this step counts for the verdicts of this step."""
+    rows = review_notes(world, params)
+    posts = queue(world, draws, params.posts_per_step, noted_first=True)
+    found = find(world, posts, draws, params)
+    noted = _noted(world, posts, rows)
+    bar = np.where(noted, params.takedown_noted_at, params.takedown_at)
+    down = (found.verdict == Verdict.FALSE) & (found.confidence >= bar) & takedown
+    why = [
+        f"verdict false with confidence {c:.2f}, at least {b:g}{' for a post with a shown note' if n else ''}"
+        for c, b, n in zip(found.confidence, bar, noted, strict=True)
+    ]
+    checked = findings_as_rows(world, posts, found, down, why)
+    return Change(rows | checked | _joined_log(rows, checked))
+
+
+def _noted(world: World, posts: npt.NDArray[np.int32], rows: dict[str, schema.Columns]) -> npt.NDArray[np.bool_]:
+    """Whether a note is shown with each post once this step's log is applied."""
+    status = world.notes["status"].copy()
+    if "moderation_log" in rows:
+        kind, note = (np.asarray(rows["moderation_log"][name]) for name in ("kind", "value"))
+        status[note.astype(np.int64)] = np.where(kind == LogKind.NOTE_SHOWN, NoteStatus.SHOWN, NoteStatus.PENDING)
+    return np.isin(posts, world.notes["post"][status == NoteStatus.SHOWN])
+
+
+def _joined_log(one: dict[str, schema.Columns], two: dict[str, schema.Columns]) -> dict[str, schema.Columns]:
+    logs = [rows["moderation_log"] for rows in (one, two) if "moderation_log" in rows]
+    if len(logs) < 2:
+        return {}
+    joined = {
+        name: [*logs[0][name], *logs[1][name]] if name == "reason" else np.r_[logs[0][name], logs[1][name]]
+        for name in logs[0]
+    }
+    return {"moderation_log": joined}
+
+
+MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review)

@@ -1,0 +1,126 @@
+"""Arms against a baseline, seed by seed.
+
+Runs of one seed share population, graph and random draws, so that most of what differs between seeds falls out of the
+difference between two arms. The interval is Student's t over those differences; it says nothing beyond the seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import stats
+
+from townsquare.errors import UnknownName
+from townsquare.registry import did_you_mean
+
+LEVEL = 0.95
+KEYS = ("arm", "seed")
+
+ONE_SEED = "one seed: no interval"
+NO_VALUES = "undefined in one of the two arms"
+BASELINE = "baseline"
+SAME = "the same difference with every seed"
+
+
+def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """Every arm's mean, and its difference to the baseline, for each outcome.
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        One row a run: ``arm`` (str), ``seed`` (int), and a float column for each outcome; NaN and null are undefined.
+    baseline_arm : str
+        The arm that the others are compared with.
+    names : sequence of str, optional
+        Columns to compare; by default all but ``arm`` and ``seed``.
+
+    Returns
+    -------
+    DataFrame
+        One row an outcome and arm, in the order of columns and of first appearance: ``outcome``, ``arm``; ``mean``
+        and ``n`` (seeds in which it is defined); ``difference`` (mean over the seeds in which both are defined),
+        ``low`` and ``high`` (95 % t interval), ``p`` (two-sided, of no difference), ``pairs`` (those seeds);
+        ``note``, which says why a number is NaN.
+
+    Raises
+    ------
+    UnknownName
+        There is no such arm.
+
+    >>> runs = pl.DataFrame({"arm": ["a", "a", "b", "b"], "seed": [1, 2, 1, 2], "reach": [1.0, 2.0, 3.0, 5.0]})
+    >>> paired(runs, "a").select("arm", "mean", "difference", "pairs").rows()
+    [('a', 1.5, 0.0, 2), ('b', 4.0, 2.5, 2)]
+    """
+    arms = outcomes["arm"].unique(maintain_order=True).to_list()
+    if baseline_arm not in arms:
+        hint = did_you_mean(baseline_arm, arms)
+        raise UnknownName("baseline", got=repr(baseline_arm), allowed=", ".join(arms), do=hint)
+    wanted = [name for name in outcomes.columns if name not in KEYS] if names is None else list(names)
+    rows = []
+    for name in wanted:
+        base = _by_seed(outcomes, baseline_arm, name)
+        for arm in arms:
+            here = _by_seed(outcomes, arm, name)
+            rows.append({"outcome": name, "arm": arm, **_compare(here, base, arm == baseline_arm)})
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+_SCHEMA = {
+    "outcome": pl.String,
+    "arm": pl.String,
+    "mean": pl.Float64,
+    "n": pl.Int64,
+    "difference": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "p": pl.Float64,
+    "pairs": pl.Int64,
+    "note": pl.String,
+}
+
+
+def _by_seed(outcomes: pl.DataFrame, arm: str, name: str) -> dict[int, float]:
+    """The defined values of one outcome in one arm."""
+    rows = outcomes.filter(pl.col("arm") == arm).select("seed", pl.col(name).cast(pl.Float64)).rows()
+    return {seed: value for seed, value in rows if value is not None and not math.isnan(value)}
+
+
+def _compare(here: dict[int, float], base: dict[int, float], is_base: bool) -> dict[str, object]:
+    common = sorted(here.keys() & base.keys())
+    differences = np.array([here[seed] - base[seed] for seed in common])
+    mean = float(np.mean(list(here.values()))) if here else math.nan
+    row: dict[str, object] = {"mean": mean, "n": len(here), "pairs": len(common)}
+    if is_base:
+        nothing = 0.0 if here else math.nan
+        return {**row, "difference": nothing, "low": math.nan, "high": math.nan, "p": math.nan, "note": BASELINE}
+    difference, low, high, p, note = t_interval(differences)
+    return {**row, "difference": difference, "low": low, "high": high, "p": p, "note": note}
+
+
+def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, float, float, str]:
+    """Mean, bounds of its 95 % t interval, two-sided p of a mean of 0, and why one of them is NaN.
+
+    Parameters
+    ----------
+    differences : (n,) float64
+        Paired differences, finite.
+
+    >>> t_interval(np.array([0.5]))
+    (0.5, nan, nan, nan, 'one seed: no interval')
+    """
+    n = len(differences)
+    if n == 0:
+        return math.nan, math.nan, math.nan, math.nan, NO_VALUES
+    mean = float(np.mean(differences))
+    if n == 1:
+        return mean, math.nan, math.nan, math.nan, ONE_SEED
+    error = float(stats.sem(differences))
+    if error == 0.0:
+        return mean, mean, mean, 1.0 if mean == 0.0 else math.nan, SAME
+    margin = float(stats.t.ppf(0.5 + LEVEL / 2, n - 1)) * error
+    p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
+    return mean, mean - margin, mean + margin, p, ""

@@ -1,0 +1,260 @@
+"""The one sparse (agent, key) -> value store: trust, seen roots, reactions.
+
+Rows are held in blocks of agents, and within a block as compressed sparse rows sorted by key: ``indptr`` (n + 1,)
+int64, ``key`` (m,) int32, ``value`` (m,). A query is a CSR of keys over the same agents, in any order and with repeats.
+:func:`upsert` merges a query into a block and returns a *new* block, so that a rule that works on a block is pure
+without ever copying the whole store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.draws import U64, key2
+
+BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+
+
+class PairBlock(NamedTuple):
+    """The pairs of one block of agents; ``key`` ascends within each agent."""
+
+    indptr: Int64
+    key: Int32
+    value: npt.NDArray[np.generic]
+
+    @property
+    def n_agents(self) -> int:
+        return int(self.indptr.shape[0]) - 1
+
+
+def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
+    """A block of ``n_agents`` without any pair."""
+    return PairBlock(np.zeros(n_agents + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype))
+
+
+@nb.njit(parallel=True, cache=True)
+def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
+    for i in nb.prange(qptr.shape[0] - 1):
+        for x in range(qptr[i], qptr[i + 1]):
+            lo, hi, k = optr[i], optr[i + 1], qkey[x]
+            while lo < hi:
+                mid = (lo + hi) >> 1
+                if okey[mid] < k:
+                    lo = mid + 1
+                else:
+                    hi = mid
+            slot[x] = lo if lo < optr[i + 1] and okey[lo] == k else -1
+
+
+@nb.njit(parallel=True, cache=True)
+def _merge_count(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, order: Int64, nptr: Int64) -> None:
+    """Sort each agent's query by key (insertion sort: a feed is short) and count the keys after the merge."""
+    for i in nb.prange(qptr.shape[0] - 1):
+        lo, hi = qptr[i], qptr[i + 1]
+        for x in range(lo, hi):
+            order[x] = x
+        for x in range(lo + 1, hi):
+            v = order[x]
+            kv = qkey[v]
+            y = x - 1
+            while y >= lo and qkey[order[y]] > kv:
+                order[y + 1] = order[y]
+                y -= 1
+            order[y + 1] = v
+        o, end, fresh = optr[i], optr[i + 1], 0
+        for x in range(lo, hi):
+            k = qkey[order[x]]
+            if x > lo and qkey[order[x - 1]] == k:
+                continue
+            while o < end and okey[o] < k:
+                o += 1
+            if o == end or okey[o] != k:
+                fresh += 1
+        nptr[i + 1] = end - optr[i] + fresh
+
+
+@nb.njit(parallel=True, cache=True)
+def _merge_fill(
+    optr: Int64,
+    okey: Int32,
+    oval: npt.NDArray[np.generic],
+    qptr: Int64,
+    qkey: Int32,
+    start: npt.NDArray[np.generic],
+    order: Int64,
+    nptr: Int64,
+    nkey: Int32,
+    nval: npt.NDArray[np.generic],
+    slot: Int64,
+    known: npt.NDArray[np.bool_],
+) -> None:
+    for i in nb.prange(qptr.shape[0] - 1):
+        o, end, w, x, hi = optr[i], optr[i + 1], nptr[i], qptr[i], qptr[i + 1]
+        while x < hi:
+            k = qkey[order[x]]
+            while o < end and okey[o] < k:
+                nkey[w] = okey[o]
+                nval[w] = oval[o]
+                o += 1
+                w += 1
+            had = o < end and okey[o] == k
+            nkey[w] = k
+            if had:
+                nval[w] = oval[o]
+                o += 1
+            else:
+                nval[w] = start[order[x]]
+            while x < hi and qkey[order[x]] == k:
+                slot[order[x]] = w
+                known[order[x]] = had
+                x += 1
+            w += 1
+        while o < end:
+            nkey[w] = okey[o]
+            nval[w] = oval[o]
+            o += 1
+            w += 1
+
+
+def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
+    """Where each queried pair stands in ``block.value``; -1 where it is not there. Shape of ``keys``."""
+    slot = np.empty(keys.shape[0], np.int64)
+    _lookup(block.indptr, block.key, indptr, keys, slot)
+    return slot
+
+
+def upsert(
+    block: PairBlock, indptr: Int64, keys: Int32, start: npt.NDArray[np.generic]
+) -> tuple[PairBlock, Int64, npt.NDArray[np.bool_]]:
+    """Merge a query into a block.
+
+    Parameters
+    ----------
+    block : PairBlock
+        Not changed.
+    indptr : (n_agents + 1,) int64
+        CSR over the same agents as the block.
+    keys : (m,) int32
+        In any order, repeats allowed.
+    start : (m,) of the block's dtype
+        Value of a pair that was not there; of repeats in one query, the first counts.
+
+    Returns
+    -------
+    (PairBlock, (m,) int64, (m,) bool)
+        The new block, where each queried pair stands in its ``value``, and whether it was there before.
+    """
+    order = np.empty(keys.shape[0], np.int64)
+    nptr = np.zeros_like(block.indptr)
+    _merge_count(block.indptr, block.key, indptr, keys, order, nptr)
+    np.cumsum(nptr, out=nptr)
+    nkey = np.empty(int(nptr[-1]), np.int32)
+    nval = np.empty(int(nptr[-1]), block.value.dtype)
+    slot = np.empty(keys.shape[0], np.int64)
+    known = np.empty(keys.shape[0], np.bool_)
+    _merge_fill(block.indptr, block.key, block.value, indptr, keys, start, order, nptr, nkey, nval, slot, known)
+    return PairBlock(nptr, nkey, nval), slot, known
+
+
+@nb.njit(cache=True)
+def _keep_newest(
+    optr: Int64,
+    okey: Int32,
+    oval: npt.NDArray[np.generic],
+    cap: int,
+    base: U64,
+    first: int,
+    post_key: npt.NDArray[U64],
+    nptr: Int64,
+    keep: npt.NDArray[np.bool_],
+) -> None:
+    for i in range(optr.shape[0] - 1):
+        lo, hi = optr[i], optr[i + 1]
+        n = hi - lo
+        nptr[i + 1] = n
+        if n <= cap:
+            continue
+        tie = np.empty(n, np.float64)
+        age = np.empty(n, np.float64)
+        for x in range(n):
+            age[x] = oval[lo + x]
+            tie[x] = float(key2(base, first + i, post_key[okey[lo + x]]) >> U64(11))
+        by_tie = np.argsort(tie, kind="mergesort")
+        order = by_tie[np.argsort(age[by_tie], kind="mergesort")]
+        for x in range(n - cap):
+            keep[lo + order[x]] = False
+        nptr[i + 1] = cap
+
+
+def keep_newest(block: PairBlock, cap: int, base: U64, first: int, post_key: npt.NDArray[U64]) -> PairBlock:
+    """Forget, agent by agent, the pairs with the smallest value until ``cap`` are left.
+
+    Used for seen roots, whose value is the step of first sight; pairs of one step go in the order of a keyed draw by
+    (agent, key of the post). ``first`` is the row of the block's first agent.
+    """
+    if block.indptr.shape[0] < 2 or int(np.diff(block.indptr).max(initial=0)) <= cap:
+        return block
+    keep = np.ones(block.key.shape[0], np.bool_)
+    nptr = np.zeros_like(block.indptr)
+    _keep_newest(block.indptr, block.key, block.value, cap, base, first, post_key, nptr, keep)
+    np.cumsum(nptr, out=nptr)
+    return PairBlock(nptr, block.key[keep], block.value[keep])
+
+
+class Pairs:
+    """All blocks of one store. Grows with the number of agents; a block is replaced as a whole."""
+
+    def __init__(self, dtype: npt.DTypeLike, n_agents: int = 0) -> None:
+        self.dtype = np.dtype(dtype)
+        self.n_agents = 0
+        self.blocks: list[PairBlock] = []
+        self.grow(n_agents)
+
+    def grow(self, n_agents: int) -> None:
+        """Make room for agents up to ``n_agents``; new ones have no pairs."""
+        while self.n_agents < n_agents:
+            if self.blocks and self.blocks[-1].n_agents < BLOCK:
+                last = self.blocks[-1]
+                more = min(BLOCK - last.n_agents, n_agents - self.n_agents)
+                self.blocks[-1] = last._replace(indptr=np.append(last.indptr, np.full(more, last.indptr[-1])))
+            else:
+                more = min(BLOCK, n_agents - self.n_agents)
+                self.blocks.append(empty_block(more, self.dtype))
+            self.n_agents += more
+
+    def spans(self) -> Iterator[tuple[int, int, int]]:
+        """(number of the block, first agent, agent after its last)."""
+        yield from spans(self.n_agents)
+
+    def __len__(self) -> int:
+        return sum(int(block.key.shape[0]) for block in self.blocks)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(sum(part.nbytes for part in block) for block in self.blocks)
+
+    def get(self, agent: int, key: int, default: float) -> float:
+        """One value, for looking, not for hot paths."""
+        block = self.blocks[agent // BLOCK]
+        row = agent % BLOCK
+        lo, hi = int(block.indptr[row]), int(block.indptr[row + 1])
+        at = lo + int(np.searchsorted(block.key[lo:hi], key))
+        return float(block.value[at]) if at < hi and block.key[at] == key else default
+
+
+def spans(n_agents: int) -> Iterator[tuple[int, int, int]]:
+    """Blocks of agents as (number, first, after last).
+
+    >>> list(spans(3))
+    [(0, 0, 3)]
+    """
+    for number, first in enumerate(range(0, n_agents, BLOCK)):
+        yield number, first, min(first + BLOCK, n_agents)

@@ -1,0 +1,193 @@
+"""Personas as text and as JSON lines: one ``{"id": …, "text": …, "labels": {…}}`` each.
+
+A persona is rendered from its answers by a template, one sentence an answer, so that every attribute is in it;
+:func:`missing_attributes` checks that of any text. (In the earlier system's generated personas political affiliation,
+ethnicity, hobby and language were missing from most.)
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import files, schema
+from townsquare.errors import DataError, UnknownName
+from townsquare.question_bank import NO_ANSWER, QuestionBank
+from townsquare.registry import did_you_mean
+
+MAX_CHARACTERS = 10_000
+Int16 = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class Personas:
+    """Imported personas: ``ids`` and ``texts`` of n, and ``traits`` (n, T) int16 codes, -1 where not answered."""
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    traits: Int16
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def render_persona(traits: Int16, bank: QuestionBank) -> str:
+    """A persona in the first person.
+
+    Parameters
+    ----------
+    traits : (T,) int16
+        Codes of one person, in the order of the bank; -1 is left out.
+    bank : QuestionBank
+        What the codes mean.
+
+    >>> from townsquare.question_bank import bundled_bank
+    >>> codes = np.full(19, -1, np.int16)
+    >>> codes[:2] = 44, 1
+    >>> render_persona(codes, bundled_bank())
+    'I am 44 years old. When a form asks for my gender, I put down "female".'
+    """
+    said = (bank.sentence(number, int(code)) for number, code in enumerate(traits))
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def missing_attributes(text: str, traits: Int16, bank: QuestionBank) -> list[str]:
+    """Labels whose answer is not in a text, as whole words in any case; empty if every attribute is there.
+
+    An answer counts in its own form or as the bank words it. Where several traits have the same words (loyalty, say),
+    the text must have them as often.
+
+    >>> from townsquare.question_bank import bundled_bank
+    >>> codes = np.full(19, -1, np.int16)
+    >>> codes[:2] = 44, 1
+    >>> missing_attributes("A woman of 44.", codes, bundled_bank())
+    ['gender']
+    """
+    used: dict[str, int] = {}
+    missing = []
+    for number, (trait, code) in enumerate(zip(bank.traits, traits.tolist(), strict=True)):
+        if code == NO_ANSWER:
+            continue
+        forms = [bank.answer(number, code)] + ([] if trait.number else [trait.words[code]])
+        pattern = "|".join(re.escape(form) for form in sorted(set(forms), key=len, reverse=True))
+        found = len(re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
+        key = forms[-1].casefold()
+        used[key] = used.get(key, 0) + 1
+        if found < used[key]:
+            missing.append(trait.label)
+    return missing
+
+
+def write_personas(
+    path: Path,
+    traits: Int16,
+    bank: QuestionBank,
+    *,
+    ids: Sequence[str] = (),
+    texts: Sequence[str] = (),
+) -> None:
+    """Write people as JSON lines.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it is there.
+    traits : (n, T) int16
+        Their codes.
+    ids, texts : n texts, optional
+        Where not given: the row numbers, and personas rendered from the codes.
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as out:
+        for row, codes in enumerate(traits):
+            said = {
+                label: int(code) if bank.traits[number].number else bank.answer(number, int(code))
+                for number, (label, code) in enumerate(zip(bank.labels, codes, strict=True))
+                if code != NO_ANSWER
+            }
+            text = texts[row] if texts else render_persona(codes, bank)
+            line = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def read_personas(path: Path, bank: QuestionBank) -> Personas:
+    """People from JSON lines.
+
+    A line has ``id`` (if none, the row number), ``text`` (if none, rendered from the labels) and ``labels``, an object
+    of answers by label; text or labels must be there.
+
+    Raises
+    ------
+    DataError
+        With file, line and field: no JSON object, an unknown field, label or answer, an id twice, a text of over
+        10,000 characters, an empty file.
+    """
+    ids: dict[str, str] = {}
+    texts = []
+    rows = []
+    for row, record in enumerate(files.jsonl_records(path)):
+        codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
+        for field, value in record.cells.items():
+            _read_field(record, field, value, codes, bank)
+        name = _text(record, "id") or str(row)
+        if name in ids:
+            raise DataError(f"{record.place}, field 'id'", got=repr(name), allowed=f"another id than in {ids[name]}")
+        ids[name] = record.place
+        texts.append(_text(record, "text") or render_persona(codes, bank))
+        if not texts[-1]:
+            raise DataError(record.place, got="neither text nor labels", allowed="at least one of them")
+        rows.append(codes)
+    if not rows:
+        raise DataError(str(path), got="an empty file", allowed="one persona a line")
+    return Personas(tuple(ids), tuple(texts), np.stack(rows))
+
+
+def _read_field(record: files.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
+    """Set the code that a field stands for; refuse fields that do not belong here."""
+    head, _, label = field.partition(":")
+    where = f"{record.place}, field {field!r}"
+    if head == "labels" and label:
+        try:
+            codes[bank.number_of(label, where)] = bank.code(label, value, where)
+        except UnknownName as error:
+            raise DataError(error.where, got=error.got, allowed=error.allowed, do=error.do) from None
+    elif field == "labels":
+        raise DataError(where, got=type(value).__name__, allowed="an object of answers by label")
+    elif field not in ("id", "text"):
+        allowed = "id, text, labels"
+        raise DataError(where, got=repr(field), allowed=allowed, do=did_you_mean(field, ("id", "text", "labels")))
+
+
+def _text(record: files.Record, field: str) -> str:
+    value = record.cells.get(field)
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise DataError(f"{record.place}, field {field!r}", got=type(value).__name__, allowed="a text")
+    text = files.clean(str(value)).strip()
+    if len(text) > MAX_CHARACTERS:
+        allowed = f"at most {MAX_CHARACTERS:,} characters"
+        raise DataError(f"{record.place}, field {field!r}", got=f"{len(text):,} characters", allowed=allowed)
+    return text
+
+
+def trait_rows(agents: npt.NDArray[np.int64], traits: Int16) -> schema.Columns:
+    """Rows of the table ``traits`` for people with the rows ``agents`` (n,) and codes ``traits`` (n, T)."""
+    row, number = np.nonzero(traits != NO_ANSWER)
+    return schema.rows("traits", row.shape[0], agent=np.asarray(agents)[row], trait=number, value=traits[row, number])
+
+
+def trait_value_rows(bank: QuestionBank) -> schema.Columns:
+    """Rows of the table ``trait_values``: every answer of every trait; of a number, all from 0 to 120."""
+    values = [
+        (number, code, trait.label, bank.answer(number, code))
+        for number, trait in enumerate(bank.traits)
+        for code in (range(121) if trait.number else range(len(trait.answers)))
+    ]
+    numbers, codes, labels, answers = zip(*values, strict=True)
+    return schema.rows("trait_values", len(values), trait=numbers, value=codes, label=labels, answer=answers)

@@ -1,0 +1,1 @@
+"""What makes agents act: one file a policy."""

@@ -1,0 +1,108 @@
+"""A population of several kinds: each agent has its policy for life, drawn at birth.
+
+Membership is a lasting draw by agent, so that it is the same in every arm and does not change when others join.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from townsquare import registry
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.policies.contract import Policy
+from townsquare.views import Chosen, Views
+
+
+Array = npt.NDArray[Any]
+
+
+class Member(MemberParams):
+    """One kind of agent in the mix."""
+
+    name: str = Field(description="member of the family `policy`, but `mix`")
+    share: float = Field(gt=0, description="its share of the agents, relative to the others'")
+    params: dict[str, Any] = Field(default_factory=dict, description="its settings")
+
+    @model_validator(mode="after")
+    def _is_known(self) -> Member:
+        if self.name == "mix":
+            raise ValueError("a mix cannot hold a mix")
+        registry.get("policy", self.name).params.model_validate(self.params)
+        return self
+
+
+class Params(MemberParams):
+    """Settings of the policy `mix`."""
+
+    members: tuple[Member, ...] = Field((Member(name="statistical", share=1.0),), min_length=1)
+
+
+def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any) -> npt.NDArray[np.int16]:
+    """Number of the member that each agent belongs to; 0 where the policy is no mix."""
+    if not isinstance(params, Params):
+        return np.zeros(np.shape(agents), np.int16)
+    shares = np.cumsum([member.share for member in params.members])
+    u = draws.uniform("member", agents, lasting=True) * shares[-1]
+    return np.asarray(np.searchsorted(shares[:-1], u, side="right"), np.int16)
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    """Each member decides for its own agents; the choices are put together by agent."""
+    parts = []
+    for number, member in enumerate(params.members):
+        mask = views.member == number
+        if mask.any():
+            policy: Policy = registry.get("policy", member.name)
+            settings = policy.params.model_validate(member.params)
+            keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
+            parts.append((policy.decide(views.only(mask), draws, settings), keep))
+    return _together(parts, views.n_texts)
+
+
+def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -> Chosen:
+    """One choice from several; ``keep`` maps rows of a part's views back to the whole."""
+    chosen = [part for part, _ in parts]
+    row: list[Array] = []
+    text: list[Array] = []
+    reasoning: list[Array] = []
+    action: list[Array] = []
+    texts: tuple[str, ...] = ()
+    done = 0
+    for part, keep in parts:
+        row.append(np.where(part.row >= 0, keep[np.maximum(part.row, 0)] if keep.size else -1, -1))
+        for column, out in ((part.text, text), (part.reasoning, reasoning)):
+            out.append(np.where(column >= n_texts, column + len(texts), column))
+        action.append(part.declared[0] + done)
+        texts += part.new_texts
+        done += part.n
+    order = np.argsort(np.concatenate([part.agent for part in chosen]), kind="stable")
+    place = np.empty(done, np.int64)
+    place[order] = np.arange(done)
+    declared = place[np.concatenate(action)]
+    by_action = np.argsort(declared, kind="stable")
+
+    def joined(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        return np.concatenate(columns)[order]
+
+    return Chosen(
+        agent=joined([part.agent for part in chosen]),
+        kind=joined([part.kind for part in chosen]),
+        row=joined(row),
+        target=joined([part.target for part in chosen]),
+        text=joined(text).astype(np.int32),
+        helpful=joined([part.helpful for part in chosen]),
+        reasoning=joined(reasoning).astype(np.int32),
+        declared=(
+            declared[by_action],
+            *(np.concatenate([part.declared[k] for part in chosen])[by_action] for k in (1, 2, 3)),
+        ),
+        new_texts=texts,
+    )
+
+
+POLICY = Policy("mix", Params, decide)

@@ -1,0 +1,176 @@
+"""Agents that act by chance, as people do on average: a logit for each kind of action on each row they are shown.
+
+Each kind has its own draw by (agent, root), so that a kind that is added or switched off changes no other. What agents
+write comes from the scenario's argument bank, in line with their stance, and declares the stance of the entry; where a
+post takes no stance, or the scenario has no bank, comments are neutral lines without one. This is a statistical
+stand-in for people, not a model of their minds: its weak points are listed in ``docs/policies.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.draws import StageDraws
+from townsquare.policies.contract import Policy
+from townsquare.policies.statistical_kernels import choose_arguments, choose_kinds, rate_helpful
+from townsquare.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
+from townsquare.schema import NONE, ActionKind
+from townsquare.views import Bank, Chosen, Views
+
+Array = npt.NDArray[Any]
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
+    row, kind = _on_rows(views, draws, params)
+    place = np.searchsorted(views.indptr, row, side="right") - 1
+    writers = _writers(views, draws, params)
+    # Posts come before an agent's other actions; a stable sort by agent then keeps feed order.
+    place = np.r_[writers, place]
+    row = np.r_[np.full(writers.size, NONE, np.int64), row]
+    kind = np.r_[np.full(writers.size, ActionKind.POST, np.uint8), kind]
+    order = np.argsort(place, kind="stable")
+    place, row, kind = place[order], row[order], kind[order]
+    target = _targets(views, row, kind)
+    text, declared = _texts(views, draws, params, place, row, kind)
+    return Chosen(
+        agent=views.agents[place],
+        kind=kind,
+        row=row,
+        target=target,
+        text=text,
+        helpful=_ratings(views, draws, params, place, row, kind),
+        reasoning=np.full(row.size, NONE, np.int32),
+        declared=declared,
+    )
+
+
+def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[Array, Array]:
+    """(row, kind) of every action on a row, in feed order and then in the order of ``ROW_KINDS``."""
+    table = np.array([[getattr(getattr(params, k.name.lower()), c) for c in COEFFICIENTS] for k in ROW_KINDS])
+    allowed = np.array([k in views.allowed for k in ROW_KINDS])
+    bases = np.array([draws.base(k.name.lower()) for k in ROW_KINDS], np.uint64)
+    rows = {name: np.asarray(column) for name, column in views.rows.items()}
+    bits = np.zeros(rows["root"].size, np.uint16)
+    with np.errstate(divide="ignore"):  # an activity of 0 has logarithm -inf: it never acts
+        log_activity = np.log(views.activity)
+    choose_kinds(
+        views.agents, views.indptr, log_activity, views.stance,
+        rows["root"], rows["slot"], rows["likes"], rows["verdict"], rows["note"], rows["offered"],
+        rows["first_seen"], views.post("plausibility"), views.post("key"), views.post("stances"),
+        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+        table, allowed, bases, bits,
+    )  # fmt: skip
+    acted = np.flatnonzero(bits)
+    flags = (bits[acted, None] >> np.arange(len(ROW_KINDS), dtype=np.uint16)) & 1
+    at, which = np.nonzero(flags)
+    return acted[at].astype(np.int64), np.array(ROW_KINDS, np.uint8)[which]
+
+
+def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
+    """Places of the agents that write a post: chance 1 - exp(-rate x activity)."""
+    if ActionKind.POST not in views.allowed or not views.bank.text.size:
+        return np.empty(0, np.int64)
+    chance = -np.expm1(-params.posts_per_step * views.activity)
+    return np.flatnonzero(draws.uniform("post", views.agents) < chance)
+
+
+def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
+    target = np.full(row.size, NONE, np.int32)
+    on = row >= 0
+    target[on] = np.asarray(views.rows["root"])[row[on]]
+    to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
+    target[to_agent] = np.asarray(views.rows["author"])[row[to_agent]]
+    rate = kind == ActionKind.RATE_NOTE
+    target[rate] = np.asarray(views.rows["offered"])[row[rate]]
+    return target
+
+
+def _ratings(
+    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
+) -> npt.NDArray[np.int8]:
+    helpful = np.full(row.size, NONE, np.int8)
+    at = np.flatnonzero(kind == ActionKind.RATE_NOTE)
+    if at.size:
+        out = np.empty(at.size, np.int8)
+        rate_helpful(
+            views.agents[place[at]], views.stance, place[at], np.asarray(views.rows["root"])[row[at]],
+            np.asarray(views.rows["offered"])[row[at]], views.post("plausibility"), views.post("stances"),
+            views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+            params.helpful_distance, params.helpful_doubt, draws.base("helpful"), out,
+        )  # fmt: skip
+        helpful[at] = out
+    return helpful
+
+
+def _texts(
+    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
+) -> tuple[npt.NDArray[np.int32], tuple[Array, Array, Array, Array]]:
+    """What is written, and the stance it declares."""
+    text = np.full(row.size, NONE, np.int32)
+    bank = views.bank
+    writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
+    agents = views.agents[place[writes]]
+    on = row[writes] >= 0
+    keys = np.zeros(writes.size, np.uint64)
+    keys[on] = views.post("key")[np.asarray(views.rows["root"])[row[writes][on]]]
+    proposition = _propositions(views, draws, agents, keys, row[writes])
+    entry = _arguments(views, draws, params, place[writes], agents, keys, proposition)
+    has = entry >= 0
+    text[writes[has]] = bank.text[entry[has]]
+    plain = writes[~has & (kind[writes] == ActionKind.COMMENT)]
+    text[plain] = _line(bank.comments, draws, "comment line", views, place[plain], row[plain])
+    notes = np.flatnonzero(kind == ActionKind.ADD_NOTE)
+    text[notes] = _line(bank.notes, draws, "note line", views, place[notes], row[notes])
+    said = entry[has]
+    return text, (writes[has], bank.proposition[said], bank.stance[said], bank.strength[said])
+
+
+def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:
+    """What to write about: one of the propositions the post speaks to; for an own post any; -1 for none."""
+    n = views.stance.shape[1]
+    out = np.full(row.size, NONE, np.int64)
+    if not n or not views.bank.text.size:
+        return out
+    own = row < 0
+    out[own] = draws.integers("topic", agents[own], keys[own], n)
+    root = np.asarray(views.rows["root"])[row[~own]]
+    count = views.post("n_stances")[root].astype(np.int64)
+    pick = draws.integers("topic", agents[~own], keys[~own], np.maximum(count, 1))
+    speaks = count > 0
+    chosen = np.full(root.size, NONE, np.int64)
+    chosen[speaks] = views.post_stance("proposition")[(views.post("stances")[root] + pick)[speaks]]
+    out[~own] = chosen
+    return out
+
+
+def _arguments(
+    views: Views, draws: StageDraws, params: Params, place: Array, agents: Array, keys: Array, proposition: Array
+) -> npt.NDArray[np.int64]:
+    bank: Bank = views.bank
+    order = np.argsort(bank.proposition, kind="stable")
+    counts = np.bincount(bank.proposition, minlength=views.stance.shape[1])
+    entry = np.full(place.size, NONE, np.int64)
+    if place.size and views.stance.shape[1]:
+        stance = views.stance[place, np.maximum(proposition, 0)]
+        choose_arguments(
+            agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance, proposition,
+            params.side, params.text_width, draws.base("side"), draws.base("argument"), entry,
+        )  # fmt: skip
+    return entry
+
+
+def _line(
+    lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, place: Array, row: Array
+) -> npt.NDArray[np.int32]:
+    """A neutral line for each writer, by (agent, root)."""
+    if not lines.size:
+        return np.full(place.size, NONE, np.int32)
+    keys = views.post("key")[np.asarray(views.rows["root"])[row]]
+    return lines[draws.integers(purpose, views.agents[place], keys, lines.size)]
+
+
+POLICY = Policy("statistical", Params, decide)

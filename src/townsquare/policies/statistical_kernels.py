@@ -1,0 +1,158 @@
+"""The compiled part of the statistical policy: a chance for each row and kind, and the choice of an argument."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.draws import U64, key2, mix, u01
+
+Array = npt.NDArray[Any]
+_GOLDEN = U64(0x9E3779B97F4A7C15)
+# Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
+_LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _ADD_NOTE, _RATE_NOTE = 4, 6, 7, 8, 9
+
+
+@nb.njit(inline="always", cache=True)
+def _distance(
+    stance: Array, root: int, first: Array, count: Array, proposition: Array, said: Array, missing: float
+) -> float:
+    """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
+    n = count[root]
+    if n == 0:
+        return missing
+    total = 0.0
+    for x in range(first[root], first[root] + n):
+        total += abs(stance[proposition[x]] - said[x])
+    return float(total / n)
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_kinds(
+    agents: Array,
+    indptr: Array,
+    log_activity: Array,
+    stance: Array,
+    root: Array,
+    slot: Array,
+    likes: Array,
+    verdict: Array,
+    note: Array,
+    offered: Array,
+    first_seen: Array,
+    plausibility: Array,
+    key: Array,
+    first: Array,
+    count: Array,
+    proposition: Array,
+    said: Array,
+    table: Array,
+    allowed: Array,
+    bases: Array,
+    out: Array,
+) -> None:
+    """Bit k of ``out[row]``: the agent does ``ROW_KINDS[k]`` to this row. Kinds are drawn independently.
+
+    ``table`` (kinds, 9) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``allowed`` (kinds,) bool;
+    ``bases`` (kinds,) uint64, one draw a kind.
+    """
+    for i in nb.prange(agents.shape[0]):
+        a = agents[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            r = root[e]
+            distance = _distance(stance[i], r, first, count, proposition, said, 0.5) - 0.5
+            engaged = math.log1p(likes[e])
+            doubt = plausibility[r] - 0.5
+            bits = 0
+            for k in range(table.shape[0]):
+                if not allowed[k] or (slot[e] == 2) != (k == _LIKE_COMMENT):
+                    continue
+                if (k == _FOLLOW and slot[e] != 1) or (k == _UNFOLLOW and slot[e] != 0):
+                    continue
+                if k == _RATE_NOTE and offered[e] < 0:
+                    continue
+                t = table[k]
+                z = log_activity[i] + t[0] + t[1] * distance + t[2] * engaged + t[7] * doubt
+                if slot[e] == 0:
+                    z += t[3]
+                if verdict[e] == 2:
+                    z += t[4]
+                elif verdict[e] == 1:
+                    z += t[5]
+                if note[e] >= 0:
+                    z += t[6]
+                if not first_seen[e]:
+                    z += t[8]
+                if u01(key2(bases[k], a, key[r])) < 1.0 / (1.0 + math.exp(-z)):
+                    bits |= 1 << k
+            out[e] = bits
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def rate_helpful(
+    agents: Array,
+    stance: Array,
+    at: Array,
+    root: Array,
+    note: Array,
+    plausibility: Array,
+    first: Array,
+    count: Array,
+    proposition: Array,
+    said: Array,
+    by_distance: float,
+    by_doubt: float,
+    base: U64,
+    out: Array,
+) -> None:
+    """Whether each rating finds its note helpful; ``at`` (n,) is the place of the agent in ``stance``."""
+    for i in nb.prange(agents.shape[0]):
+        distance = _distance(stance[at[i]], root[i], first, count, proposition, said, 1.0)
+        z = by_distance * (distance - 1.0) + by_doubt * (0.5 - plausibility[root[i]])
+        u = u01(key2(base, agents[i], U64(note[i])))
+        out[i] = 1 if u < 1.0 / (1.0 + math.exp(-z)) else 0
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_arguments(
+    agents: Array,
+    keys: Array,
+    stance: Array,
+    ptr: Array,
+    entry: Array,
+    said: Array,
+    proposition: Array,
+    side: float,
+    width: float,
+    side_base: U64,
+    base: U64,
+    out: Array,
+) -> None:
+    """An entry of the argument bank for each writer; -1 where the proposition has none.
+
+    The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
+    largest of keyed Gumbel draws. ``ptr`` (P + 1,) and ``entry`` list the bank by proposition.
+    """
+    for i in nb.prange(agents.shape[0]):
+        p = proposition[i]
+        out[i] = -1
+        if p < 0:
+            continue
+        pro = u01(key2(side_base, agents[i], keys[i])) < (1.0 + side * stance[i]) / 2.0
+        start = key2(base, agents[i], keys[i])
+        best, best_other, other = -np.inf, -np.inf, -1
+        for x in range(ptr[p], ptr[p + 1]):
+            j = entry[x]
+            u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
+            value = -abs(said[j] - stance[i]) / width - math.log(-math.log(u))
+            if (said[j] > 0.0) == pro:
+                if value > best:
+                    best, out[i] = value, j
+            elif value > best_other:
+                best_other, other = value, j
+        if out[i] < 0:
+            out[i] = other

@@ -1,0 +1,1 @@
+"""The words that language models are given."""

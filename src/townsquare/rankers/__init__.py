@@ -1,0 +1,1 @@
+"""What puts posts in order: one file a ranker."""

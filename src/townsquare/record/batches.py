@@ -1,0 +1,116 @@
+"""The rows of one step, gathered from the stages before they are hashed and recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import schema
+
+Column = npt.NDArray[np.generic] | list[str]
+
+
+class Batches:
+    """All rows that the stages of one step gave, by table, in the order in which they were given.
+
+    Arrays are kept, not copied, and handed out read-only: a stage must not change rows once it has returned them.
+    Text is made valid Unicode on the way in (:func:`valid_text`), so that hash, SQLite and Parquet see the same.
+
+    Parameters
+    ----------
+    step : int
+        The step that the rows belong to, at least 0.
+
+    Examples
+    --------
+    >>> out = Batches(1)
+    >>> out.add({"note_ratings": schema.rows("note_ratings", 2, note=0, agent=[3, 4], step=1, helpful=True)})
+    >>> out.tables(), out.count("note_ratings"), out.get("note_ratings")["agent"].tolist()
+    (['note_ratings'], 2, [3, 4])
+    """
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+        self._parts: dict[str, list[dict[str, Column]]] = {}
+
+    def add(self, rows: Mapping[str, schema.Columns]) -> None:
+        """Append rows to tables; values as :func:`townsquare.schema.rows` gives them, (n,) each.
+
+        Raises ``KeyError`` for an unknown table, or columns other than the recorded ones, and ``ValueError`` for
+        columns of different lengths: faults of the calling code.
+        """
+        for table, columns in rows.items():
+            part = _checked(table, columns)
+            if _length(part):
+                self._parts.setdefault(table, []).append(part)
+
+    def get(self, table: str) -> schema.Columns:
+        """The rows of a table, in order of addition; no rows if there are none. Without a copy if added at once."""
+        parts = self._parts.get(table)
+        if parts is None:
+            return schema.empty(table)
+        if len(parts) > 1:
+            parts[:] = [{name: _joined(part[name] for part in parts) for name in parts[0]}]
+        return parts[0]
+
+    def tables(self) -> list[str]:
+        """Names of the tables that have rows, in the order of ``schema.TABLES``."""
+        return [name for name in schema.TABLES if name in self._parts]
+
+    def count(self, table: str) -> int:
+        """How many rows a table has."""
+        return sum(_length(part) for part in self._parts.get(table, ()))
+
+
+def valid_text(values: list[str]) -> list[str]:
+    r"""Texts that can be written as UTF-8: a lone surrogate becomes U+FFFD, a pair of them the character it means.
+
+    Models and JSON files can hold such halves of characters; no database can. All other characters stay, NUL included.
+
+    >>> valid_text(["fine", "half \ud83d", "\ud83d\ude00"])
+    ['fine', 'half \ufffd', '😀']
+    """
+    try:
+        "".join(values).encode()
+    except UnicodeEncodeError:
+        return [value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for value in values]
+    return values
+
+
+def _checked(table: str, columns: schema.Columns) -> dict[str, Column]:
+    recorded = schema.TABLES[table].recorded
+    if columns.keys() != {column.name for column in recorded}:
+        raise KeyError(f"{table}: columns {sorted(columns)} are not {[column.name for column in recorded]}")
+    part: dict[str, Column] = {}
+    for column in recorded:
+        value = columns[column.name]
+        if column.dtype == "str":
+            part[column.name] = valid_text([str(text) for text in value])
+        else:
+            array = np.ascontiguousarray(value, dtype=column.dtype).view()
+            array.flags.writeable = False
+            part[column.name] = array
+    lengths = {name: len(value) for name, value in part.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{table}: columns of different lengths {lengths}")
+    return part
+
+
+def _length(columns: schema.Columns) -> int:
+    return len(next(iter(columns.values())))
+
+
+def _joined(parts: Iterable[Column]) -> Column:
+    arrays, texts = [], []
+    for part in parts:
+        if isinstance(part, list):
+            texts.extend(part)
+        else:
+            arrays.append(part)
+    if not arrays:
+        return texts
+    joined = np.concatenate(arrays)
+    joined.flags.writeable = False
+    return joined

@@ -1,0 +1,182 @@
+"""The SQLite file of a run: its tables, how columns become rows and rows columns, and what its errors mean.
+
+``ts_<name>`` are the tables of ``schema``. Two more are the recorder's own: ``ts_run`` (key, value) says what run this
+is, and ``ts_batches`` (step, name, rows) how many rows each committed step added to each table, in SQLite or in
+Parquet. Rows are only ever appended, so in SQLite those of a step are a range of ``rowid``: that finds them without an
+index on the step, for tables without a column ``step`` too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from townsquare import schema
+from townsquare.errors import RecordError
+from townsquare.record.contract import canonical_json
+from townsquare.record.frames import dtype_of, frame_schema
+
+FILE = "run.db"
+INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "exposures": (("agent", "step"), ("root",)),
+    "actions": (("agent", "step"),),
+    "beliefs": (("agent", "step"),),
+    "trail": (("agent", "step"),),
+    "posts": (("root",),),
+    "traits": (("agent",),),
+}
+_BUSY_SECONDS = 30.0
+_WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
+_READ_ROWS = 50_000
+
+
+def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
+    """A connection in autocommit mode; unless ``writing``, one that cannot change the file.
+
+    WAL lets others read while a run is written. ``synchronous=NORMAL`` writes the log without waiting for the disk: a
+    killed process loses nothing, since the log is with the operating system by then, and a power cut can take the last
+    steps but never half a step. Lost steps are executed anew when the run is resumed.
+    """
+    uri = path.resolve().as_uri() + ("" if writing else "?mode=ro")
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    try:
+        if writing:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+        else:
+            connection.execute("PRAGMA query_only=ON")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def explained(path: Path, do: str) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into ``RecordError``, naming the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name.startswith("SQLITE_NOTADB"):
+            raise RecordError(str(path), got="a file that is no SQLite database", do=do) from error
+        raise RecordError(str(path), got=str(error), do=do) from error
+    except OSError as error:
+        raise RecordError(error.filename or str(path), got=error.strerror or str(error), do=do) from error
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All statements inside, or none of them."""
+    connection.execute("BEGIN IMMEDIATE")
+    with connection:
+        yield
+
+
+def fingerprint(table: schema.Table) -> str:
+    """What of a table decides how it is stored, read and hashed, as 16 hexadecimal digits.
+
+    A table can be read while this agrees, whatever the version of Townsquare. Meanings, units and further code words
+    may come; a code word that changed its number would be a fault that this cannot see.
+    """
+    columns = [[column.name, column.dtype, column.hashed] for column in table.recorded]
+    return hashlib.sha256(canonical_json([table.name, table.bulky, columns]).encode()).hexdigest()[:16]
+
+
+def fingerprints() -> str:
+    """The fingerprint of every table by name, as JSON."""
+    return canonical_json({name: fingerprint(table) for name, table in schema.TABLES.items()})
+
+
+def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
+    """Make all tables and the row of each key of ``info``, in one transaction."""
+    with transaction(connection):
+        for table in schema.TABLES.values():
+            key = ", PRIMARY KEY (step)" if table.name == "steps" else ""
+            columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
+            connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
+        connection.execute("CREATE TABLE ts_run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        connection.execute(
+            "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
+            " PRIMARY KEY (name, step)) WITHOUT ROWID"
+        )
+        connection.executemany("INSERT INTO ts_run VALUES (?, ?)", info.items())
+
+
+def create_indexes(connection: sqlite3.Connection) -> None:
+    """Make the indexes that queries by agent or post want; after the run, since they would slow each step."""
+    for table, keys in INDEXES.items():
+        for columns in keys:
+            name = f"ts_{table}_by_{'_'.join(columns)}"
+            connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({", ".join(columns)})')
+
+
+def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:
+    """Append rows to ``ts_<table>``; the caller holds a transaction."""
+    recorded = schema.TABLES[table].recorded
+    marks = ", ".join("?" * len(recorded))
+    n = len(columns[recorded[0].name])
+    for first in range(0, n, _WRITE_ROWS):
+        lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS]) for column in recorded]
+        connection.executemany(f'INSERT INTO "ts_{table}" VALUES ({marks})', zip(*lists, strict=True))
+
+
+def select(
+    connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], first: int, n: int
+) -> pl.DataFrame:
+    """``n`` rows of ``ts_<table>`` after the first ``first`` ones, in order of addition, with the schema's dtypes."""
+    names = ", ".join(f'"{column.name}"' for column in columns)
+    cursor = connection.execute(
+        f'SELECT {names} FROM "ts_{table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid', (first, first + n)
+    )
+    frames = [
+        pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True))))
+        for rows in iter(lambda: cursor.fetchmany(_READ_ROWS), [])
+    ]
+    return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
+
+
+def read_info(connection: sqlite3.Connection) -> dict[str, str]:
+    """The keys and values of ``ts_run``; empty if the file holds no table at all.
+
+    Raises
+    ------
+    RecordError
+        If it is the database of something else.
+    """
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "ts_run" not in tables:
+        path = connection.execute("PRAGMA database_list").fetchone()[2]
+        raise RecordError(path, got="a database that holds no run", do="choose another folder")
+    return dict(connection.execute("SELECT key, value FROM ts_run")) if tables else {}
+
+
+def _declared(column: schema.Column) -> str:
+    if column.dtype.startswith("f"):
+        return "REAL"  # NaN is stored as NULL
+    return "TEXT NOT NULL" if column.dtype == "str" else "INTEGER NOT NULL"
+
+
+def _to_list(values: npt.NDArray[np.generic] | list[str]) -> list[object]:
+    if isinstance(values, list):
+        return list(values)
+    if values.dtype == np.uint64:
+        values = values.view(np.int64)  # SQLite has no unsigned 64-bit number
+    out: list[object] = values.tolist()
+    return out
+
+
+def _to_series(column: schema.Column, values: Sequence[object]) -> pl.Series:
+    if column.dtype == "u8":
+        return pl.Series(column.name, values, dtype=pl.Int64).reinterpret(signed=False)
+    if column.dtype == "?":
+        return pl.Series(column.name, values, dtype=pl.Int64).cast(pl.Boolean)
+    series = pl.Series(column.name, values, dtype=dtype_of(column))
+    return series.fill_null(float("nan")) if column.dtype.startswith("f") else series

@@ -1,0 +1,106 @@
+"""Columns of ``schema`` as Polars frames and back, and as words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from townsquare import schema
+from townsquare.errors import UnknownName
+from townsquare.registry import did_you_mean
+
+_DTYPES: dict[str, type[pl.DataType]] = {
+    "i1": pl.Int8,
+    "i2": pl.Int16,
+    "i4": pl.Int32,
+    "i8": pl.Int64,
+    "u1": pl.UInt8,
+    "u2": pl.UInt16,
+    "u4": pl.UInt32,
+    "u8": pl.UInt64,
+    "f4": pl.Float32,
+    "f8": pl.Float64,
+    "?": pl.Boolean,
+    "str": pl.String,
+}
+
+
+def known_table(name: str) -> schema.Table:
+    """The table of that name; raises ``UnknownName`` with the nearest name there is."""
+    if name not in schema.TABLES:
+        allowed = ", ".join(schema.TABLES)
+        raise UnknownName("table", got=repr(name), allowed=allowed, do=did_you_mean(name, schema.TABLES))
+    return schema.TABLES[name]
+
+
+def chosen_columns(table: schema.Table, columns: Sequence[str] | None) -> list[schema.Column]:
+    """Recorded columns by name, in the order asked for; all of them for ``None``. Raises ``UnknownName``."""
+    recorded = {column.name: column for column in table.recorded}
+    for name in columns or ():
+        if name not in recorded:
+            raise UnknownName(
+                f"column of {table.name}", got=repr(name), allowed=", ".join(recorded), do=did_you_mean(name, recorded)
+            )
+    return [recorded[name] for name in (recorded if columns is None else columns)]
+
+
+def dtype_of(column: schema.Column) -> pl.DataType:
+    """The Polars dtype of a column."""
+    return _DTYPES[column.dtype]()
+
+
+def frame_schema(columns: Sequence[schema.Column]) -> dict[str, pl.DataType]:
+    """Polars dtypes of columns, by name."""
+    return {column.name: dtype_of(column) for column in columns}
+
+
+def to_frame(columns: Sequence[schema.Column], values: schema.Columns) -> pl.DataFrame:
+    """Values as a frame with the dtypes of the schema; NumPy arrays of the right dtype are not copied."""
+    return pl.DataFrame([pl.Series(column.name, values[column.name], dtype=dtype_of(column)) for column in columns])
+
+
+def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
+    """A frame of all recorded columns as what :func:`townsquare.schema.rows` gives."""
+    return {
+        column.name: frame[column.name].to_list()
+        if column.dtype == "str"
+        else frame[column.name].to_numpy().astype(np.dtype(column.dtype), copy=False)
+        for column in schema.TABLES[table].recorded
+    }
+
+
+def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with code words as ``pl.Enum`` of lower-case names instead of numbers.
+
+    A code without a word, as those of further text scorers are, reads as its number.
+    """
+    for column in table.recorded:
+        if column.words is None or column.name not in frame.columns:
+            continue
+        names = {int(word): word.name.lower() for word in column.words}
+        for code in frame[column.name].unique().sort().to_list():
+            names.setdefault(code, str(code))
+        codes = pl.col(column.name).cast(pl.Int64)
+        words = codes.replace_strict(names, return_dtype=pl.Enum(list(names.values())))
+        frame = frame.with_columns(words.alias(column.name))
+    return frame
+
+
+def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
+    """Columns as SQLite holds them, so that one query means the same over both layouts.
+
+    Whole numbers are 64 bits wide and signed (a uint64 by its two's complement), booleans 0 and 1, NaN is NULL.
+    """
+    shown = []
+    for column in columns:
+        value = pl.col(column.name)
+        if column.dtype == "u8":
+            value = value.reinterpret(signed=True)
+        elif column.dtype.startswith("f"):
+            value = value.cast(pl.Float64).fill_nan(None)
+        elif column.dtype != "str":
+            value = value.cast(pl.Int64)
+        shown.append(value)
+    return shown

@@ -1,0 +1,62 @@
+"""One writer a run: a lock on ``run.lock`` that ends with the process that holds it, however that ends."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from pathlib import Path
+
+from townsquare.errors import RunBusy
+
+FILE = "run.lock"
+_TRIES = 5
+_PAUSE = 0.02  # seconds: longer than a reader holds the lock to see whether anyone writes
+
+
+class RunLock:
+    """An exclusive lock on a run, taken on construction.
+
+    Raises
+    ------
+    RunBusy
+        If another recorder holds it, with the number of its process.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / FILE).open("a+", encoding="ascii")
+        for attempt in range(_TRIES):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if attempt + 1 < _TRIES:
+                    time.sleep(_PAUSE)
+        else:
+            self._refuse(folder)
+        self._file.truncate(0)
+        self._file.write(str(os.getpid()))
+        self._file.flush()
+
+    def release(self) -> None:
+        """Let others write. The file stays: removing it could take away the lock of the next writer."""
+        self._file.close()
+
+    def _refuse(self, folder: Path) -> None:
+        self._file.seek(0)
+        process = self._file.read(20).strip()
+        self._file.close()
+        got = f"process {process} is writing it" if process else "another process is writing it"
+        raise RunBusy(str(folder), got=got, do="wait until it ends, or choose another folder")
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a recorder is writing the run at this moment."""
+    try:
+        with (folder / FILE).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False

@@ -1,0 +1,97 @@
+"""A run kept in memory, for notebooks, tests and runs that nobody wants on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import polars as pl
+
+from townsquare import schema
+from townsquare.errors import RecordError
+from townsquare.record.batches import Batches
+from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
+from townsquare.record.frames import frame_schema, to_frame
+from townsquare.record.query import checked_query, query_frames
+from townsquare.record.reader import Steps
+from townsquare.record.resume import check_next, check_same_step
+
+
+class MemoryRecorder:
+    """Keeps the arrays of every step. Read it with ``Run.of(recorder)``, while it records or after.
+
+    It is a :class:`townsquare.record.contract.Recorder`, and what it keeps reads as a recorded folder does.
+    """
+
+    def __init__(self) -> None:
+        self._header: RunHeader | None = None
+        self._state = "stopped"
+        self._marks: list[StepMark] = []
+        self._rows: list[dict[str, schema.Columns]] = []
+
+    # As a recorder
+
+    def open(self, header: RunHeader) -> int:
+        """Start, or go on with the same run; the last committed step, -1 for none."""
+        if self._header is not None:
+            check_same_run(self.where, self._header, header)
+        self._header, self._state = header, "running"
+        return len(self._marks) - 1
+
+    def save_step(self, out: Batches, mark: StepMark) -> None:
+        """Keep the rows of a step; of a committed step, compare the hash."""
+        if check_next(mark, out.step, len(self._marks) - 1):
+            check_same_step(self, out, mark, self._marks[mark.step].hash)
+            return
+        self._rows.append({name: out.get(name) for name in out.tables()})
+        self._marks.append(mark)
+
+    def close(self, state: str) -> None:
+        """End as ``"finished"`` or ``"stopped"``."""
+        if state not in STATES[1:]:
+            raise ValueError(f"state {state!r} is none of {STATES[1:]}")
+        self._state = state
+
+    # As a reader
+
+    @property
+    def where(self) -> str:
+        """What errors call it."""
+        return "run in memory"
+
+    @property
+    def header(self) -> RunHeader:
+        """As it was opened with; ``RecordError`` if it never was."""
+        if self._header is None:
+            raise RecordError(self.where, got="nothing recorded yet", do="run a simulation with this recorder first")
+        return self._header
+
+    def state(self) -> str:
+        """``"running"``, ``"finished"`` or ``"stopped"``."""
+        return self._state
+
+    def marks(self) -> pl.DataFrame:
+        """The rows of ``steps``."""
+        table = schema.TABLES["steps"]
+        return pl.DataFrame([asdict(mark) for mark in self._marks], schema=frame_schema(table.recorded), orient="row")
+
+    def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
+        """Rows that these steps added, or all steps."""
+        if table.name == "steps":
+            return self.marks().filter(_within(steps)).select([column.name for column in columns])
+        first, last = steps or (0, len(self._rows) - 1)
+        parts = [rows[table.name] for rows in self._rows[max(first, 0) : last + 1] if table.name in rows]
+        frames = [to_frame(columns, part) for part in parts]
+        return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
+
+    def lazy(self, table: schema.Table) -> pl.LazyFrame:
+        """All rows of a table."""
+        return self.frame(table, table.recorded, None).lazy()
+
+    def query(self, query: str) -> pl.DataFrame:
+        """Answer one SELECT."""
+        return query_frames(checked_query(query), self.lazy)
+
+
+def _within(steps: Steps | None) -> pl.Expr:
+    return pl.lit(True) if steps is None else pl.col("step").is_between(*steps)

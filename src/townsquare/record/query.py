@@ -1,0 +1,123 @@
+"""SQL over a run: one SELECT, answered by SQLite itself or, for runs with Parquet parts, by Polars."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+
+import polars as pl
+
+from townsquare import schema
+from townsquare.errors import SettingError, UnknownName
+from townsquare.record.frames import as_sql_values
+from townsquare.registry import did_you_mean
+
+PREFIX = "ts_"
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+_READS_FILES = re.compile(r"\bread_\w+\s*\(", re.IGNORECASE)
+_MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ')(\w+)")
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+_FAULTS_OF_QUERIES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE)
+_ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_…"
+
+
+def checked_query(query: str) -> str:
+    """The query without what follows its end, if it is one SELECT.
+
+    Raises
+    ------
+    SettingError
+        For any other statement, several of them, or functions that read files.
+    """
+    bare = _QUOTED.sub(" ", query).strip().rstrip("; \n\t")
+    if not re.match(r"(select|with)\b", bare, re.IGNORECASE) or ";" in bare or _READS_FILES.search(bare):
+        raise SettingError("query", got=_short(query), allowed=_ONE_SELECT)
+    return query
+
+
+def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
+    """Answer a checked query by SQLite. Numbers as SQLite has them: booleans 0 and 1, NULL for NaN.
+
+    Raises
+    ------
+    UnknownName
+        For a table that is not there.
+    SettingError
+        For any other fault of the query. Faults of the file pass as ``sqlite3.Error``.
+    """
+    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
+    try:
+        cursor = connection.execute(query)
+        names = _distinct(name for name, *_ in cursor.description)
+        rows = cursor.fetchall()
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        # Faults of the sqlite3 module itself, such as a missing parameter, have no code.
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) not in _FAULTS_OF_QUERIES:
+            raise
+        raise _fault(query, str(error)) from error
+    return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(names)])
+
+
+def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.DataFrame:
+    """Answer a checked query by Polars, over those tables that it names; values as in :func:`query_database`.
+
+    Raises
+    ------
+    UnknownName
+        For a table that is not there.
+    SettingError
+        For any other fault of the query.
+    """
+    named = {word.removeprefix(PREFIX) for word in re.findall(r"\bts_\w+", query.lower())}
+    frames = {
+        PREFIX + table.name: lazy(table).select(as_sql_values(table.recorded))
+        for table in schema.TABLES.values()
+        if table.name in named
+    }
+    try:
+        return pl.SQLContext(frames=frames, eager=True).execute(query)
+    except pl.exceptions.PolarsError as error:
+        raise _fault(query, str(error)) from error
+
+
+_KINDS: dict[frozenset[type], type[pl.DataType]] = {
+    frozenset(): pl.Null,
+    frozenset({int}): pl.Int64,
+    frozenset({float}): pl.Float64,
+    frozenset({int, float}): pl.Float64,
+    frozenset({str}): pl.String,
+    frozenset({bytes}): pl.Binary,
+}
+
+
+def _series(name: str, values: list[object]) -> pl.Series:
+    kinds = frozenset(type(value) for value in values if value is not None)
+    if kinds in _KINDS:
+        return pl.Series(name, values, dtype=_KINDS[kinds], strict=False)
+    # SQLite may mix types in a column: text must not vanish from a column of numbers, so all become text.
+    return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+
+
+def _distinct(names: Iterable[str]) -> list[str]:
+    out: list[str] = []
+    for name in names:
+        free, number = name, 2
+        while free in out:
+            free, number = f"{name}_{number}", number + 1
+        out.append(free)
+    return out
+
+
+def _fault(query: str, said: str) -> SettingError:
+    missing = _MISSING.search(said)
+    if missing:
+        tables = [PREFIX + name for name in schema.TABLES]
+        do = did_you_mean(missing[1], tables)
+        return UnknownName("table in query", got=repr(missing[1]), allowed=", ".join(tables), do=do)
+    return SettingError("query", got=_short(query), do=said.splitlines()[0])
+
+
+def _short(query: str) -> str:
+    line = " ".join(query.split())
+    return repr(line if len(line) <= 80 else f"{line[:77]}...")

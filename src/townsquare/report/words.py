@@ -1,0 +1,71 @@
+"""Numbers as readers meet them: few digits, a real minus, a dash where there is none."""
+
+from __future__ import annotations
+
+import math
+
+MISSING = "–"
+_MINUS = "\u2212"
+
+
+def number(value: float | int | None, digits: int = 2, *, signed: bool = False) -> str:
+    """A number with at most ``digits`` decimals and thousands apart; whole numbers have none.
+
+    >>> number(1234567), number(0.5), number(-0.125, signed=True), number(float("nan"))
+    ('1,234,567', '0.50', '−0.13', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    plus = "+" if signed else ""
+    text = f"{value:{plus},d}" if isinstance(value, int) else f"{value:{plus},.{digits}f}"
+    if not isinstance(value, int) and float(text.replace(",", "")) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", _MINUS)
+
+
+def small(value: float | None) -> str:
+    """A number of any size in about two significant digits.
+
+    >>> small(0.00341), small(12.3), small(0.0)
+    ('0.0034', '12', '0')
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    decimals = max(0, 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(decimals, 8)}f}".replace("-", _MINUS)
+
+
+def percent(value: float | None) -> str:
+    """A share of 0 to 1 in percent; small shares keep a digit, and no share rounds to nothing or all.
+
+    >>> percent(0.1234), percent(0.004), percent(0.00001), percent(1.0)
+    ('12 %', '0.4 %', 'under 0.1 %', '100 %')
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if 0 < value < 0.001:
+        return "under 0.1 %"
+    if 0.999 < value < 1:
+        return "over 99.9 %"
+    return f"{100 * value:.1f} %" if value not in (0.0, 1.0) and (value < 0.1 or value > 0.9) else f"{100 * value:.0f} %"
+
+
+def count(n: int, one: str, many: str = "") -> str:
+    """``n`` of a thing in words.
+
+    >>> count(1, "post"), count(2, "post"), count(0, "person", "people")
+    ('1 post', '2 posts', 'no people')
+    """
+    name = one if n == 1 else (many or one + "s")
+    return f"{number(n) if n else 'no'} {name}"
+
+
+def listed(names: list[str]) -> str:
+    """Names in a row of words.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""

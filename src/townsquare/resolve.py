@@ -1,0 +1,334 @@
+"""Settings of a run, resolved: layers merged, every value checked, members and their parameters looked up.
+
+``resolve(*layers)`` is pure; :func:`resolve_with_scenario` also puts what the scenario says below the layers, and
+:func:`resolve_for` starts from what a command line gives. In a layer, the parameters of a member stand flat in its
+section (``beliefs: {rule: exposure, pull: 0.1}``), a plain word for a section names the member (``policy: blind``),
+and parameters of members that were not chosen are checked and kept, so that the arms of a comparison can share a base.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from townsquare import registry
+from townsquare.config import Config, MemberParams
+from townsquare.errors import DataError, WrongVersion
+from townsquare.layers import Layer, merge, parse_set, read_yaml
+from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate, unknown
+from townsquare.settings_schema import (
+    OTHERS,
+    SECTIONS,
+    core_section,
+    declared,
+    installed,
+    json_schema,
+    params_of,
+)
+
+__all__ = ["Settings", "json_schema", "parse_set", "resolve", "resolve_for", "resolve_with_scenario"]
+
+SCALARS = ("scenario", "seed", "agents", "steps")
+IDENTITY = ("version", "scenario_digest")
+"""Top-level keys of a resolved configuration that are no settings."""
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+@cache
+def current_version() -> str:
+    """The version of Townsquare that is installed."""
+    return version("townsquare")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a run. Equal if their digests are.
+
+    Attributes
+    ----------
+    config : Config
+        The core settings.
+    members : mapping of family to member
+        The chosen members, as the registry holds them.
+    params : mapping of family to MemberParams
+        Their parameters, checked.
+    others : mapping of family to mapping
+        Given parameters of members that were not chosen: checked, kept, unused.
+    scenario_digest : str
+        SHA-256 of the scenario's files; empty if none was loaded.
+    digest : str
+        SHA-256, in hexadecimal, of the canonical JSON of :meth:`plain`: the identity of the configuration.
+    """
+
+    config: Config = field(compare=False)
+    members: Mapping[str, Any] = field(compare=False)
+    params: Mapping[str, MemberParams] = field(compare=False)
+    others: Mapping[str, Mapping[str, Any]] = field(compare=False, default_factory=dict)
+    scenario_digest: str = field(compare=False, default="")
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        canonical = json.dumps(self.plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        object.__setattr__(self, "digest", hashlib.sha256(canonical.encode()).hexdigest())
+
+    def plain(self) -> dict[str, Any]:
+        """The complete configuration in JSON-able values, keys sorted; to :func:`resolve` it is the same settings."""
+        out = self.config.plain()
+        for family, (section, _) in SECTIONS.items():
+            out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
+            if self.others.get(family):
+                out[section][OTHERS] = dict(self.others[family])
+        out["version"] = current_version()
+        out["scenario_digest"] = self.scenario_digest
+        return dict(_sorted(out))
+
+    def member(self, family: str) -> str:
+        """The name of the chosen member of a family."""
+        section, key = SECTIONS[family]
+        return str(getattr(getattr(self.config, section), key))
+
+
+def _sorted(value: Any) -> Any:
+    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, Mapping) else value
+
+
+def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
+    """Settings from layers, of which later ones win; what no layer says is at its default.
+
+    Parameters
+    ----------
+    *layers : mapping
+        As in a configuration file. Reads no file and loads no scenario.
+    origins : mapping of str to str, optional
+        Where a setting was given, by its dotted path, for the messages.
+
+    Raises
+    ------
+    UnknownName
+        One setting, or the name of one member, is unknown.
+    SettingError
+        One value is of a wrong type or out of range; or several things are wrong, each with its line.
+
+    >>> settings = resolve({"seed": 3, "policy": "silent"}, {"feed.followed": 5})
+    >>> settings.config.feed.followed, settings.member("policy")
+    (5, 'silent')
+    """
+    merged = merge(*(_normal(layer) for layer in layers))
+    identity = {key: merged.pop(key, "") for key in IDENTITY}
+    problems: list[Problem] = []
+    members, params, others = {}, {}, {}
+    for family in SECTIONS:
+        given = _take_params(family, merged, problems)
+        name = _member_name(family, merged, problems)
+        if name is None:
+            continue
+        members[family] = registry.get(family, name)
+        params[family], others[family] = _check_params(family, name, given, problems)
+    config = _check(Config, merged, (), problems)
+    raise_all(problems, origins or {})
+    assert config is not None
+    chosen = {family: checked for family, checked in params.items() if checked is not None}
+    return Settings(config, members, chosen, others, str(identity["scenario_digest"]))
+
+
+def _normal(layer: Layer) -> dict[str, Any]:
+    """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
+    out: dict[str, Any] = {}
+    by_section = dict(SECTIONS.values())
+    for name, value in layer.items():
+        key, *below = str(name).split(".")
+        for part in reversed(below):
+            value = {part: value}
+        if key in by_section and isinstance(value, str):
+            value = {by_section[key]: value}
+        elif value is None and key in Config.model_fields and key not in SCALARS:
+            value = {}
+        out = merge(out, {key: _text_keys(value)})
+    return out
+
+
+def _text_keys(value: Any) -> Any:
+    """Keys as texts: a loader of YAML may have read the key ``false`` as a boolean."""
+    if not isinstance(value, Mapping):
+        return value
+    words = {True: "true", False: "false", None: "null"}
+    return {words.get(key, str(key)) if not isinstance(key, str) else key: _text_keys(v) for key, v in value.items()}
+
+
+def _take_params(family: str, merged: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """Move what is no core setting out of a section, those kept as others included; flat ones win."""
+    section, _ = SECTIONS[family]
+    given = merged.get(section)
+    if not isinstance(given, Mapping):
+        return {}
+    core = {field.alias or name for name, field in core_section(section).model_fields.items()}
+    merged[section] = {key: value for key, value in given.items() if key in core}
+    kept = given.get(OTHERS, {})
+    if not isinstance(kept, Mapping):
+        problems.append(Problem((section, OTHERS), shown(kept), "a mapping"))
+        kept = {}
+    flat = {key: value for key, value in given.items() if key not in core and key != OTHERS}
+    return {**kept, **flat}
+
+
+def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]) -> str | None:
+    section, key = SECTIONS[family]
+    given = merged.get(section, {})
+    default = core_section(section).model_fields[key].default
+    name = given.get(key, default) if isinstance(given, Mapping) else default
+    if not isinstance(name, str):
+        return None
+    if name not in registry.names(family):
+        words = registry.names(family)
+        hint = registry.did_you_mean(name, words)
+        problems.append(Problem((section, key), repr(name), ", ".join(words), hint, unknown=True))
+        return None
+    return name
+
+
+def _check_params(
+    family: str, name: str, given: Mapping[str, Any], problems: list[Problem]
+) -> tuple[MemberParams | None, dict[str, Any]]:
+    """The chosen member's parameters, and the checked ones of other members."""
+    section, _ = SECTIONS[family]
+    model = params_of(family, name)
+    own = {key: value for key, value in given.items() if key in declared(model)}
+    others = {}
+    for key in given.keys() - own.keys():
+        found = _check_other(family, key, given[key], problems)
+        if found is None:
+            problems.append(unknown((section, key), given[key]))
+        else:
+            others[key] = found[0]
+    return _check(model, own, (section,), problems), others
+
+
+def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
+    """A parameter of members that were not chosen: right if right for one that declares it. None if none does."""
+    section, _ = SECTIONS[family]
+    models = [model for name in installed(family) if key in declared(model := params_of(family, name))]
+    complaints: list[Problem] = []
+    for model in models:
+        found: list[Problem] = []
+        checked = _check(model, {key: value}, (section,), found)
+        about = [problem for problem in found if problem.path[:2] == (section, key)]
+        if not about:
+            return (checked.model_dump(mode="json", by_alias=True)[key] if checked else plain_json(value),)
+        complaints = complaints or about
+    problems.extend(complaints)
+    return (value,) if models else None
+
+
+def _check(model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem]) -> Checked | None:
+    """A model from plain values, strictly: no text becomes a number, no number a truth value."""
+    try:
+        return model.model_validate_json(plain_json(_over_defaults(model, values)), strict=True)
+    except ValidationError as error:
+        problems.extend(translate(error, model, prefix))
+        return None
+
+
+def _over_defaults(model: type[BaseModel], values: Any) -> Any:
+    """Values with the defaults of nested models below them.
+
+    A default such as "a like has base -1.2 and distance -1.2" is one object, which a single given number would
+    otherwise replace as a whole.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    out = dict(values)
+    for name, declared_field in model.model_fields.items():
+        key, kind = declared_field.alias or name, declared_field.annotation
+        if isinstance(values.get(key), Mapping) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            default = declared_field.get_default(call_default_factory=True, validated_data={})
+            below = default.model_dump(mode="json", by_alias=True) if isinstance(default, BaseModel) else {}
+            out[key] = _over_defaults(kind, merge(below, values[key]))
+    return out
+
+
+def resolve_with_scenario(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
+    """As :func:`resolve`, with the scenario's own settings and injection below the layers.
+
+    Raises
+    ------
+    DataError
+        The scenario cannot be read, or is no longer what a layer with a ``scenario_digest`` was resolved from.
+    """
+    merged = merge(*(_normal(layer) for layer in layers))
+    name = merged.get("scenario", Config.model_fields["scenario"].default)
+    if not isinstance(name, str):
+        return resolve(merged, origins=origins)
+    from townsquare.scenario import load_scenario
+
+    scenario = load_scenario(name)
+    before = merged.get("scenario_digest")
+    if before and before != scenario.digest:
+        raise DataError(
+            f"scenario {name}", got="files that changed since", do="give back its files, or drop `scenario_digest`"
+        )
+    below = {"injection": scenario.injection}
+    return resolve(below, scenario.settings, merged, {"scenario_digest": scenario.digest}, origins=origins)
+
+
+def resolve_for(
+    scenario: str | None = None, file: Path | None = None, sets: Sequence[str] = (), **flags: object
+) -> Settings:
+    """Settings from what a command line gives.
+
+    Layers, later ones win: defaults, the scenario, ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``,
+    ``seed=``; ``None`` is not given), then ``sets`` (``"key=value"``) in their order.
+
+    Raises
+    ------
+    DataError, SettingError, UnknownName
+        With the dotted path of the setting and, for a file, its line.
+    """
+    layers: list[Layer] = []
+    origins: dict[str, str] = {}
+    if file is not None:
+        values, lines = read_yaml(file)
+        layers.append(_beside(file, values))
+        origins |= {path: f"{file}, line {line}" for path, line in lines.items()}
+    given = {"scenario": scenario, **flags}
+    layers.append({key: value for key, value in given.items() if value is not None})
+    layers.extend(parse_set(text) for text in sets)
+    for layer in layers[1:]:
+        for path in _paths(layer):
+            origins.pop(path, None)
+    return resolve_with_scenario(*layers, origins=origins)
+
+
+def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """A scenario named in a configuration file is looked for beside that file first."""
+    name = values.get("scenario")
+    if isinstance(name, str) and (file.parent / name).exists():
+        return {**values, "scenario": str(file.parent / name)}
+    return values
+
+
+def _paths(layer: Layer, prefix: str = "") -> list[str]:
+    here = [(f"{prefix}{key}", value) for key, value in layer.items()]
+    below = [path for path, value in here if isinstance(value, Mapping) for path in _paths(value, f"{path}.")]
+    return [path for path, _ in here] + below
+
+
+def check_version(recorded: Mapping[str, Any], where: str) -> None:
+    """Refuse a recorded configuration of another version.
+
+    Raises
+    ------
+    WrongVersion
+        With both versions.
+    """
+    then, now = recorded.get("version", "unknown"), current_version()
+    if then != now:
+        raise WrongVersion(where, got=f"a run of version {then}", allowed=now, do=f"install townsquare=={then}")

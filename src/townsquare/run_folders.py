@@ -1,0 +1,114 @@
+"""Folders of runs: whether one may be written, what it holds, and going on with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+from townsquare.errors import DataError, RecordError, WrongVersion
+from townsquare.record import database
+from townsquare.record.contract import StepMark, hash_settings
+from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
+from townsquare.resolve import Settings, check_version, resolve
+from townsquare.scenario import load_scenario
+from townsquare.simulation import simulate
+
+NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a run was begun in a folder."""
+    path = folder / database.FILE
+    if not path.is_file():
+        return False
+    with database.explained(path, "choose another folder"), closing(database.connect(path)) as connection:
+        return bool(database.read_info(connection))
+
+
+def state_of(folder: Path, settings: Settings) -> str:
+    """How far the run of these settings is in a folder: ``new``, ``stopped``, ``running`` or ``finished``.
+
+    Raises
+    ------
+    WrongVersion
+        The folder holds a run of other settings.
+    """
+    if not holds_run(folder):
+        return NEW
+    run = Run.open(folder)
+    if hash_settings(run.settings) != settings.digest:
+        raise WrongVersion(
+            str(folder), got="a run of another version or other settings", do="choose another folder, or remove it"
+        )
+    return run.state
+
+
+def check_unused(folder: Path) -> None:
+    """Refuse a folder that a new run would share with something else.
+
+    Raises
+    ------
+    RecordError
+        It holds a run, a file stands there, or there are other files in it.
+    """
+    if holds_run(folder):
+        raise RecordError(
+            str(folder),
+            got="a recorded run",
+            do=f"go on with it by `townsquare resume {folder}`, or choose another folder",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise RecordError(str(folder), got="a file", allowed="a folder, which need not be there yet")
+
+
+def fresh_folder(parent: Path, stem: str) -> Path:
+    """``parent/<stem>-<n>`` for the smallest n from 1 that is not there, made so that nobody else gets it.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> fresh_folder(folder, "a tale: 2").name, fresh_folder(folder, "a tale: 2").name
+    ('a-tale-2-1', 'a-tale-2-2')
+    """
+    word = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-.") or "run"
+    number = 1
+    while True:
+        folder = parent / f"{word}-{number}"
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+        else:
+            return folder
+
+
+def settings_of(run: Run, where: str) -> Settings:
+    """The settings of a recorded run, checked to be what this version would make of them.
+
+    Raises
+    ------
+    WrongVersion
+        Another version recorded it, or its scenario has changed since.
+    """
+    check_version(run.settings, where)
+    settings = resolve(run.settings)
+    name = settings.config.scenario
+    try:
+        now = load_scenario(name).digest
+    except DataError as error:
+        raise DataError(
+            f"{where}: scenario {name}", got=str(error), do="give its files back, at the same path"
+        ) from None
+    if settings.scenario_digest and now != settings.scenario_digest:
+        raise WrongVersion(
+            f"{where}: scenario {name}", got="files that were changed since", do="give the old ones back"
+        )
+    return settings
+
+
+def go_on(folder: Path, settings: Settings, on_step: Callable[[StepMark], None] | None = None) -> Run:
+    """Execute a run into its folder, from the start or from where it stopped, and read it back."""
+    simulate(settings, FolderRecorder(folder), on_step=on_step)
+    return Run.open(folder)

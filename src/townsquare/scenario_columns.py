@@ -1,0 +1,298 @@
+"""From the records of a file to the columns of a scenario, cell by cell.
+
+Every error names file, row (line) and column, what is allowed, what came and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from townsquare.errors import DataError
+from townsquare.files import Record, Records, clean
+from townsquare.registry import did_you_mean
+from townsquare.scenario_contents import Arguments, Float, Posts, Proposition, Source
+from townsquare.schema import PostType, Veracity
+
+MAX_CHARACTERS = 10_000
+MAX_NAME = 200
+MAX_PROPOSITIONS = 64
+DEFAULT_CREDIBILITY = 0.5
+DEFAULT_PLAUSIBILITY = 0.5
+
+POST_COLUMNS = ("text", "veracity", "plausibility", "type", "topic", "source", "step")
+ALIASES = {
+    "text": ("text", "headline", "content", "title", "claim"),
+    "veracity": ("veracity", "is_true", "truth", "label", "real"),
+}
+ARGUMENT_COLUMNS = ("proposition", "side", "text", "stance", "strength", "tag")
+
+_VERACITY = {
+    **dict.fromkeys(("true", "1", "1.0", "yes", "real"), int(Veracity.TRUE)),
+    **dict.fromkeys(("false", "0", "0.0", "no", "fake"), int(Veracity.FALSE)),
+    **dict.fromkeys(("unknown", ""), int(Veracity.UNKNOWN)),
+}
+_TYPE = {"news": int(PostType.NEWS), "post": int(PostType.POST), "": int(PostType.NEWS)}
+_SIDE = {"pro": 1, "con": -1, "": 0}
+_PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
+
+
+# --- cells -------------------------------------------------------------------------------------------------
+
+
+def text_cell(record: Record, column: str, *, limit: int = MAX_CHARACTERS, required: bool = True) -> str:
+    """A text without control characters or space around it; numbers count as text, "" is missing."""
+    value = record.cells.get(column)
+    if value is not None and not isinstance(value, str | int | float):
+        raise DataError(record.where(column), got=type(value).__name__, allowed="a text")
+    text = "" if value is None else clean(str(value)).strip()
+    if len(text) > limit:
+        do = "shorten it, or split it into several"
+        raise DataError(
+            record.where(column), got=f"{len(text):,} characters", allowed=f"at most {limit:,} characters", do=do
+        )
+    if required and not text:
+        raise DataError(record.where(column), got="nothing", allowed="a text", do="fill the cell or remove the row")
+    return text
+
+
+def number_cell(record: Record, column: str, low: float, high: float, default: float) -> float:
+    """A number in [``low``, ``high``]; ``default`` for an empty cell."""
+    value = record.cells.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return default
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not low <= number <= high:
+        allowed = f"a number from {low:g} to {high:g}, or nothing"
+        raise DataError(record.where(column), got=repr(value)[:80], allowed=allowed)
+    return number
+
+
+def word_cell(record: Record, column: str, words: Mapping[str, int]) -> int:
+    """What one of some words, in any case, stands for; "" is among the words if the cell may be empty."""
+    value = record.cells.get(column)
+    word = "" if value is None else str(value).strip().lower()
+    if word not in words:
+        allowed = ", ".join(known or "nothing" for known in words)
+        raise DataError(record.where(column), got=repr(value)[:80], allowed=allowed, do=did_you_mean(word, words))
+    return words[word]
+
+
+# --- propositions and sources ------------------------------------------------------------------------------
+
+
+def read_propositions(table: Records) -> tuple[Proposition, ...]:
+    """Propositions from items with ``name`` and ``text``."""
+    check_columns(table, ("name", "text"))
+    out: list[Proposition] = []
+    for record in table.records:
+        name = proposition_name(text_cell(record, "name", limit=MAX_NAME), record.where("name"))
+        if any(name == other.name for other in out):
+            raise DataError(record.where("name"), got=f"{name!r} again", allowed="a name of its own")
+        out.append(Proposition(name, text_cell(record, "text")))
+    if len(out) > MAX_PROPOSITIONS:
+        raise DataError(table.place, got=f"{len(out)} propositions", allowed=f"at most {MAX_PROPOSITIONS}")
+    return tuple(out)
+
+
+def proposition_name(name: str, where: str) -> str:
+    """The name, if settings and columns can use it."""
+    if not _PROPOSITION_NAME.fullmatch(name) or name == "default":
+        allowed = "1 to 64 letters, digits, _ and -, and not `default`"
+        raise DataError(where, got=repr(name), allowed=allowed)
+    return name
+
+
+def read_sources(table: Records) -> tuple[Source, ...]:
+    """Sources from items with ``name`` and ``credibility``."""
+    check_columns(table, ("name", "credibility"))
+    out: dict[str, Source] = {}
+    for record in table.records:
+        name = text_cell(record, "name", limit=MAX_NAME)
+        if name in out:
+            raise DataError(record.where("name"), got=f"{name!r} again", allowed="a name of its own")
+        out[name] = Source(name, number_cell(record, "credibility", 0, 1, DEFAULT_CREDIBILITY))
+    return tuple(out.values())
+
+
+def check_columns(table: Records, allowed: Sequence[str]) -> None:
+    """Refuse the first column that is none of ``allowed``."""
+    for column in table.columns:
+        if column not in allowed:
+            record = next((item for item in table.records if column in item.cells), None)
+            where = record.place if record and table.records[0] is not record else table.place
+            do = did_you_mean(column, allowed)
+            raise DataError(where, got=f"the column {column!r}", allowed=", ".join(allowed), do=do)
+
+
+@dataclass(slots=True)
+class SourceRows:
+    """Rows of sources by name. Undeclared ones are created, unless the scenario declares its sources."""
+
+    declared: tuple[Source, ...]
+    fallback: str
+    found: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.found = {source.name: row for row, source in enumerate(self.declared)}
+
+    def row(self, record: Record) -> int:
+        """The row of a post's source; a post without one has the only source, or one named by the file."""
+        name = text_cell(record, "source", limit=MAX_NAME, required=len(self.declared) > 1)
+        name = name or (self.declared[0].name if self.declared else self.fallback)
+        if self.declared and name not in self.found:
+            allowed = ", ".join(self.found)
+            do = did_you_mean(name, self.found) or "add it to `sources`"
+            raise DataError(record.where("source"), got=repr(name), allowed=allowed, do=do)
+        return self.found.setdefault(name, len(self.found))
+
+    def sources(self) -> tuple[Source, ...]:
+        """All sources: the declared ones, or those that posts named."""
+        return self.declared or tuple(Source(name, DEFAULT_CREDIBILITY) for name in self.found)
+
+
+# --- posts -------------------------------------------------------------------------------------------------
+
+
+def resolve_post_columns(table: Records, names: Sequence[str], *, strict: bool) -> tuple[dict[str, str], list[str]]:
+    """Which column of a file stands for which column of :class:`Posts`, and which are not used.
+
+    Parameters
+    ----------
+    table : Records
+        The posts.
+    names : sequence of str
+        Propositions that there are.
+    strict : bool
+        Refuse columns that are not known, instead of leaving them out.
+
+    Raises
+    ------
+    DataError
+        No column of texts, an unknown column, a stance toward an unknown proposition.
+    """
+    used: dict[str, str] = {}
+    for wanted in POST_COLUMNS:
+        found = next((name for name in ALIASES.get(wanted, (wanted,)) if name in table.columns), None)
+        if found is not None:
+            used[wanted] = found
+    if "text" not in used:
+        allowed = "a column `text` (or " + ", ".join(ALIASES["text"][1:]) + ")"
+        got = "columns " + ", ".join(table.columns)[:300]
+        raise DataError(f"{table.place}, header", got=got, allowed=allowed, do="rename the column that holds the texts")
+    spare = []
+    for column in table.columns:
+        head, _, name = column.partition(":")
+        if head in ("stance", "strength") and name:
+            _check_proposition(table, column, name, names)
+            used[column] = column
+        elif column not in used.values():
+            spare.append(column)
+    known = [*POST_COLUMNS, *(f"{head}:{name}" for name in names for head in ("stance", "strength"))]
+    if strict and spare:
+        do = did_you_mean(spare[0], known)
+        raise DataError(f"{table.place}, header", got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
+    return used, spare
+
+
+def _check_proposition(table: Records, column: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        allowed = ", ".join(names) or "no proposition, as the scenario has none"
+        do = did_you_mean(name, names)
+        raise DataError(f"{table.place}, header, column {column!r}", got=repr(name), allowed=allowed, do=do)
+
+
+def read_posts(table: Records, used: Mapping[str, str], names: Sequence[str], sources: SourceRows) -> Posts:
+    """Posts from records whose columns are resolved.
+
+    Parameters
+    ----------
+    table : Records
+        At least one record.
+    used : mapping
+        From :func:`resolve_post_columns`.
+    names : sequence of str
+        Propositions, in order.
+    sources : SourceRows
+        Learns the sources that posts name, if none are declared.
+    """
+    records = table.records
+    if not records:
+        raise DataError(table.place, got="no posts", allowed="at least one post", do="an empty scenario cannot be run")
+    text, veracity = used["text"], used.get("veracity", "veracity")
+    stance, strength = (_by_proposition(records, head, low, names) for head, low in (("stance", -1), ("strength", 0)))
+    _check_strengths(records, stance, strength, names)
+    return Posts(
+        text=tuple(text_cell(record, text) for record in records),
+        veracity=np.array([word_cell(record, veracity, _VERACITY) for record in records], np.uint8),
+        plausibility=np.array([number_cell(r, "plausibility", 0, 1, DEFAULT_PLAUSIBILITY) for r in records]),
+        type=np.array([word_cell(record, "type", _TYPE) for record in records], np.uint8),
+        topic=tuple(text_cell(record, "topic", limit=MAX_NAME, required=False) for record in records),
+        source=np.array([sources.row(record) for record in records], np.int32),
+        step=np.array([_step(record) for record in records], np.int32),
+        stance=stance,
+        strength=strength,
+    )
+
+
+def _by_proposition(records: Sequence[Record], head: str, low: float, names: Sequence[str]) -> Float:
+    """(n, P) numbers of the columns ``head:name``, NaN where empty."""
+    out = np.full((len(records), len(names)), np.nan)
+    for column, name in enumerate(names):
+        out[:, column] = [number_cell(record, f"{head}:{name}", low, 1, math.nan) for record in records]
+    return out
+
+
+def _check_strengths(records: Sequence[Record], stance: Float, strength: Float, names: Sequence[str]) -> None:
+    for row, column in np.argwhere(np.isnan(stance) & ~np.isnan(strength))[:1].tolist():
+        where = records[row].where(f"strength:{names[column]}")
+        raise DataError(
+            where, got="a strength without a stance", allowed=f"both, or neither, of stance:{names[column]}"
+        )
+
+
+def _step(record: Record) -> int:
+    number = number_cell(record, "step", 1, 1_000_000, -1)
+    if number != int(number):
+        raise DataError(record.where("step"), got=repr(number), allowed="a whole number of at least 1, or nothing")
+    return int(number)
+
+
+# --- arguments ---------------------------------------------------------------------------------------------
+
+
+def read_arguments(table: Records, names: Sequence[str]) -> Arguments:
+    """Arguments from records with proposition, text, stance, strength; ``side`` is checked, ``tag`` is not used."""
+    check_columns(table, ARGUMENT_COLUMNS)
+    rows = {name: row for row, name in enumerate(names)}
+    proposition, stance = [], []
+    for record in table.records:
+        name = text_cell(record, "proposition", limit=MAX_NAME)
+        if name not in rows:
+            allowed = ", ".join(names) or "no proposition, as the scenario has none"
+            raise DataError(record.where("proposition"), got=repr(name), allowed=allowed, do=did_you_mean(name, names))
+        proposition.append(rows[name])
+        stance.append(_argument_stance(record))
+    return Arguments(
+        proposition=np.array(proposition, np.int16),
+        text=tuple(text_cell(record, "text") for record in table.records),
+        stance=np.array(stance, np.float64),
+        strength=np.array([number_cell(record, "strength", 0, 1, 0.5) for record in table.records], np.float64),
+    )
+
+
+def _argument_stance(record: Record) -> float:
+    stance = number_cell(record, "stance", -1, 1, math.nan)
+    if math.isnan(stance):
+        raise DataError(record.where("stance"), got="nothing", allowed="a number from -1 to 1")
+    if stance * word_cell(record, "side", _SIDE) < 0:
+        allowed = "pro with a stance above 0, con with one below"
+        raise DataError(record.where("side"), got=f"a stance of {stance:g}", allowed=allowed)
+    return stance

@@ -1,0 +1,295 @@
+"""Scenarios from files: a folder with ``scenario.yaml``, one YAML file, or a table of posts alone.
+
+``docs/scenarios.md`` says the formats. Everything read is untrusted: see :mod:`townsquare.files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from townsquare import files
+from townsquare.config import Injection
+from townsquare.errors import DataError
+from townsquare.files import Record, Records
+from townsquare.registry import did_you_mean
+from townsquare.scenario_columns import (
+    MAX_NAME,
+    SourceRows,
+    check_columns,
+    proposition_name,
+    read_arguments,
+    read_posts,
+    read_propositions,
+    read_sources,
+    resolve_post_columns,
+    text_cell,
+)
+from townsquare.scenario_contents import Proposition, Scenario
+
+SCENARIO_FILE = "scenario.yaml"
+KEYS = (
+    "name",
+    "title",
+    "description",
+    "propositions",
+    "sources",
+    "posts",
+    "arguments",
+    "comments",
+    "notes",
+    "injection",
+    "settings",
+)
+TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".ndjson")
+YAML_KINDS = (".yaml", ".yml")
+MAX_LINE = 1000
+
+
+def bundled_folder() -> Path:
+    """Where the data that come with Townsquare lie."""
+    return Path(str(resources.files("townsquare") / "data"))
+
+
+@lru_cache(maxsize=4)
+def bundled_lines(name: str) -> tuple[str, ...]:
+    """Lines of one of the bundled text files.
+
+    >>> all(bundled_lines("comments.txt"))
+    True
+    """
+    return _lines_of_file(bundled_folder() / name)
+
+
+# --- a folder, or one YAML file ----------------------------------------------------------------------------
+
+
+def read_scenario_folder(folder: Path, origin: str) -> Scenario:
+    """A scenario from a folder that holds ``scenario.yaml``.
+
+    Raises
+    ------
+    DataError
+        See :func:`read_scenario_yaml`.
+    """
+    path = folder / SCENARIO_FILE
+    if not files.is_file(path):
+        raise DataError(str(folder), got=f"a folder without {SCENARIO_FILE}", allowed=f"a folder with {SCENARIO_FILE}")
+    return read_scenario_yaml(path, origin, folder.resolve().name)
+
+
+def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
+    """A scenario from a YAML file; the files it names must lie in its folder.
+
+    Raises
+    ------
+    DataError
+        An unknown key, a missing or wrong value, a file that is not there or not in the folder, no posts.
+    """
+    document = files.read_yaml(path)
+    if not isinstance(document, dict):
+        got = "an empty file" if document is None else type(document).__name__
+        raise DataError(str(path), got=got, allowed="a mapping with the keys " + ", ".join(KEYS))
+    check_columns(Records(str(path), tuple(str(key) for key in document), []), KEYS)
+    head = Record(str(path), document)
+    name = text_cell(head, "name", limit=MAX_NAME, required=False) or default_name
+    propositions = read_propositions(_table(path, "propositions", document))
+    names = [proposition.name for proposition in propositions]
+    sources = SourceRows(read_sources(_table(path, "sources", document)), name)
+    posts = _table(path, "posts", document)
+    if not posts.records:
+        raise DataError(posts.place, got="no posts", allowed="at least one post", do="an empty scenario cannot be run")
+    used, _ = resolve_post_columns(posts, names, strict=True)
+    return Scenario(
+        name=name,
+        title=text_cell(head, "title", limit=MAX_NAME, required=False) or name,
+        description=text_cell(head, "description", required=False),
+        propositions=propositions,
+        posts=read_posts(posts, used, names, sources),
+        sources=sources.sources(),
+        arguments=read_arguments(_table(path, "arguments", document), names),
+        comments=_lines(path, "comments", document) or bundled_lines("comments.txt"),
+        notes=_lines(path, "notes", document) or bundled_lines("notes.txt"),
+        injection=_injection(path, document),
+        settings=_plain_mapping(path, "settings", document),
+        has_plausibility=_has_any(posts, "plausibility"),
+        origin=origin,
+    )
+
+
+def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
+    """The records under a key: written out as a list, or in a file of the folder."""
+    value = document.get(key)
+    where = f"{path}, {key}"
+    if value is None:
+        return Records(where, (), [])
+    if isinstance(value, str):
+        return read_table(_inside(path, key, value))
+    if not isinstance(value, list):
+        raise DataError(where, got=type(value).__name__, allowed="a list, or the name of a CSV or JSONL file")
+    records = []
+    for number, item in enumerate(value, 1):
+        place = f"{where}, item {number}"
+        if not isinstance(item, dict):
+            raise DataError(place, got=repr(item)[:80], allowed="a mapping of column to value")
+        records.append(Record(place, files.spread(place, item)))
+    return Records(where, files.columns_of(records), records)
+
+
+def _inside(path: Path, key: str, value: str) -> Path:
+    """The file that a scenario names, if it lies in the scenario's folder."""
+    where = f"{path}, {key}"
+    folder = path.parent.resolve()
+    try:
+        found = (folder / value).resolve()
+        inside = found.is_relative_to(folder)
+    except (OSError, ValueError):
+        inside = False
+    if not inside:
+        allowed = "a file in the folder of the scenario"
+        raise DataError(where, got=repr(value)[:200], allowed=allowed, do="copy the file there")
+    if not files.is_file(found):
+        do = did_you_mean(value, [file.name for file in folder.iterdir()])
+        raise DataError(where, got=f"no file {value!r}", allowed="a file in the folder of the scenario", do=do)
+    return path.parent / value
+
+
+def _lines(path: Path, key: str, document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Short texts: a list, or a text file with one a line."""
+    value = document.get(key)
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return _lines_of_file(_inside(path, key, value))
+    if not isinstance(value, list):
+        raise DataError(
+            f"{path}, {key}", got=type(value).__name__, allowed="a list of texts, or the name of a text file"
+        )
+    return tuple(_line(f"{path}, {key}", f"item {number}", item) for number, item in enumerate(value, 1))
+
+
+def _lines_of_file(path: Path) -> tuple[str, ...]:
+    text = files.read_text(path).split("\n")
+    return tuple(_line(str(path), f"line {number}", line) for number, line in enumerate(text, 1) if line.strip())
+
+
+def _line(place: str, part: str, value: object) -> str:
+    return text_cell(Record(f"{place}, {part}", {"text": value}), "text", limit=MAX_LINE)
+
+
+def _injection(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    given = _plain_mapping(path, "injection", document)
+    try:
+        Injection(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        where, got = f"{path}, injection.{key}", repr(first["input"])[:80]
+        if first["type"] == "extra_forbidden":
+            known = tuple(Injection.model_fields)
+            raise DataError(where, got=repr(key), allowed=", ".join(known), do=did_you_mean(key, known)) from None
+        raise DataError(where, got=got, allowed=first["msg"].removeprefix("Input should be ")) from None
+    return given
+
+
+def _plain_mapping(path: Path, key: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    value = document.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise DataError(f"{path}, {key}", got=type(value).__name__, allowed="a mapping of setting to value")
+    _check_plain(f"{path}, {key}", value)
+    return value
+
+
+def _check_plain(where: str, value: object) -> None:
+    """Refuse what JSON cannot hold, such as dates: it would have no place in a run's identity."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise DataError(where, got=f"the key {key!r}", allowed="a text", do=f"write '{key}' in quotes")
+            _check_plain(f"{where}.{key}", inner)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, 1):
+            _check_plain(f"{where}, item {number}", inner)
+    elif not isinstance(value, str | int | float | bool | None):
+        allowed = "text, number, true, false, list or mapping"
+        raise DataError(where, got=str(value)[:80], allowed=allowed, do="write it in quotes")
+
+
+def _has_any(table: Records, column: str) -> bool:
+    return any(str(record.cells.get(column) or "").strip() for record in table.records)
+
+
+# --- a table of posts alone --------------------------------------------------------------------------------
+
+
+def read_table(path: Path) -> Records:
+    """A CSV, TSV or JSONL file by its name's ending."""
+    ending = path.suffix.lower()
+    if ending not in TABLE_KINDS:
+        raise DataError(str(path), got=ending or "a name without an ending", allowed=", ".join(TABLE_KINDS))
+    return files.read_csv(path) if ending in TABLE_KINDS[:2] else files.read_jsonl(path)
+
+
+def read_table_scenario(path: Path, origin: str) -> Scenario:
+    """A scenario from a table of posts alone.
+
+    Columns are found by name and alias; others are left out and named in ``notices``. Propositions are those that
+    ``stance:`` columns name, so none without such columns. Sources are those that posts name, or one named by the file.
+
+    Raises
+    ------
+    DataError
+        No column of texts, no posts, a cell that cannot be read.
+    """
+    table = read_table(path)
+    names = _named_propositions(table)
+    used, spare = resolve_post_columns(table, names, strict=False)
+    sources = SourceRows((), files.clean(path.stem)[:MAX_NAME])
+    posts = read_posts(table, used, names, sources)
+    return Scenario(
+        name=sources.fallback,
+        title=sources.fallback,
+        description="",
+        propositions=tuple(Proposition(name, name.replace("_", " ")) for name in names),
+        posts=posts,
+        sources=sources.sources(),
+        arguments=read_arguments(Records(str(path), (), []), names),
+        comments=bundled_lines("comments.txt"),
+        notes=bundled_lines("notes.txt"),
+        injection={},
+        settings={},
+        has_plausibility=_has_any(table, "plausibility"),
+        origin=origin,
+        notices=_notices(table, used, spare),
+    )
+
+
+def _named_propositions(table: Records) -> list[str]:
+    names: list[str] = []
+    for column in table.columns:
+        head, _, name = column.partition(":")
+        if head == "stance" and name and name not in names:
+            names.append(proposition_name(name, f"{table.place}, header, column {column!r}"))
+    return names
+
+
+def _notices(table: Records, used: Mapping[str, str], spare: list[str]) -> tuple[str, ...]:
+    """What was assumed, in sentences."""
+    said = [f"{used['text']!r} is read as the text"] if used["text"] != "text" else []
+    veracity = used.get("veracity")
+    if veracity is None:
+        said.append("no column says what is true: the veracity of every post is unknown")
+    elif veracity != "veracity":
+        said.append(f"{veracity!r} is read as the veracity: 1, true and real are true; 0, false and fake are false")
+    if not _has_any(table, "plausibility"):
+        said.append("no plausibility is given: it is 0.5 for every post, so agents cannot tell true from false")
+    if spare:
+        said.append("columns not used: " + ", ".join(spare))
+    return tuple(said)

@@ -1,0 +1,464 @@
+"""Every table, column and code word of a run, once.
+
+Everything else follows from this page: the world's columns, the rows that stages return, the SQLite tables
+(``ts_<name>``), the Parquet parts, the content hash, the docs. A column says its dtype, its range and unit, what it
+means, and whether it is hashed. ``current=True`` marks a value that the world keeps up to date from the recorded rows
+(a count, a status): it is state, never recorded, and can always be rebuilt from the rows.
+
+Sources: DESIGN §3, §7; MOSAIC appendix D for what a relational record of such a platform holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+Columns = Mapping[str, npt.NDArray[np.generic] | list[str]]
+NONE = -1  # in a column that points at a row: it points at none
+
+
+class AgentKind(IntEnum):
+    """A ``source`` only publishes injected posts: it has no feed, no persona and no belief."""
+
+    PERSON = 0
+    SOURCE = 1
+
+
+class PostKind(IntEnum):
+    """How a post came to be."""
+
+    ORIGINAL = 0
+    SHARE = 1
+    COMMENT = 2
+    INJECTED = 3
+
+
+class Veracity(IntEnum):
+    """Ground truth of a post. Agents never see it."""
+
+    UNKNOWN = 0
+    TRUE = 1
+    FALSE = 2
+
+
+class PostType(IntEnum):
+    """What an injected post claims to be; agents' own posts are ``POST``."""
+
+    POST = 0
+    NEWS = 1
+
+
+class PostStatus(IntEnum):
+    """A post that was taken down leaves all feeds, with its shares; it stays in the record."""
+
+    ACTIVE = 0
+    TAKEN_DOWN = 1
+
+
+class Slot(IntEnum):
+    """Why a row stands in a feed."""
+
+    FOLLOWED = 0
+    OTHER = 1
+    COMMENT = 2
+
+
+class ActionKind(IntEnum):
+    """What an agent can do in a step."""
+
+    POST = 0
+    LIKE = 1
+    DISLIKE = 2
+    SHARE = 3
+    COMMENT = 4
+    LIKE_COMMENT = 5
+    FLAG = 6
+    FOLLOW = 7
+    UNFOLLOW = 8
+    ADD_NOTE = 9
+    RATE_NOTE = 10
+    IGNORE = 11
+
+
+class ActionStatus(IntEnum):
+    """Nothing is dropped: an action that could not be done is a row too."""
+
+    ACCEPTED = 0
+    REFUSED = 1
+
+
+class Reason(IntEnum):
+    """Why an action was refused."""
+
+    NONE = 0
+    DISABLED = 1
+    NOT_SHOWN = 2
+    GONE = 3
+    OWN = 4
+    SELF = 5
+    REPEATED = 6
+    TOO_LONG = 7
+    EMPTY = 8
+    NOT_FOLLOWING = 9
+
+
+class NoteStatus(IntEnum):
+    """A pending note is offered for rating; a shown note is a label."""
+
+    PENDING = 0
+    SHOWN = 1
+
+
+class Verdict(IntEnum):
+    """A fact-checker's finding; ``NONE`` where there is none."""
+
+    NONE = 0
+    TRUE = 1
+    FALSE = 2
+    UNVERIFIED = 3
+
+
+class LogKind(IntEnum):
+    """What a moderator did."""
+
+    VERDICT = 0
+    TAKEDOWN = 1
+    NOTE_SHOWN = 2
+    NOTE_WITHDRAWN = 3
+
+
+class TrailKind(IntEnum):
+    """What moved a belief. ``CLIP`` is what the bounds took off, so that the rows sum to the move."""
+
+    EXPOSURE = 0
+    OWN = 1
+    ANCHOR = 2
+    ARCHIVED = 3
+    RESTORED = 4
+    CLIP = 5
+
+
+class Scorer(IntEnum):
+    """Where a stance came from; text scorers are numbered from ``TEXT`` on in the order of their registry."""
+
+    GIVEN = 0
+    DECLARED = 1
+    TEXT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: ``dtype`` is a NumPy dtype string, or ``"str"`` for text (UTF-8)."""
+
+    name: str
+    dtype: str
+    meaning: str
+    unit: str = ""
+    words: type[IntEnum] | None = None
+    hashed: bool = True
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. ``kept``: the world holds its rows in memory. ``bulky``: goes to Parquet in large runs."""
+
+    name: str
+    meaning: str
+    columns: tuple[Column, ...]
+    kept: bool = False
+    bulky: bool = False
+
+    @property
+    def recorded(self) -> tuple[Column, ...]:
+        """The columns that a recorder writes."""
+        return tuple(column for column in self.columns if not column.current)
+
+    @property
+    def current(self) -> tuple[Column, ...]:
+        """The columns that only the world holds."""
+        return tuple(column for column in self.columns if column.current)
+
+
+_C = Column
+_STEP = _C("step", "i4", "the step in which it happened; 0 is the initial state", "step")
+_AGENT = _C("agent", "i4", "row of agents")
+_POST = _C("post", "i4", "row of posts")
+_PROPOSITION = _C("proposition", "i2", "row of propositions")
+
+
+def _count(name: str, what: str, *, current: bool = False) -> Column:
+    return _C(name, "i4", what, "count", current=current)
+
+
+_TABLES = (
+    Table(
+        "propositions",
+        "the statements that beliefs are about; +1 is for, -1 against",
+        (
+            _PROPOSITION,
+            _C("name", "str", "short name, as settings and columns use it"),
+            _C("text", "str", "the statement"),
+        ),
+    ),
+    Table(
+        "trait_values",
+        "the words behind the codes of `traits`",
+        (
+            _C("trait", "i2", "number of the trait, in the order of the question bank"),
+            _C("value", "i2", "code of the answer; for a number, the number itself"),
+            _C("label", "str", "name of the trait"),
+            _C("answer", "str", "the answer"),
+        ),
+    ),
+    Table(
+        "texts",
+        "every text once; other tables hold its row",
+        (_C("text", "i4", "row of texts"), _C("content", "str", "the text: untrusted, escape it wherever it is shown")),
+        kept=True,
+    ),
+    Table(
+        "agents",
+        "one row a simulated account; the row is its id",
+        (
+            _AGENT,
+            _C("kind", "u1", "person or source", words=AgentKind),
+            _C("born", "i4", "the step in which it joined", "step"),
+            _C("activity", "f8", "how active it is, relative to a mean of 1; at least 0", "ratio"),
+            _C("policy", "i2", "member of the policy mix it belongs to; 0 without a mix"),
+            _C("credibility", "f8", "of a source: the trust it starts with, 0 to 1; NaN for persons"),
+            _C("name", "i4", "row of texts: the name of a source or of an imported account; -1 for none"),
+        ),
+        kept=True,
+    ),
+    Table(
+        "traits",
+        "answers of each person to the question bank",
+        (_AGENT, _C("trait", "i2", "number of the trait"), _C("value", "i2", "code of the answer, see trait_values")),
+        bulky=True,
+    ),
+    Table(
+        "follows",
+        "the follow graph as events: the first rows, with step 0, are the initial graph",
+        (
+            _STEP,
+            _C("follower", "i4", "row of agents: sees the posts of the followed"),
+            _C("followed", "i4", "row of agents"),
+            _C("change", "i1", "+1 follow, -1 unfollow"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "posts",
+        "original posts, shares, comments, injected posts",
+        (
+            _POST,
+            _C("key", "u8", "64-bit key by which draws are made"),
+            _C("kind", "u1", "original, share, comment or injected", words=PostKind),
+            _C("author", "i4", "row of agents: who wrote it, or passed it on"),
+            _C("root", "i4", "row of posts: what a share passes on; else itself"),
+            _C("parent", "i4", "row of posts: what a comment answers, or a share was made from; -1 for none"),
+            _STEP,
+            _C("text", "i4", "row of texts"),
+            _C("type", "u1", "post or news", words=PostType),
+            _C("topic", "i4", "row of texts: the topic given with an injected post; -1 for none"),
+            _C("veracity", "u1", "ground truth; agents never see it", words=Veracity),
+            _C("plausibility", "f8", "how believable a lay reader finds it, 0 to 1"),
+            _C("status", "u1", "active or taken down", words=PostStatus, current=True),
+            _C("verdict", "u1", "the verdict in force", words=Verdict, current=True),
+            _C("note", "i4", "row of notes: the note shown as a label; -1 for none", current=True),
+            _count("likes", "likes of the root", current=True),
+            _count("dislikes", "dislikes of the root", current=True),
+            _count("shares", "shares of the root", current=True),
+            _count("comments", "comments under the root", current=True),
+            _count("flags", "flags of the root", current=True),
+            _count("notes", "notes on the root", current=True),
+            _C("stances", "i4", "first row of post_stances", current=True),
+            _C("n_stances", "u1", "how many rows of post_stances", "count", current=True),
+        ),
+        kept=True,
+    ),
+    Table(
+        "post_stances",
+        "what a post says of a proposition; no row is no stance, never stance 0",
+        (
+            _POST,
+            _PROPOSITION,
+            _C("stance", "f8", "-1 against to +1 for"),
+            _C("strength", "f8", "how good an argument it is, 0 to 1; NaN where nobody said"),
+            _C("scorer", "u1", "given, declared in the action, or a text scorer", words=Scorer),
+        ),
+        kept=True,
+    ),
+    Table(
+        "exposures",
+        "one row a root that an agent was shown, acted on or not",
+        (
+            _STEP,
+            _AGENT,
+            _C("rank", "i2", "place in the feed, from 0; comments share the rank of their post"),
+            _POST,
+            _C("root", "i4", "row of posts: what is passed on; the post itself if it is no share"),
+            _C("author", "i4", "row of agents: the author of the row, so who passed it on"),
+            _C("under", "i4", "row of posts: the root that a comment stands under; -1 for a post"),
+            _C("slot", "u1", "why it was shown", words=Slot),
+            _count("likes", "likes of the root when the feed was built"),
+            _count("dislikes", "dislikes, likewise"),
+            _count("shares", "shares, likewise"),
+            _count("comments", "comments, likewise"),
+            _count("flags", "flags, likewise"),
+            _C("verdict", "u1", "verdict shown with it", words=Verdict),
+            _C("note", "i4", "row of notes: note shown with it as a label; -1 for none"),
+            _C("offered", "i4", "row of notes: note offered for rating; -1 for none"),
+            _C("first_seen", "?", "this agent was never shown this root before"),
+            _C("weight", "f8", "label weight: how much it counts for beliefs, 0 to 1"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "actions",
+        "what agents did, and what they tried",
+        (
+            _STEP,
+            _AGENT,
+            _C("ordinal", "i2", "order among this agent's actions of the step, from 0"),
+            _C("kind", "u1", "kind of action", words=ActionKind),
+            _C("rank", "i2", "rank of the row acted on; -1 for none"),
+            _C("target", "i4", "row of posts, notes (rate_note) or agents (follow, unfollow); -1 for none"),
+            _C("text", "i4", "row of texts: what was written; -1 for nothing"),
+            _C("helpful", "i1", "rating of a note: 1 helpful, 0 not, -1 no rating"),
+            _C("reasoning", "i4", "row of texts: the policy's own explanation, never an input; -1 for none"),
+            _C("status", "u1", "accepted or refused", words=ActionStatus),
+            _C("reason", "u1", "why it was refused", words=Reason),
+            _C("result", "i4", "row of posts or notes that it made; -1 for none"),
+        ),
+    ),
+    Table(
+        "notes",
+        "community notes",
+        (
+            _C("note", "i4", "row of notes"),
+            _POST,
+            _C("author", "i4", "row of agents"),
+            _STEP,
+            _C("text", "i4", "row of texts"),
+            _C("status", "u1", "pending or shown", words=NoteStatus, current=True),
+            _count("helpful", "ratings that found it helpful", current=True),
+            _count("not_helpful", "ratings that did not", current=True),
+        ),
+        kept=True,
+    ),
+    Table(
+        "note_ratings",
+        "one rating an agent and note",
+        (_C("note", "i4", "row of notes"), _AGENT, _STEP, _C("helpful", "?", "found it helpful")),
+    ),
+    Table(
+        "verdicts",
+        "findings of the fact-checker, seen from the next step on",
+        (
+            _POST,
+            _STEP,
+            _C("verdict", "u1", "finding", words=Verdict),
+            _C("confidence", "f8", "verdict confidence, 0 to 1"),
+            _C("explanation", "i4", "row of texts"),
+            _C("sources", "i4", "row of texts: what was consulted; -1 for nothing"),
+            _C("veracity", "u1", "the truth beside it, where known", words=Veracity),
+        ),
+    ),
+    Table(
+        "moderation_log",
+        "every act of a moderator",
+        (
+            _STEP,
+            _POST,
+            _C("kind", "u1", "what was done", words=LogKind),
+            _C("reason", "str", "why"),
+            _C("value", "f8", "verdict confidence, or row of notes"),
+        ),
+    ),
+    Table(
+        "beliefs",
+        "the belief of every person toward every proposition after each step; step 0 is the start",
+        (
+            _STEP,
+            _AGENT,
+            _PROPOSITION,
+            _C("stance", "f8", "-1 against to +1 for"),
+            _C("confidence", "f8", "how firmly it is held, 0 to 1"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "trail",
+        "why a belief moved: the rows of an agent, proposition and step sum to the move, in the rule's own unit",
+        (
+            _STEP,
+            _AGENT,
+            _PROPOSITION,
+            _C("kind", "u1", "what moved it", words=TrailKind),
+            _C("rank", "i2", "rank of the exposure; -1 if it is none"),
+            _C("post", "i4", "row of posts as in the exposure, or the own post; -1 if it is none"),
+            _C("amount", "f8", "contribution", "stance, or log odds"),
+            _C("trust", "f8", "trust in the author of the row when it was read, 0 to 1; NaN where the rule has none"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "steps",
+        "committed steps; a row of another table counts only if its step stands here",
+        (
+            _STEP,
+            _C("hash", "str", "content hash of all steps up to this one (SHA-256, hexadecimal)", hashed=False),
+            _C("seconds", "f8", "wall time of the step", "s", hashed=False),
+            _C("agents", "i4", "persons at the end of the step", "count", hashed=False),
+            _C("online", "i4", "persons that had a feed", "count", hashed=False),
+            _C("exposures", "i8", "rows shown", "count", hashed=False),
+            _C("actions", "i8", "actions tried", "count", hashed=False),
+            _C("refused", "i8", "actions refused", "count", hashed=False),
+        ),
+    ),
+)
+
+TABLES: dict[str, Table] = {table.name: table for table in _TABLES}
+
+
+def empty(table: str) -> dict[str, npt.NDArray[np.generic] | list[str]]:
+    """No rows of a table, with the right dtypes.
+
+    >>> empty("note_ratings")["helpful"].dtype
+    dtype('bool')
+    """
+    return {
+        column.name: [] if column.dtype == "str" else np.empty(0, dtype=column.dtype)
+        for column in TABLES[table].recorded
+    }
+
+
+def rows(table: str, n: int, **columns: object) -> dict[str, npt.NDArray[np.generic] | list[str]]:
+    """``n`` rows of a table from arrays and scalars; every recorded column must be given.
+
+    Raises ``KeyError`` for a missing or unknown column and ``ValueError`` for a wrong length: both are faults of the
+    calling code, not of a user.
+
+    >>> rows("note_ratings", 2, note=0, agent=[3, 4], step=1, helpful=True)["agent"]
+    array([3, 4], dtype=int32)
+    """
+    recorded = TABLES[table].recorded
+    unknown = set(columns) - {column.name for column in recorded}
+    if unknown:
+        raise KeyError(f"{table} has no column {sorted(unknown)}")
+    out: dict[str, npt.NDArray[np.generic] | list[str]] = {}
+    for column in recorded:
+        value = columns[column.name]
+        if column.dtype == "str":
+            out[column.name] = [value] * n if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+        else:
+            out[column.name] = np.ascontiguousarray(np.broadcast_to(np.asarray(value, dtype=column.dtype), (n,)))
+        if len(out[column.name]) != n:
+            raise ValueError(f"{table}.{column.name}: {len(out[column.name])} values for {n} rows")
+    return out

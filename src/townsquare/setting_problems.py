@@ -1,0 +1,128 @@
+"""What is wrong with settings, said once each: where, what came, what is allowed, what was probably meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from townsquare.errors import SettingError, UnknownName
+from townsquare.settings_schema import OTHERS, SECTIONS, Schema, allowed, at, json_schema, known_paths
+
+Path = tuple[str | int, ...]
+LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong; ``got``, ``allowed`` and ``do`` as in :class:`~townsquare.errors.TownsquareError`."""
+
+    path: Path
+    got: str
+    allowed: str = ""
+    do: str = ""
+    unknown: bool = False
+
+    @property
+    def dotted(self) -> str:
+        """The path with dots."""
+        return ".".join(str(part) for part in self.path) or "settings"
+
+
+def plain_json(value: Any) -> str:
+    """JSON of plain values; scalars and arrays of NumPy count as plain.
+
+    Raises
+    ------
+    SettingError
+        For a value that no JSON holds.
+    """
+
+    def convert(other: Any) -> Any:
+        if hasattr(other, "tolist"):
+            return other.tolist()
+        raise SettingError(
+            "settings", got=f"a value of type {type(other).__name__}", allowed="texts, numbers, lists, mappings"
+        )
+
+    return json.dumps(value, default=convert)
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: short, texts in quotes, other values as in YAML."""
+    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> Iterator[Problem]:
+    """The complaints of Pydantic about a ``model`` at ``prefix``, in our words; several about one setting are one."""
+    schema = model.model_json_schema()
+    done: set[Path] = set()
+    for item in error.errors(include_url=False):
+        path = (*prefix, *item["loc"])
+        if path in done:
+            continue
+        done.add(path)
+        if item["type"] == "extra_forbidden":
+            yield unknown(path, item["input"])
+        elif item["type"] in ("value_error", "assertion_error"):
+            yield Problem(path, shown(item["input"]), do=item["msg"].partition(", ")[2])
+        else:
+            got = "nothing" if item["type"] == "missing" else shown(item["input"])
+            yield Problem(path, got, _allowed(schema, item["loc"]) or item["msg"])
+
+
+def _allowed(schema: Schema, path: Path) -> str:
+    words = allowed(schema, at(schema, path))
+    takes_word = len(path) == 1 and any(path[0] == section for section, _ in SECTIONS.values())
+    return f"{words}, or the name of a member" if takes_word and words == "a mapping" else words
+
+
+def unknown(path: Path, value: Any) -> Problem:
+    """A setting that does not exist, with the nearest one that does, in this section or another."""
+    schema = json_schema()
+    section, key = path[:-1], str(path[-1])
+    here = [name for name in at(schema, section).get("properties", {}) if name != OTHERS]
+    named = f"a setting of {'.'.join(str(part) for part in section)}" if section else "a setting"
+    hint = _nearest(schema, section, key, here)
+    return Problem(path, shown(value), f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)
+
+
+def _nearest(schema: Schema, section: Path, key: str, here: Sequence[str]) -> str:
+    prefix = "".join(f"{part}." for part in section)
+    near = [f"{prefix}{word}" for word in difflib.get_close_matches(key, here, n=1)]
+    paths = list(known_paths(schema))
+    last = {path.rpartition(".")[2]: path for path in reversed(paths)}
+    if key in last:
+        near.insert(0, last[key])
+    elif not near:
+        near = difflib.get_close_matches(f"{prefix}{key}", paths, n=1, cutoff=0.7)
+        near = near or [last[word] for word in difflib.get_close_matches(key, last, n=1, cutoff=0.7)]
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def raise_all(problems: Sequence[Problem], origins: Mapping[str, str]) -> None:
+    """Raise what is wrong, if anything is: one thing as itself, several as a list.
+
+    Raises
+    ------
+    SettingError
+        Always, if there are problems; :class:`~townsquare.errors.UnknownName` for a single unknown name.
+    """
+    errors = [_as_error(problem, origins) for problem in problems]
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        listed = "".join(f"\n  - {error}" for error in errors)
+        raise SettingError(f"{len(errors)} settings are wrong{listed}")
+
+
+def _as_error(problem: Problem, origins: Mapping[str, str]) -> SettingError:
+    origin = origins.get(problem.dotted)
+    where = f"{problem.dotted} ({origin})" if origin else problem.dotted
+    kind = UnknownName if problem.unknown else SettingError
+    return kind(where, got=problem.got, allowed=problem.allowed, do=problem.do)

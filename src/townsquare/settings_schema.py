@@ -1,0 +1,209 @@
+"""What settings there are: the core sections joined with the parameters of every registered member.
+
+One JSON Schema holds each setting's type, range, unit, default and meaning; the words in error messages
+(:func:`allowed`) and the page ``docs/settings.md`` (:func:`settings_page`) are made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from townsquare import registry
+from townsquare.config import Config, MemberParams
+from townsquare.errors import ContractError
+
+Schema = Mapping[str, Any]
+
+SECTIONS: Mapping[str, tuple[str, str]] = {
+    "beliefs": ("beliefs", "rule"),
+    "ranker": ("feed", "ranker"),
+    "policy": ("policy", "name"),
+    "moderation": ("moderation", "strategy"),
+    "graph": ("graph", "kind"),
+}
+"""Family of members -> the section that names one, and the key it is named by."""
+
+OTHERS = "unused"
+"""Key, in a section that names a member, under which parameters of members that were not chosen are kept."""
+
+
+def params_of(family: str, name: str) -> type[MemberParams]:
+    """The ``Params`` that a member declares.
+
+    Raises
+    ------
+    ContractError
+        If it declares none, or one with the name of a core setting of its section.
+    """
+    member = registry.get(family, name)
+    params = getattr(member, "params", None)
+    if not (isinstance(params, type) and issubclass(params, MemberParams)):
+        raise ContractError(f"{family} {name}", got="no `params`", allowed="a subclass of MemberParams")
+    section, _ = SECTIONS[family]
+    taken = declared(params) & (set(core_section(section).model_fields) | {OTHERS})
+    if taken:
+        raise ContractError(f"{family} {name}", got=f"params {sorted(taken)}", do=f"`{section}` has those itself")
+    return params
+
+
+def installed(family: str) -> list[str]:
+    """The members of a family that can be imported here: one may need an extra that is not installed."""
+    found = []
+    for name in registry.names(family):
+        try:
+            registry.get(family, name)
+        except ModuleNotFoundError:
+            continue
+        found.append(name)
+    return found
+
+
+def declared(params: type[MemberParams]) -> set[str]:
+    """The keys under which a member's settings are given."""
+    return {field.alias or name for name, field in params.model_fields.items()}
+
+
+@cache
+def core_section(section: str) -> type[MemberParams]:
+    """The core settings of a section, as a model."""
+    model = Config.model_fields[section].annotation
+    assert isinstance(model, type)
+    assert issubclass(model, MemberParams)
+    return model
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of a configuration file: core settings and those of every member.
+
+    A setting of a member carries ``members``, the names that use it; where two members declare the same key
+    differently, the schema is an ``anyOf``.
+    """
+    schema = Config.model_json_schema()
+    definitions = schema["$defs"]
+    schema["title"] = "Townsquare settings"
+    for family, (section, key) in SECTIONS.items():
+        target = definitions[core_section(section).__name__]
+        target["properties"][key]["enum"] = list(registry.names(family))
+        for name in installed(family):
+            for setting, piece in _own_properties(params_of(family, name), definitions, f"{family}.{name}."):
+                _join(target["properties"], setting, {**piece, "members": [name]})
+        target["properties"][OTHERS] = {
+            "type": "object",
+            "default": {},
+            "description": "settings of members that were not chosen: checked, kept, unused",
+        }
+    return dict(schema)
+
+
+def _own_properties(
+    params: type[MemberParams], definitions: dict[str, Any], prefix: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    template = f"#/$defs/{prefix}{{model}}"
+    schema = params.model_json_schema(ref_template=template)
+    for name, definition in schema.pop("$defs", {}).items():
+        definitions[f"{prefix}{name}"] = definition
+    yield from schema.get("properties", {}).items()
+
+
+def _join(properties: dict[str, Any], setting: str, piece: dict[str, Any]) -> None:
+    old = properties.get(setting)
+    if old is None:
+        properties[setting] = piece
+        return
+    kinds = old.get("anyOf") if "variants" in old else [old]
+    same = [kind for kind in kinds if _without_members(kind) == _without_members(piece)]
+    if same:
+        same[0]["members"] = [*same[0]["members"], *piece["members"]]
+    else:
+        properties[setting] = {"anyOf": [*kinds, piece], "variants": True}
+
+
+def _without_members(piece: Schema) -> dict[str, Any]:
+    return {key: value for key, value in piece.items() if key != "members"}
+
+
+def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
+    """The part of a schema that a path of keys leads to, references followed; empty if there is none."""
+    here = follow(schema, schema)
+    for key in path:
+        options = [follow(schema, option) for option in here.get("anyOf", [here])]
+        found: Schema = {}
+        for option in options:
+            below = option.get("properties", {}).get(key)
+            if below is None and isinstance(option.get("additionalProperties"), Mapping):
+                below = option["additionalProperties"]
+            if below is None and isinstance(key, int):
+                below = option.get("items")
+            found = found or below or {}
+        here = follow(schema, found)
+    return here
+
+
+def follow(schema: Schema, piece: Schema) -> Schema:
+    """``piece``, or what its ``$ref`` refers to in ``schema``, with what stands beside the reference."""
+    if "$ref" not in piece:
+        return piece
+    name = piece["$ref"].removeprefix("#/$defs/")
+    beside = {key: value for key, value in piece.items() if key != "$ref"}
+    return {**schema["$defs"][name], **beside}
+
+
+_KINDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+
+
+def allowed(schema: Schema, piece: Schema) -> str:
+    """In words, what a setting may be.
+
+    >>> allowed({}, {"type": "integer", "minimum": 1, "maximum": 9})
+    'a whole number from 1 to 9'
+    >>> allowed({}, {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "null"}]})
+    'a number above 0, or null'
+    """
+    piece = follow(schema, piece)
+    if "anyOf" in piece:
+        return ", or ".join(dict.fromkeys(allowed(schema, option) for option in piece["anyOf"]))
+    if "enum" in piece:
+        return ", ".join(str(word) for word in piece["enum"])
+    if "const" in piece:
+        return str(piece["const"])
+    words = _KINDS.get(piece.get("type", ""), "")
+    if piece.get("items"):
+        words += f" of: {allowed(schema, piece['items'])}"
+    if isinstance(piece.get("additionalProperties"), Mapping):
+        words += f" of: {allowed(schema, piece['additionalProperties'])}"
+    return f"{words} {_range(piece)}".strip()
+
+
+def _range(piece: Schema) -> str:
+    low, high = piece.get("minimum"), piece.get("maximum")
+    above, below = piece.get("exclusiveMinimum"), piece.get("exclusiveMaximum")
+    if low is not None and high is not None:
+        return f"from {low:g} to {high:g}" if max(abs(low), abs(high)) < 1e6 else f"from {low} to {high}"
+    parts = []
+    if low is not None:
+        parts.append(f"of at least {low}")
+    if above is not None:
+        parts.append(f"above {above}")
+    if high is not None:
+        parts.append(f"of at most {high}")
+    if below is not None:
+        parts.append(f"below {below}")
+    return " and ".join(parts)
+
+
+def known_paths(schema: Schema) -> Iterator[str]:
+    """Dotted path of every setting, section by section."""
+    for name, piece in schema["properties"].items():
+        yield name
+        for below in follow(schema, piece).get("properties", {}):
+            yield f"{name}.{below}"

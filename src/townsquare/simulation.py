@@ -1,0 +1,154 @@
+"""One step, and a run of them. Nothing else here: every stage stands in a file of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import actions, belief_inputs, feed, schema
+from townsquare.arrivals import Arrivals, bank_of
+from townsquare.change import Change
+from townsquare.draws import Draws, Stage, StageDraws
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import HashChain
+from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.resolve import Settings
+from townsquare.scenario import Scenario, load_scenario
+from townsquare.schema import ActionKind, ActionStatus
+from townsquare.views import Bank, Views
+from townsquare.world import World
+
+OnStep = Callable[[StepMark], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything a step needs beside the world, fixed for the whole run."""
+
+    settings: Settings
+    arrivals: Arrivals
+    bank: Bank
+    allowed: frozenset[ActionKind]
+
+    def member(self, family: str) -> tuple[Any, Any]:
+        """The chosen member of a family and its parameters."""
+        return self.settings.members[family], self.settings.params[family]
+
+
+def step(setup: Setup, world: World) -> tuple[Batches, int]:
+    """One pass through the stages: each reads the world and returns rows, and ``commit`` alone changes it.
+
+    Returns the rows of the step and how many agents were online.
+    """
+    config = setup.settings.config
+    (ranker, policy, moderator, rule) = (setup.member(f) for f in ("ranker", "policy", "moderation", "beliefs"))
+    draw = Draws(config.seed, world.step + 1)
+    out, n_online = Batches(world.step + 1), 0
+
+    def commit(change: Change) -> None:
+        out.add(world.append(change))
+
+    commit(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
+    for agents in online(world, setup.settings, draw(Stage.ORDER)):
+        shown = feed.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED))
+        views = Views(world, shown, setup.allowed, setup.bank, config.actions)
+        chosen = policy[0].decide(views, draw(Stage.POLICY), policy[1])
+        commit(Change({"exposures": shown.exposures}))
+        commit(actions.resolve(world, shown, chosen, setup.allowed, config.actions))
+        n_online += agents.size
+    commit(moderator[0].review(world, draw(Stage.MODERATE), moderator[1], config.moderation.takedown))
+    commit(belief_inputs.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=config.record.trail))
+    world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
+    return out, n_online
+
+
+def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
+    """Who has a feed in this step, in batches that act one after the other; those born in it wait for the next."""
+    activation = settings.config.activation
+    persons = np.flatnonzero(world.persons() & (world.agents["born"] <= world.step)).astype(np.int32)
+    if activation.rate < 1:
+        persons = persons[draw.uniform("online", persons) < activation.rate]
+    if activation.batches == 1:
+        yield persons
+        return
+    batch = draw.integers("batch", persons, 0, activation.batches)
+    for number in range(activation.batches):
+        yield persons[batch == number]
+
+
+def begin(settings: Settings, scenario: Scenario) -> tuple[Setup, World, Batches]:
+    """The world before the first step, and the rows of step 0."""
+    arrivals = Arrivals.plan(settings, scenario)
+    world = World(len(scenario.propositions), settings.config.feed.newest)
+    out = Batches(0)
+    out.add(world.append(arrivals.opening(world)))
+    return Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings)), world, out
+
+
+def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:
+    """Kinds of action that this run allows: those enabled, and the strategy's own only where it has them."""
+    strategy_only = {ActionKind.ADD_NOTE, ActionKind.RATE_NOTE} - settings.members["moderation"].adds
+    enabled = settings.config.actions.enabled
+    words = {kind.name.lower(): kind for kind in ActionKind}
+    chosen = set(ActionKind) if enabled is None else {words[word] for word in enabled}
+    return frozenset(chosen - strategy_only)
+
+
+def simulate(
+    settings: Settings, recorder: Recorder, *, scenario: Scenario | None = None, on_step: OnStep | None = None
+) -> None:
+    """Execute a run from step 0 and record it.
+
+    Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
+    rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
+
+    Raises
+    ------
+    RunBusy, WrongVersion, HashMismatch, RecordError
+        See :class:`townsquare.record.contract.Recorder`.
+    """
+    recorder.open(header(settings))
+    state = "stopped"
+    try:
+        began = time.perf_counter()
+        setup, world, out = begin(settings, scenario or load_scenario(settings.config.scenario))
+        chain, n_online = HashChain(), 0
+        for _ in range(settings.config.steps + 1):
+            mark = _mark(world, out, n_online, chain.add(out.step, out.get), time.perf_counter() - began)
+            recorder.save_step(out, mark)
+            if on_step is not None:
+                on_step(mark)
+            if world.step == settings.config.steps:
+                break
+            began = time.perf_counter()
+            out, n_online = step(setup, world)
+        state = "finished"
+    finally:
+        recorder.close(state)
+
+
+def header(settings: Settings) -> RunHeader:
+    """What identifies the run; bulky tables go to Parquet where agents x feed rows x steps are many."""
+    config = settings.config
+    rows = config.agents * (config.feed.followed + config.feed.others) * config.steps
+    plain = settings.plain()
+    return RunHeader(plain["version"], plain, settings.digest, bulky=rows > config.record.parquet_above)
+
+
+def _mark(world: World, out: Batches, n_online: int, digest: str, seconds: float) -> StepMark:
+    acted = out.get("actions")
+    return StepMark(
+        step=out.step,
+        hash=digest,
+        seconds=seconds,
+        agents=int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
+        online=n_online,
+        exposures=out.count("exposures"),
+        actions=out.count("actions"),
+        refused=int(np.count_nonzero(np.asarray(acted["status"]) == ActionStatus.REFUSED)),
+    )

@@ -1,0 +1,175 @@
+"""What a policy sees: a batch of agents, their own state, and the rows they are shown. No veracity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.config import Actions as ActionSettings
+from townsquare.feed import Feed
+from townsquare.schema import NONE, ActionKind
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+EPOCH = "2025-01-01"  # what an agent is told: a fixed day plus the step in days, never the clock of the machine
+_HIDDEN = frozenset({"veracity"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """Texts that the embedded policies write from, as rows of texts.
+
+    ``text`` (k,) int32, ``proposition`` (k,) int16 and ``stance`` (k,) float64 are the argument bank; ``strength`` (k,)
+    may be NaN. ``comments`` and ``notes`` are neutral lines for where no argument fits.
+    """
+
+    text: npt.NDArray[np.int32]
+    proposition: npt.NDArray[np.int16]
+    stance: npt.NDArray[np.float64]
+    strength: npt.NDArray[np.float64]
+    comments: npt.NDArray[np.int32]
+    notes: npt.NDArray[np.int32]
+
+
+class Views:
+    """One batch of agents in one step.
+
+    Attributes
+    ----------
+    step : int
+        The step that is being taken.
+    agents : (k,) int32
+        Ascending rows of agents.
+    indptr : (k + 1,) int64
+        Rows of each agent in ``rows``.
+    rows : columns of the table exposures
+        What they are shown, in feed order.
+    stance, confidence : (k, P) float64
+        Their own beliefs, with which they read.
+    activity : (k,) float64
+        How active each is, mean 1.
+    member : (k,) int16
+        Member of the policy mix.
+    allowed : frozenset of ActionKind
+        Kinds that this run allows.
+    bank : Bank
+    settings : config.Actions
+        Limits on what may be written.
+    """
+
+    def __init__(
+        self, world: World, feed: Feed, allowed: frozenset[ActionKind], bank: Bank, settings: ActionSettings
+    ) -> None:
+        self._world = world
+        self.step = world.step + 1
+        self.agents, self.indptr, self.rows = feed.agents, feed.indptr, feed.exposures
+        self.stance, self.confidence = world.stance()[feed.agents], world.confidence()[feed.agents]
+        self.activity = world.agents["activity"][feed.agents]
+        self.member = world.agents["policy"][feed.agents]
+        self.allowed, self.bank, self.settings = allowed, bank, settings
+
+    def post(self, name: str) -> Array:
+        """A column of the table posts, for all posts; index it with ``rows["root"]``.
+
+        Raises ``KeyError`` for veracity: no policy may look at the ground truth.
+        """
+        if name in _HIDDEN:
+            raise KeyError(f"agents never see {name}")
+        return self._world.posts[name]
+
+    def post_stance(self, name: str) -> Array:
+        """A column of post_stances; ``post("stances")`` and ``post("n_stances")`` say which rows are a post's."""
+        return self._world.post_stances[name]
+
+    def text(self, row: int) -> str:
+        """The text of a row of texts; empty for -1."""
+        return self._world.texts[row] if row >= 0 else ""
+
+    @property
+    def n_texts(self) -> int:
+        """Texts there are already; new ones of a choice are numbered from here."""
+        return len(self._world.texts)
+
+    def note(self, name: str) -> Array:
+        """A column of the table notes."""
+        return self._world.notes[name]
+
+    def agent(self, name: str) -> Array:
+        """A column of the table agents, for all agents."""
+        return self._world.agents[name]
+
+    def follows(self, agent: int, other: int) -> bool:
+        """Whether ``agent`` follows ``other``."""
+        return self._world.follows.get(agent, other, NONE) != NONE
+
+    def only(self, mask: npt.NDArray[np.bool_]) -> Views:
+        """The same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
+        part = object.__new__(Views)
+        part._world, part.step = self._world, self.step
+        counts = np.diff(self.indptr)
+        keep = np.repeat(mask, counts)
+        part.agents = self.agents[mask]
+        part.indptr = np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
+        part.rows = {name: np.asarray(column)[keep] for name, column in self.rows.items()}
+        part.stance, part.confidence = self.stance[mask], self.confidence[mask]
+        part.activity, part.member = self.activity[mask], self.member[mask]
+        part.allowed, part.bank, part.settings = self.allowed, self.bank, self.settings
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the agents of some views want to do.
+
+    All arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending.
+
+    Attributes
+    ----------
+    agent : int32
+    kind : uint8
+        :class:`townsquare.schema.ActionKind`.
+    row : int64
+        The row of ``Views.rows`` acted on; -1 for `post` and `ignore`.
+    target : int32
+        What is acted on: the post shown (its root counts), the note offered, or the author; -1 for none.
+    text : int32
+        Row of texts; rows from ``len(world.texts)`` on are ``new_texts``; -1 for nothing.
+    helpful : int8
+        Rating of a note: 1, 0, or -1 for none.
+    reasoning : int32
+        Row of texts like ``text``.
+    declared : (action, proposition, stance, strength)
+        The stance of what was written, as its writer declares it: four arrays of the same length; ``action`` int64
+        ascends and indexes the arrays above.
+    new_texts : tuple of str
+    """
+
+    agent: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.uint8]
+    row: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int32]
+    text: npt.NDArray[np.int32]
+    helpful: npt.NDArray[np.int8]
+    reasoning: npt.NDArray[np.int32]
+    declared: tuple[Array, Array, Array, Array]
+    new_texts: tuple[str, ...] = field(default=())
+
+    @property
+    def n(self) -> int:
+        return int(self.agent.shape[0])
+
+
+def nothing_chosen() -> Chosen:
+    """Nobody does anything."""
+    none = np.empty(0, np.int32)
+    return Chosen(
+        none, np.empty(0, np.uint8), np.empty(0, np.int64), none, none, np.empty(0, np.int8), none, no_declarations()
+    )
+
+
+def no_declarations() -> tuple[Array, Array, Array, Array]:
+    """Nothing written takes a stance."""
+    return np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0), np.empty(0)

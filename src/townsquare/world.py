@@ -1,0 +1,347 @@
+"""The state of a simulated public, and the only code that changes it.
+
+Stages read a :class:`World` and return rows; :meth:`World.append` adds them and brings every current value up to date:
+counts, statuses, the follow graph, what each agent has seen and done. All of it follows from the rows, so a world can
+be rebuilt from its record. Columns come out read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import schema
+from townsquare.beliefs.contract import BeliefState
+from townsquare.change import Change
+from townsquare.draws import StageDraws
+from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, spans, upsert
+from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
+from townsquare.table import GrowingTable
+
+REACTIONS = {
+    ActionKind.LIKE: 1,
+    ActionKind.DISLIKE: 2,
+    ActionKind.SHARE: 4,
+    ActionKind.FLAG: 8,
+    ActionKind.ADD_NOTE: 16,
+    ActionKind.LIKE_COMMENT: 32,
+}
+"""Kinds that count once an agent and root, as bits of the reaction store."""
+
+_COUNTS = {
+    ActionKind.LIKE: "likes",
+    ActionKind.LIKE_COMMENT: "likes",
+    ActionKind.DISLIKE: "dislikes",
+    ActionKind.SHARE: "shares",
+    ActionKind.COMMENT: "comments",
+    ActionKind.FLAG: "flags",
+    ActionKind.ADD_NOTE: "notes",
+}
+IntArray = npt.NDArray[np.int64]
+
+
+class World:
+    """Tables, follow graph, pair stores and beliefs of one run.
+
+    Attributes
+    ----------
+    step : int
+        Last step that was completed; 0 is the initial state.
+    agents, posts, post_stances, notes : GrowingTable
+        Rows that stay in memory; see :mod:`townsquare.schema`.
+    texts : list of str
+        ``texts[i]`` is row i of the table.
+    follows : Pairs
+        (follower, followed) -> step since when, int32.
+    in_degree : (n_agents,) int32
+        Followers of each agent.
+    seen, reactions, ratings : Pairs
+        (agent, root) -> step of first sight; (agent, root) -> bits of :data:`REACTIONS`; (agent, note) -> 1.
+    newest : (n_agents, c) int32, n_rows : (n_agents,) int32
+        The newest rows of each author in a ring: slot ``n_rows % c`` is overwritten next.
+    belief : list of BeliefState
+        One for each block of agents.
+    """
+
+    def __init__(self, n_propositions: int, ring: int) -> None:
+        self.step = 0
+        self.n_propositions = n_propositions
+        self.agents = GrowingTable("agents")
+        self.posts = GrowingTable("posts", {"note": schema.NONE})
+        self.post_stances = GrowingTable("post_stances")
+        self.notes = GrowingTable("notes")
+        self.texts: list[str] = []
+        self.text_row: dict[str, int] = {}
+        self.follows = Pairs(np.int32)
+        self.seen = Pairs(np.int16)
+        self.reactions = Pairs(np.uint8)
+        self.ratings = Pairs(np.uint8)
+        self.in_degree = np.empty(0, np.int32)
+        self.newest = np.empty((0, ring), np.int32)
+        self.n_rows = np.empty(0, np.int32)
+        self.comment_rows = np.empty(0, np.int32)
+        self.injected_rows = np.empty(0, np.int32)
+        self.step_starts: list[int] = [0]
+        self.belief: list[BeliefState] = []
+
+    def append(self, change: Change) -> Mapping[str, schema.Columns]:
+        """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
+        for name in schema.TABLES:
+            if name in change.rows:
+                apply = getattr(self, f"_apply_{name}", None)
+                if apply is not None:
+                    apply(change.rows[name])
+        if change.newborn is not None:
+            self._add_beliefs(change.newborn)
+        if change.belief:
+            self.belief = list(change.belief)
+        return change.rows
+
+    def finish(self, step: int, seen_cap: int, draw: StageDraws) -> None:
+        """Close a step: forget the oldest seen roots beyond the cap, and set the clock."""
+        base = draw.base("forget")
+        keys: Any = self.posts["key"]
+        for number, first, _ in self.seen.spans():
+            self.seen.blocks[number] = keep_newest(self.seen.blocks[number], seen_cap, base, first, keys)
+        self.step_starts.append(self.posts.n)
+        self.step = step
+
+    # -- what stages ask -------------------------------------------------------------------------------------------
+
+    @property
+    def n_agents(self) -> int:
+        """Persons and sources."""
+        return self.agents.n
+
+    def stance(self) -> npt.NDArray[np.float64]:
+        """Stances of all agents, (n_agents, P); rows of sources are 0."""
+        return self._belief_column("stance")
+
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """Confidences of all agents, (n_agents, P)."""
+        return self._belief_column("confidence")
+
+    def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
+        parts = [getattr(block, name) for block in self.belief]
+        return np.concatenate(parts) if parts else np.empty((0, self.n_propositions))
+
+    def persons(self) -> npt.NDArray[np.bool_]:
+        """Which rows of agents are persons, (n_agents,) bool."""
+        return np.asarray(self.agents["kind"] == schema.AgentKind.PERSON)
+
+    def find(self, pairs: Pairs, agents: npt.NDArray[np.int32], keys: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+        """Values of (agent, key) pairs, 0 where there is none; ``agents`` ascend."""
+        out = np.zeros(agents.shape[0], pairs.dtype)
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            block = pairs.blocks[number]
+            slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
+            known = slot >= 0
+            out[lo:hi][known] = block.value[slot[known]]
+        return out
+
+    def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
+        out = np.zeros(agents.shape[0], np.bool_)
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            out[lo:hi] = lookup(pairs.blocks[number], indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32)) >= 0
+        return out
+
+    # -- how rows change the state -----------------------------------------------------------------------------------
+
+    def _apply_texts(self, rows: schema.Columns) -> None:
+        for text in rows["content"]:
+            self.text_row.setdefault(str(text), len(self.texts))
+            self.texts.append(str(text))
+
+    def _apply_agents(self, rows: schema.Columns) -> None:
+        self.agents.append(rows)
+        n = self.agents.n
+        for pairs in (self.follows, self.seen, self.reactions, self.ratings):
+            pairs.grow(n)
+        more = n - self.in_degree.shape[0]
+        self.in_degree = np.append(self.in_degree, np.zeros(more, np.int32))
+        self.n_rows = np.append(self.n_rows, np.zeros(more, np.int32))
+        self.newest = np.concatenate([self.newest, np.full((more, self.newest.shape[1]), -1, np.int32)])
+
+    def _apply_follows(self, rows: schema.Columns) -> None:
+        follower, followed = np.asarray(rows["follower"]), np.asarray(rows["followed"])
+        change = np.asarray(rows["change"])
+        order = np.argsort(follower, kind="stable")
+        follower, followed, change = follower[order], followed[order], change[order]
+        gained = change > 0
+        steps = np.asarray(rows["step"])[order]
+        self._merge(self.follows, follower[gained], followed[gained], steps[gained].astype(np.int32))
+        self._remove(self.follows, follower[~gained], followed[~gained])
+        counts = np.bincount(followed, weights=change, minlength=self.n_agents)
+        self.in_degree += counts.astype(np.int32)
+
+    def _apply_posts(self, rows: schema.Columns) -> None:
+        first = self.posts.n
+        self.posts.append(rows)
+        kind = np.asarray(rows["kind"])
+        ids = np.arange(first, self.posts.n, dtype=np.int32)
+        self.comment_rows = np.append(self.comment_rows, ids[kind == PostKind.COMMENT])
+        self.injected_rows = np.append(self.injected_rows, ids[kind == PostKind.INJECTED])
+        shown = kind != PostKind.COMMENT
+        self._push(np.asarray(rows["author"])[shown], ids[shown])
+
+    def _push(self, authors: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> None:
+        """Put rows into their authors' rings, oldest first, without a loop over rows."""
+        order = np.argsort(authors, kind="stable")
+        who, what = authors[order], ids[order]
+        if not who.size:
+            return
+        starts = np.flatnonzero(np.r_[True, who[1:] != who[:-1]])
+        counts = np.diff(np.r_[starts, who.size])
+        nth = np.arange(who.size) - np.repeat(starts, counts)
+        ring = self.newest.shape[1]
+        last = nth >= np.repeat(counts, counts) - ring  # earlier ones would be overwritten at once
+        self.newest[who[last], (self.n_rows[who] + nth)[last] % ring] = what[last]
+        self.n_rows[who[starts]] += counts.astype(np.int32)
+
+    def _apply_post_stances(self, rows: schema.Columns) -> None:
+        posts = np.asarray(rows["post"])
+        first = self.post_stances.n
+        self.post_stances.append(rows)
+        if posts.size:
+            starts = np.flatnonzero(np.r_[True, posts[1:] != posts[:-1]])
+            self.posts.write("stances")[posts[starts]] = first + starts
+            self.posts.write("n_stances")[posts[starts]] = np.diff(np.r_[starts, posts.size])
+
+    def _apply_exposures(self, rows: schema.Columns) -> None:
+        agents, roots = np.asarray(rows["agent"]), np.asarray(rows["root"])
+        steps = np.asarray(rows["step"]).astype(np.int16)
+        self._merge(self.seen, agents, roots, steps)
+
+    def _apply_actions(self, rows: schema.Columns) -> None:
+        accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
+        kind, agent = np.asarray(rows["kind"])[accepted], np.asarray(rows["agent"])[accepted]
+        target = np.asarray(rows["target"])[accepted]
+        for what, column in _COUNTS.items():
+            of = target[kind == what]
+            if of.size:
+                counts = np.bincount(of, minlength=self.posts.n)
+                self.posts.write(column)[: counts.shape[0]] += counts.astype(np.int32)
+        bits = np.zeros(max(REACTIONS) + 1 + len(ActionKind), np.uint8)
+        for what, bit in REACTIONS.items():
+            bits[what] = bit
+        once = bits[kind] > 0
+        self._merge_bits(agent[once], target[once], bits[kind[once]])
+
+    def _apply_notes(self, rows: schema.Columns) -> None:
+        self.notes.append(rows)
+
+    def _apply_note_ratings(self, rows: schema.Columns) -> None:
+        note, helpful = np.asarray(rows["note"]), np.asarray(rows["helpful"])
+        n = self.notes.n
+        self.notes.write("helpful")[:] += np.bincount(note[helpful], minlength=n).astype(np.int32)
+        self.notes.write("not_helpful")[:] += np.bincount(note[~helpful], minlength=n).astype(np.int32)
+        agent = np.asarray(rows["agent"])
+        order = np.argsort(agent, kind="stable")
+        self._merge(self.ratings, agent[order], note[order].astype(np.int32), np.ones(note.size, np.uint8))
+
+    def _apply_verdicts(self, rows: schema.Columns) -> None:
+        self.posts.write("verdict")[np.asarray(rows["post"])] = np.asarray(rows["verdict"])
+
+    def _apply_moderation_log(self, rows: schema.Columns) -> None:
+        kind, post = np.asarray(rows["kind"]), np.asarray(rows["post"])
+        value = np.asarray(rows["value"])
+        down = post[kind == LogKind.TAKEDOWN]
+        if down.size:  # the log names the root; a takedown covers all its shares
+            gone = np.isin(self.posts["root"], down)
+            self.posts.write("status")[gone] = PostStatus.TAKEN_DOWN
+        for what, status in ((LogKind.NOTE_WITHDRAWN, NoteStatus.PENDING), (LogKind.NOTE_SHOWN, NoteStatus.SHOWN)):
+            notes = value[kind == what].astype(np.int64)
+            self.notes.write("status")[notes] = status
+        self._label(np.unique(post[(kind == LogKind.NOTE_SHOWN) | (kind == LogKind.NOTE_WITHDRAWN)]))
+
+    def _label(self, posts: npt.NDArray[Any]) -> None:
+        """The label of a post is its first shown note."""
+        if posts.size:
+            label = self.posts.write("note")
+            label[posts] = schema.NONE
+            shown = np.flatnonzero((self.notes["status"] == NoteStatus.SHOWN) & np.isin(self.notes["post"], posts))
+            for note in shown[::-1]:
+                label[self.notes["post"][note]] = note
+
+    # -- pair stores, block by block ---------------------------------------------------------------------------------
+
+    def _merge(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        """Add pairs that are not there; ``agents`` ascend."""
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
+            start = np.ascontiguousarray(values[lo:hi]).astype(pairs.dtype)
+            pairs.blocks[number] = upsert(pairs.blocks[number], indptr, key, start)[0]
+
+    def _merge_bits(self, agents: npt.NDArray[Any], keys: npt.NDArray[Any], bits: npt.NDArray[np.uint8]) -> None:
+        for number, lo, hi, indptr in _by_block(agents, self.reactions.n_agents):
+            key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
+            none = np.zeros(hi - lo, np.uint8)
+            block, slot, _ = upsert(self.reactions.blocks[number], indptr, key, none)
+            np.bitwise_or.at(block.value, slot, bits[lo:hi])
+            self.reactions.blocks[number] = block
+
+    def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            block = pairs.blocks[number]
+            slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
+            keep = np.ones(block.key.shape[0], np.bool_)
+            keep[slot[slot >= 0]] = False
+            kept = np.r_[0, np.cumsum(keep)].astype(np.int64)
+            pairs.blocks[number] = PairBlock(kept[block.indptr], block.key[keep], block.value[keep])
+
+    def _add_beliefs(self, born: BeliefState) -> None:
+        """Append newborn agents' beliefs, filling the last block before a new one is begun."""
+        n, done = born.stance.shape[0], 0
+        while done < n:
+            room = BLOCK - self.belief[-1].stance.shape[0] if self.belief else 0
+            take = min(n - done, room or BLOCK)
+            part = _slice(born, done, done + take)
+            if room:
+                self.belief[-1] = _join(self.belief[-1], part)
+            else:
+                self.belief.append(part)
+            done += take
+
+
+def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, int, IntArray]]:
+    """Cut rows with ascending agents into blocks: (block, first row, row after last, CSR over the block's agents)."""
+    out = []
+    if agents.size:
+        for number, first, stop in spans(n_agents):
+            lo, hi = (int(x) for x in np.searchsorted(agents, [first, stop]))
+            if hi > lo:
+                counts = np.bincount(agents[lo:hi] - first, minlength=stop - first)
+                out.append((number, lo, hi, np.r_[0, np.cumsum(counts)].astype(np.int64)))
+    return out
+
+
+def _slice(state: BeliefState, lo: int, hi: int) -> BeliefState:
+    def cut(block: PairBlock) -> PairBlock:
+        a, b = int(block.indptr[lo]), int(block.indptr[hi])
+        return PairBlock(block.indptr[lo : hi + 1] - a, block.key[a:b], block.value[a:b])
+
+    return BeliefState(
+        stance=state.stance[lo:hi],
+        confidence=state.confidence[lo:hi],
+        start=state.start[lo:hi],
+        arrays={name: array[lo:hi] for name, array in state.arrays.items()},
+        pairs={name: cut(block) for name, block in state.pairs.items()},
+    )
+
+
+def _join(one: BeliefState, two: BeliefState) -> BeliefState:
+    def both(a: PairBlock, b: PairBlock) -> PairBlock:
+        indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
+        return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
+
+    return BeliefState(
+        stance=np.concatenate([one.stance, two.stance]),
+        confidence=np.concatenate([one.confidence, two.confidence]),
+        start=np.concatenate([one.start, two.start]),
+        arrays={name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays},
+        pairs={name: both(one.pairs[name], two.pairs[name]) for name in one.pairs},
+    )

@@ -1,0 +1,110 @@
+"""Random rows for every table of the schema, as awkward as a recorder can be given; shared by tests of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from townsquare import schema
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import HashChain, hashed_tables
+from townsquare.record.contract import Recorder, RunHeader, StepMark, hash_settings
+from townsquare.record.memory import MemoryRecorder
+from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
+
+SETTINGS = {"seed": 7, "feed": {"followed": 15, "others": 10}, "name": "rumour “one”"}
+TEXTS = [
+    "",
+    "plain",
+    "it's \"quoted\"; DROP TABLE ts_posts; --",
+    "a\x00b",
+    "\x00",
+    "😀 émoji Ünïcode 漢字 \u202e rtl",
+    "half \ud83d",
+    "\udc00",
+    "\ud83d\ude00",
+    "line\r\nline\ttab",
+    "123",
+    "NULL",
+    "<script>alert(1)</script>",
+    "x" * 5000,
+]
+FLOATS = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 5e-324, 1.7976931348623157e308, 0.1, -1.0, 3.0])
+ODD_NAN = np.array([0xFFF8000000001234], dtype=np.uint64).view(np.float64)  # a NaN with another payload
+
+
+def header(*, bulky: bool = False, version: str = "0.1.0", **changed: object) -> RunHeader:
+    settings = {**SETTINGS, **changed}
+    return RunHeader(version, settings, hash_settings(settings), bulky, {"machine": "test"})
+
+
+def random_column(rng: np.random.Generator, dtype: str, n: int) -> object:
+    if dtype == "str":
+        return [TEXTS[i] for i in rng.integers(0, len(TEXTS), n)]
+    if dtype == "?":
+        return rng.random(n) < 0.5
+    if dtype.startswith("f"):
+        values = np.where(rng.random(n) < 0.5, rng.choice(np.append(FLOATS, ODD_NAN), n), rng.normal(size=n))
+        return values.astype(dtype)
+    bounds = np.iinfo(dtype)
+    ends = np.array([bounds.min, bounds.max, bounds.max // 2 + 1], dtype=dtype)
+    anywhere = np.frombuffer(rng.bytes(n * ends.itemsize), dtype=dtype)
+    return np.where(rng.random(n) < 0.3, rng.choice(ends, n), anywhere).astype(dtype)
+
+
+def random_rows(rng: np.random.Generator, table: str, n: int, step: int) -> schema.Columns:
+    """``n`` rows of any values but for ``step`` and ``born``."""
+    columns = {c.name: random_column(rng, c.dtype, n) for c in schema.TABLES[table].recorded}
+    columns |= {name: step for name in ("step", "born") if name in columns}
+    return schema.rows(table, n, **columns)
+
+
+def random_batches(step: int, seed: int = 0, most: int = 5) -> Batches:
+    """A step with 0 to ``most`` rows of each table, some of them added in two parts."""
+    rng = np.random.default_rng([seed, step])
+    out = Batches(step)
+    for table in hashed_tables():
+        for _ in range(rng.integers(1, 3)):
+            out.add({table: random_rows(rng, table, int(rng.integers(0, most + 1)), step)})
+    return out
+
+
+def mark_of(out: Batches, chain: HashChain) -> StepMark:
+    return StepMark(
+        step=out.step,
+        hash=chain.add(out.step, out.get),
+        seconds=0.25,
+        agents=3,
+        online=2,
+        exposures=out.count("exposures"),
+        actions=out.count("actions"),
+        refused=0,
+    )
+
+
+def record(recorder: Recorder, steps: Iterable[Batches], *, close: str | None = "finished", **changed: object) -> int:
+    """Open, hand over all steps and, unless ``close`` is None, close; returns what ``open`` returned."""
+    last = recorder.open(header(**changed))  # type: ignore[arg-type]
+    chain = HashChain()
+    for out in steps:
+        recorder.save_step(out, mark_of(out, chain))
+    if close is not None:
+        recorder.close(close)
+    return last
+
+
+def recorded(kind: str, folder: Path, steps: list[Batches]) -> Run:
+    """A finished run: ``memory``, ``sqlite`` or ``parquet``."""
+    if kind == "memory":
+        memory = MemoryRecorder()
+        record(memory, steps)
+        return Run.of(memory)
+    record(FolderRecorder(folder), steps, bulky=kind == "parquet")
+    return Run.open(folder)
+
+
+KINDS = ("memory", "sqlite", "parquet")
+MakeRun = Callable[[str, Path, list[Batches]], Run]

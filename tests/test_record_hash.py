@@ -1,0 +1,146 @@
+"""The content hash: any value, any order and any step counts; storage, batching and threads do not."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from record_rows import random_batches, random_rows
+
+from townsquare import schema
+from townsquare.record import content_hash
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import HashChain, hashed_tables
+
+Rows = dict[str, dict[str, object]]
+
+
+def hash_of(rows: Rows, step: int = 0) -> str:
+    out = Batches(step)
+    out.add(rows)  # type: ignore[arg-type]
+    return HashChain().add(step, out.get)
+
+
+def some_rows(n: int = 4, seed: int = 1) -> Rows:
+    rng = np.random.default_rng(seed)
+    return {table: dict(random_rows(rng, table, n, 0)) for table in hashed_tables()}
+
+
+def flipped(value: object, row: int) -> object:
+    """The column with one bit of one row changed."""
+    if isinstance(value, list):
+        return [text + "\x00" if at == row else text for at, text in enumerate(value)]
+    array = np.array(value)
+    if array.dtype == bool:
+        array[row] = not array[row]
+    else:
+        array.view(np.uint8).reshape(array.shape[0], -1)[row, 0] ^= 1
+    return array
+
+
+def test_every_hashed_value_counts() -> None:
+    rows = some_rows()
+    for columns in rows.values():
+        for name, value in columns.items():
+            if not isinstance(value, list) and np.asarray(value).dtype.kind == "f":
+                columns[name] = np.array([0.5, 0.25, -1.0, 3.0])  # a bit of a NaN or of -0.0 may not count
+    before = hash_of(rows)
+    for table, columns in rows.items():
+        for column in schema.TABLES[table].recorded:
+            changed = rows | {table: columns | {column.name: flipped(columns[column.name], 2)}}
+            assert (hash_of(changed) != before) == column.hashed, f"{table}.{column.name}"
+
+
+@pytest.mark.parametrize("table", hashed_tables())
+def test_order_and_number_of_rows_count(table: str) -> None:
+    columns = dict(random_rows(np.random.default_rng(3), table, 3, 0))
+    first = schema.TABLES[table].recorded[0].name
+    columns[first] = ["a", "b", "c"] if isinstance(columns[first], list) else np.array([1, 2, 3])
+    take: Callable[[list[int]], Rows] = lambda order: {  # noqa: E731
+        table: {k: [v[i] for i in order] if isinstance(v, list) else np.asarray(v)[order] for k, v in columns.items()}
+    }
+    hashes = [hash_of(take(order)) for order in ([0, 1, 2], [1, 0, 2], [0, 1], [0, 1, 2, 2])]
+    assert len(set(hashes)) == 4
+
+
+def test_the_step_of_a_row_counts() -> None:
+    rows, none = some_rows(), Batches(0)
+    full = Batches(0)
+    full.add(rows)  # type: ignore[arg-type]
+    one, other = HashChain(), HashChain()
+    one.add(0, full.get)
+    other.add(0, none.get)
+    assert one.add(1, none.get) != other.add(1, full.get)
+
+
+def test_text_cannot_move_between_rows() -> None:
+    assert hash_of({"texts": {"text": np.array([0, 1]), "content": ["ab", "c"]}}) != hash_of(
+        {"texts": {"text": np.array([0, 1]), "content": ["a", "bc"]}}
+    )
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 2**32), st.integers(0, 6))
+def test_the_same_rows_in_other_batches_have_the_same_hash(seed: int, cut: int) -> None:
+    out = random_batches(0, seed, most=6)
+    parts = Batches(0)
+    for table in out.tables():
+        for piece in (slice(0, cut), slice(cut, None)):
+            parts.add({table: {name: value[piece] for name, value in out.get(table).items()}})
+    assert HashChain().add(0, parts.get) == HashChain().add(0, out.get)
+
+
+def test_zeros_and_missing_numbers_are_one_value_each() -> None:
+    odd = np.array([0xFFF8000000001234, 0x7FF0000000000001], dtype=np.uint64).view(np.float64)
+    plain = {"step": 0, "post": 0, "kind": 0, "reason": ""}
+    hashes = {
+        hash_of({"moderation_log": dict(schema.rows("moderation_log", 3, **plain, value=np.array(values)))})
+        for values in ([np.nan, 0.0, np.nan], [-np.nan, -0.0, np.nan], [odd[0], -0.0, odd[1]])
+    }
+    assert len(hashes) == 1
+
+
+def test_byte_order_and_strides_do_not_count() -> None:
+    rows = {"note_ratings": dict(random_rows(np.random.default_rng(5), "note_ratings", 6, 0))}
+    swapped = {
+        name: np.repeat(np.asarray(value), 2).astype(np.asarray(value).dtype.newbyteorder(">"))[::2]
+        for name, value in rows["note_ratings"].items()
+    }
+    assert HashChain().add(0, lambda name: swapped if name == "note_ratings" else schema.empty(name)) == hash_of(rows)
+
+
+def test_threads_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = random_batches(0, seed=11, most=40)
+    alone = HashChain().add(0, out.get)
+    monkeypatch.setattr(content_hash, "_PARALLEL_ABOVE", 0)
+    assert HashChain().add(0, out.get) == alone
+
+
+def test_blocks_of_real_numbers_do_not_count() -> None:
+    values = np.random.default_rng(2).normal(size=200_001)
+    values[70_000] = -0.0
+    plain = np.where(values == 0.0, 0.0, values).astype("<f8").tobytes()
+    column = schema.Column("value", "f8", "any")
+    assert content_hash._column_digest(column, values) == hashlib.sha256(plain).digest()
+
+
+def test_an_oracle_from_the_words_of_the_docstring() -> None:
+    def number(value: int) -> bytes:
+        return struct.pack("<q", value)
+
+    def text(value: str) -> bytes:
+        return number(len(value.encode())) + value.encode()
+
+    contents = ["é", "", "ab\x00"]
+    chained = hashlib.sha256(hashlib.sha256(content_hash.START).digest() + number(4) + text("texts") + number(3))
+    rows = hashlib.sha256(b"".join(struct.pack("<i", row) for row in range(3)))
+    lengths = b"".join(number(len(content.encode())) for content in contents)
+    chained.update(text("text") + text("i4") + rows.digest())
+    chained.update(text("content") + text("str") + hashlib.sha256(lengths + "".join(contents).encode()).digest())
+    got = hash_of({"texts": {"text": np.arange(3), "content": contents}}, step=4)
+    assert got == chained.hexdigest()
