@@ -62,13 +62,13 @@ def random_rows(rng: np.random.Generator, table: str, n: int, step: int) -> sche
     return schema.rows(table, n, **columns)
 
 
-def random_batches(step: int, seed: int = 0, most: int = 5) -> Batches:
-    """A step with 0 to ``most`` rows of each table, some of them added in two parts."""
+def random_batches(step: int, seed: int = 0, most: int = 5, least: int = 0) -> Batches:
+    """A step with ``least`` to ``most`` rows of each table, or twice that, added in two parts."""
     rng = np.random.default_rng([seed, step])
     out = Batches(step)
     for table in hashed_tables():
         for _ in range(rng.integers(1, 3)):
-            out.add({table: random_rows(rng, table, int(rng.integers(0, most + 1)), step)})
+            out.add({table: random_rows(rng, table, int(rng.integers(least, most + 1)), step)})
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from townsquare.policies.mix import members_of
 from townsquare.population import People, sample_people
 from townsquare.question_bank import bundled_bank
 from townsquare.resolve import Settings
-from townsquare.scenario import Scenario, injection_order
+from townsquare.scenario import injection_schedule
+from townsquare.scenario_contents import Scenario
 from townsquare.schema import NONE, AgentKind, PostKind, Scorer
 from townsquare.views import Bank
 from townsquare.world import World
@@ -39,16 +41,14 @@ class Arrivals:
     @classmethod
     def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
         """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step."""
-        injection, posts = settings.config.injection, scenario.posts
-        order = np.asarray(injection_order(posts, injection, settings.config.seed), np.int64)
-        own = np.asarray(posts.step)[order]
-        queued = own < 0
-        nth = np.cumsum(queued) - 1
-        never = settings.config.steps + 1
-        due = injection.start_step + nth // injection.posts_per_step if injection.posts_per_step else nth * 0 + never
-        step = np.where(queued, due, own)
-        by_step = np.argsort(step, kind="stable")
-        return cls(settings, scenario, order[by_step], step[by_step])
+        post, step = injection_schedule(scenario.posts, settings.config.injection, settings.config.seed)
+        return cls(settings, scenario, post, step.astype(np.int64))
+
+    @property
+    def folder(self) -> Path | None:
+        """Where files that settings name are looked for first: beside the scenario, if it came from a file."""
+        origin = Path(self.scenario.origin)
+        return origin if origin.is_dir() else origin.parent if origin.is_file() else None
 
     # -- step 0 -----------------------------------------------------------------------------------------------------
 
@@ -110,9 +110,7 @@ class Arrivals:
     def _people(self, first: int, n: int, ordinal: int) -> People:
         names = [one.name for one in self.scenario.propositions]
         config = self.settings.config
-        return sample_people(
-            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.scenario.folder
-        )
+        return sample_people(first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder)
 
     def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
         return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
@@ -120,7 +118,7 @@ class Arrivals:
     def _first_edges(self, n: int, people: People, draws: Draws) -> graph.Edges:
         kind: graph.GraphKind = self.settings.members["graph"]
         params = self.settings.params["graph"]
-        return kind.build(n, params, draws(Stage.GRAPH), folder=self.scenario.folder, names=people.names)
+        return kind.build(n, params, draws(Stage.GRAPH), folder=self.folder, names=people.names)
 
     def _newborn(self, people: People, sources: int) -> BeliefState:
         """Beliefs of people, and empty ones of sources, which never move."""

@@ -40,14 +40,17 @@ class Record:
     cells : mapping of str to object
         Value by column; ``None`` and ``""`` are empty. Objects inside an object are spread out:
         ``{"stance": {"tax": 1}}`` is the cell ``stance:tax``.
+    part : str
+        What a cell is called in such a file: column, field or key.
     """
 
     place: str
     cells: Mapping[str, object]
+    part: str = "column"
 
     def where(self, column: str) -> str:
         """Where an error in ``column`` stands."""
-        return f"{self.place}, column {column!r}"
+        return f"{self.place}, {self.part} {column!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,7 @@ def jsonl_records(path: Path) -> Iterator[Record]:
         n += 1
         if n > MAX_ROWS:
             raise DataError(place, got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
-        yield Record(place, spread(place, _json_object(place, content)))
+        yield Record(place, spread(place, _json_object(place, content)), "field")
 
 
 def _json_object(place: str, content: str) -> dict[str, object]:

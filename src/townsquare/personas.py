@@ -136,7 +136,7 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
             _read_field(record, field, value, codes, bank)
         name = _text(record, "id") or str(row)
         if name in ids:
-            raise DataError(f"{record.place}, field 'id'", got=repr(name), allowed=f"another id than in {ids[name]}")
+            raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {ids[name]}")
         ids[name] = record.place
         texts.append(_text(record, "text") or render_persona(codes, bank))
         if not texts[-1]:
@@ -150,7 +150,7 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
 def _read_field(record: files.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
     """Set the code that a field stands for; refuse fields that do not belong here."""
     head, _, label = field.partition(":")
-    where = f"{record.place}, field {field!r}"
+    where = record.where(field)
     if head == "labels" and label:
         try:
             codes[bank.number_of(label, where)] = bank.code(label, value, where)
@@ -168,11 +168,11 @@ def _text(record: files.Record, field: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise DataError(f"{record.place}, field {field!r}", got=type(value).__name__, allowed="a text")
+        raise DataError(record.where(field), got=type(value).__name__, allowed="a text")
     text = files.clean(str(value)).strip()
     if len(text) > MAX_CHARACTERS:
         allowed = f"at most {MAX_CHARACTERS:,} characters"
-        raise DataError(f"{record.place}, field {field!r}", got=f"{len(text):,} characters", allowed=allowed)
+        raise DataError(record.where(field), got=f"{len(text):,} characters", allowed=allowed)
     return text
 
 

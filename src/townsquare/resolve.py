@@ -23,6 +23,7 @@ from townsquare import registry
 from townsquare.config import Config, MemberParams
 from townsquare.errors import DataError, WrongVersion
 from townsquare.layers import Layer, merge, parse_set, read_yaml
+from townsquare.scenario import load_scenario
 from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate, unknown
 from townsquare.settings_schema import (
     OTHERS,
@@ -34,7 +35,7 @@ from townsquare.settings_schema import (
     params_of,
 )
 
-__all__ = ["Settings", "json_schema", "parse_set", "resolve", "resolve_for", "resolve_with_scenario"]
+__all__ = ["Settings", "json_schema", "layers_for", "parse_set", "resolve", "resolve_for", "resolve_with_scenario"]
 
 SCALARS = ("scenario", "seed", "agents", "steps")
 IDENTITY = ("version", "scenario_digest")
@@ -267,52 +268,61 @@ def resolve_with_scenario(*layers: Layer, origins: Mapping[str, str] | None = No
     name = merged.get("scenario", Config.model_fields["scenario"].default)
     if not isinstance(name, str):
         return resolve(merged, origins=origins)
-    from townsquare.scenario import load_scenario
-
     scenario = load_scenario(name)
     before = merged.get("scenario_digest")
     if before and before != scenario.digest:
         raise DataError(
             f"scenario {name}", got="files that changed since", do="give back its files, or drop `scenario_digest`"
         )
-    below = {"injection": scenario.injection}
-    return resolve(below, scenario.settings, merged, {"scenario_digest": scenario.digest}, origins=origins)
+    below = merge({"injection": scenario.injection}, _normal(scenario.settings))
+    given = set(_paths(merged))
+    places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
+    return resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
 
 
-def resolve_for(
+def layers_for(
     scenario: str | None = None, file: Path | None = None, sets: Sequence[str] = (), **flags: object
-) -> Settings:
-    """Settings from what a command line gives.
+) -> tuple[list[Layer], dict[str, str]]:
+    """Layers from what a command line gives, and where in a file each setting was given.
 
-    Layers, later ones win: defaults, the scenario, ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``,
-    ``seed=``; ``None`` is not given), then ``sets`` (``"key=value"``) in their order.
-
-    Raises
-    ------
-    DataError, SettingError, UnknownName
-        With the dotted path of the setting and, for a file, its line.
+    Later ones win: ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``, ``seed=``; ``None`` is not
+    given), then ``sets`` (``"key=value"``) in their order.
     """
     layers: list[Layer] = []
     origins: dict[str, str] = {}
     if file is not None:
         values, lines = read_yaml(file)
         layers.append(_beside(file, values))
-        origins |= {path: f"{file}, line {line}" for path, line in lines.items()}
+        origins = {path: f"{file}, line {line}" for path, line in lines.items()}
     given = {"scenario": scenario, **flags}
-    layers.append({key: value for key, value in given.items() if value is not None})
-    layers.extend(parse_set(text) for text in sets)
-    for layer in layers[1:]:
-        for path in _paths(layer):
-            origins.pop(path, None)
+    later: list[Layer] = [{key: value for key, value in given.items() if value is not None}]
+    later += [parse_set(text) for text in sets]
+    for path in (path for layer in later for path in _paths(layer)):
+        origins.pop(path, None)
+    return layers + later, origins
+
+
+def resolve_for(
+    scenario: str | None = None, file: Path | None = None, sets: Sequence[str] = (), **flags: object
+) -> Settings:
+    """Settings from what a command line gives; see :func:`layers_for`. The scenario stands below all of it.
+
+    Raises
+    ------
+    DataError, SettingError, UnknownName
+        With the dotted path of the setting and, for a file, its line.
+    """
+    layers, origins = layers_for(scenario, file, sets, **flags)
     return resolve_with_scenario(*layers, origins=origins)
 
 
 def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
-    """A scenario named in a configuration file is looked for beside that file first."""
+    """A scenario's path in a configuration file is relative to that file; a bare word is a bundled name."""
     name = values.get("scenario")
-    if isinstance(name, str) and (file.parent / name).exists():
-        return {**values, "scenario": str(file.parent / name)}
-    return values
+    if not isinstance(name, str) or not ("/" in name or Path(name).suffix):
+        return values
+    beside = file.parent / name
+    return {**values, "scenario": str(beside)} if beside.exists() else values
 
 
 def _paths(layer: Layer, prefix: str = "") -> list[str]:

@@ -88,7 +88,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=did_you_mean(asked, names))
     ending = path.suffix.lower()
     if ending in YAML_KINDS:
-        return read_scenario_yaml(path, asked, path.stem)
+        return read_scenario_yaml(path, asked, path.resolve().parent.name if path.name == SCENARIO_FILE else path.stem)
     if ending not in TABLE_KINDS:
         raise DataError(asked, got=ending or "a name without an ending", allowed=", ".join(YAML_KINDS + TABLE_KINDS))
     return read_table_scenario(path, asked)
@@ -120,53 +120,50 @@ def list_scenarios() -> list[ScenarioLine]:
 
 
 def injection_order(posts: Posts, injection: Injection, seed: int) -> Int64:
-    """Which post enters as the k-th, of those without a step of their own.
+    """Which post enters as the k-th: the rows of :func:`injection_schedule` alone."""
+    return injection_schedule(posts, injection, seed)[0]
+
+
+def injection_schedule(posts: Posts, injection: Injection, seed: int) -> tuple[Int64, Int32]:
+    """Which post enters in which step.
+
+    Posts with a step of their own enter then. The others form a queue, of which ``posts_per_step`` enter a step from
+    ``start_step`` on. The queue is in the order of the file, or shuffled by draws keyed by the row of the post. With a
+    ``false_share`` s, the k-th of the queue (from 0) is false if floor((k + 1)s) > floor(ks), so that false posts are
+    evenly spread; false ones and all others each keep their order. The queue then ends when the kind that is due is
+    used up, since going on with the other kind would change the share.
 
     Parameters
     ----------
     posts : Posts
         Of the scenario.
     injection : Injection
-        ``order``: as the file has them, or shuffled by draws keyed by the row of the post. ``false_share`` s: the k-th
-        (from 0) is false if floor((k + 1)s) > floor(ks), so that false posts are evenly spread; false ones and all
-        others each keep their order. It ends when the kind that is due is used up, since going on with the other kind
-        would change the share. ``limit`` cuts it.
+        Settings; ``limit`` cuts the whole.
     seed : int
         Seed of the run.
 
     Returns
     -------
-    (k,) int64
-        Rows of ``posts``, each at most once.
+    rows : (k,) int64
+        Rows of ``posts`` as they enter, each at most once; within a step, those with a step of their own come first.
+    steps : (k,) int32
+        The step of each, ascending.
 
     Raises
     ------
     SettingError
         ``false_share`` asks for a kind of post that the scenario does not have.
     """
-    return _order(posts, injection, seed)[: injection.limit]
-
-
-def injection_schedule(posts: Posts, injection: Injection, seed: int) -> tuple[Int64, Int32]:
-    """Which post enters in which step, posts with a step of their own included.
-
-    Returns
-    -------
-    rows : (k,) int64
-        Rows of ``posts`` in the order in which they enter; within a step, those with a step of their own come first.
-    steps : (k,) int32
-        The step of each; ascending. ``limit`` cuts the whole.
-    """
-    order = _order(posts, injection, seed) if injection.posts_per_step else np.empty(0, np.int64)
+    queue = _queue(posts, injection, seed) if injection.posts_per_step else np.empty(0, np.int64)
     own = np.flatnonzero(posts.step >= 0)
-    turn = injection.start_step + np.arange(order.shape[0]) // max(1, injection.posts_per_step)
-    rows = np.concatenate([own, order])
+    turn = injection.start_step + np.arange(queue.shape[0]) // max(1, injection.posts_per_step)
+    rows = np.concatenate([own, queue])
     steps = np.concatenate([posts.step[own].astype(np.int64), turn])
     first = np.argsort(steps, kind="stable")[: injection.limit]
     return rows[first], steps[first].astype(np.int32)
 
 
-def _order(posts: Posts, injection: Injection, seed: int) -> Int64:
+def _queue(posts: Posts, injection: Injection, seed: int) -> Int64:
     rows = np.flatnonzero(posts.step < 0)
     if injection.order == "shuffled":
         bits = Draws(seed, 0)(Stage.SCENARIO).bits("order", rows, lasting=True)
@@ -177,7 +174,7 @@ def _order(posts: Posts, injection: Injection, seed: int) -> Int64:
 
 
 def _with_share(rows: Int64, false: npt.NDArray[np.bool_], share: float) -> Int64:
-    """Take false ones and others in turn; see :func:`injection_order`."""
+    """Take false ones and others in turn; see :func:`injection_schedule`."""
     if (share > 0 and not false.any()) or (share < 1 and false.all()):
         kind = "no false posts" if share > 0 and not false.any() else "only false posts"
         do = "unset it to take posts as they come"

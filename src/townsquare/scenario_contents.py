@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,11 @@ class Scenario:
     notices : tuple of str
         What an importer assumed or left out, for the user to read.
     origin : str
-        Where it came from; not part of the digest.
+        Where it came from.
+    folder : Path, optional
+        Where relative paths in its settings (personas, follow graph) are looked for first.
     digest : str
-        SHA-256 (hexadecimal) of everything above but ``notices`` and ``origin``; part of a run's identity.
+        SHA-256 (hexadecimal) of all but ``notices``, ``origin`` and ``folder``; part of a run's identity.
     """
 
     name: str
@@ -133,6 +136,7 @@ class Scenario:
     settings: Mapping[str, Any]
     has_plausibility: bool
     origin: str
+    folder: Path | None = None
     notices: tuple[str, ...] = ()
     digest: str = field(init=False)
 

@@ -96,7 +96,7 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
         got = "an empty file" if document is None else type(document).__name__
         raise DataError(str(path), got=got, allowed="a mapping with the keys " + ", ".join(KEYS))
     check_columns(Records(str(path), tuple(str(key) for key in document), []), KEYS)
-    head = Record(str(path), document)
+    head = Record(str(path), document, "key")
     name = text_cell(head, "name", limit=MAX_NAME, required=False) or default_name
     propositions = read_propositions(_table(path, "propositions", document))
     names = [proposition.name for proposition in propositions]
@@ -119,6 +119,7 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
         settings=_plain_mapping(path, "settings", document),
         has_plausibility=_has_any(posts, "plausibility"),
         origin=origin,
+        folder=path.parent,
     )
 
 
@@ -137,7 +138,7 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
         place = f"{where}, item {number}"
         if not isinstance(item, dict):
             raise DataError(place, got=repr(item)[:80], allowed="a mapping of column to value")
-        records.append(Record(place, files.spread(place, item)))
+        records.append(Record(place, files.spread(place, item), "key"))
     return Records(where, files.columns_of(records), records)
 
 
@@ -267,6 +268,7 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
         settings={},
         has_plausibility=_has_any(table, "plausibility"),
         origin=origin,
+        folder=path.parent,
         notices=_notices(table, used, spare),
     )
 

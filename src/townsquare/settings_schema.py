@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import WithDefaultSchema
+
 from townsquare import registry
 from townsquare.config import Config, MemberParams
 from townsquare.errors import ContractError
@@ -74,13 +77,23 @@ def core_section(section: str) -> type[MemberParams]:
     return model
 
 
+class _MadeDefaults(GenerateJsonSchema):
+    """Pydantic leaves out the defaults that a factory makes, among them those of whole kinds of action."""
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        factory: Any = schema.get("default_factory")
+        if factory is not None and not schema.get("default_factory_takes_data"):
+            schema = {**schema, "default": factory()}
+        return super().default_schema(schema)
+
+
 def json_schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a configuration file: core settings and those of every member.
 
     A setting of a member carries ``members``, the names that use it; where two members declare the same key
     differently, the schema is an ``anyOf``.
     """
-    schema = Config.model_json_schema()
+    schema = Config.model_json_schema(schema_generator=_MadeDefaults)
     definitions = schema["$defs"]
     schema["title"] = "Townsquare settings"
     for family, (section, key) in SECTIONS.items():
@@ -101,7 +114,7 @@ def _own_properties(
     params: type[MemberParams], definitions: dict[str, Any], prefix: str
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     template = f"#/$defs/{prefix}{{model}}"
-    schema = params.model_json_schema(ref_template=template)
+    schema = params.model_json_schema(ref_template=template, schema_generator=_MadeDefaults)
     for name, definition in schema.pop("$defs", {}).items():
         definitions[f"{prefix}{name}"] = definition
     yield from schema.get("properties", {}).items()

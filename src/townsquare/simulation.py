@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,13 @@ from townsquare.change import Change
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.record.contract import RunHeader, StepMark
+from townsquare.record.memory import MemoryRecorder
+from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
 from townsquare.resolve import Settings
-from townsquare.scenario import Scenario, load_scenario
+from townsquare.scenario import load_scenario
+from townsquare.scenario_contents import Scenario
 from townsquare.schema import ActionKind, ActionStatus
 from townsquare.views import Bank, Views
 from townsquare.world import World
@@ -100,9 +105,15 @@ def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:
 
 
 def simulate(
-    settings: Settings, recorder: Recorder, *, scenario: Scenario | None = None, on_step: OnStep | None = None
-) -> None:
-    """Execute a run from step 0 and record it.
+    settings: Settings,
+    recorder: MemoryRecorder | FolderRecorder | Path | str | None = None,
+    *,
+    scenario: Scenario | None = None,
+    on_step: OnStep | None = None,
+) -> Run:
+    """Execute a run from step 0, record it, and return it.
+
+    ``recorder`` is where to: a folder, any recorder, or memory if none is given.
 
     Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
     rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
@@ -112,6 +123,8 @@ def simulate(
     RunBusy, WrongVersion, HashMismatch, RecordError
         See :class:`townsquare.record.contract.Recorder`.
     """
+    if recorder is None or isinstance(recorder, Path | str):
+        recorder = MemoryRecorder() if recorder is None else FolderRecorder(Path(recorder))
     recorder.open(header(settings))
     state = "stopped"
     try:
@@ -130,6 +143,7 @@ def simulate(
         state = "finished"
     finally:
         recorder.close(state)
+    return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(recorder.folder)
 
 
 def header(settings: Settings) -> RunHeader:

@@ -36,7 +36,7 @@ class KindParams(MemberParams):
 
 def _like() -> KindParams:
     return KindParams(
-        base=-1.5831, distance=-1.2, engagement=0.15, followed=0.3, verdict_false=-0.8, verdict_true=0.1, noted=-0.4,
+        base=-1.5831, distance=-1.2, engagement=0.08, followed=0.3, verdict_false=-0.8, verdict_true=0.1, noted=-0.4,
         plausibility=1.0, repeated=-1.5,
     )  # fmt: skip
 
@@ -50,7 +50,7 @@ def _dislike() -> KindParams:
 
 def _share() -> KindParams:
     return KindParams(
-        base=-3.0124, distance=-1.0, engagement=0.25, followed=0.3, verdict_false=-1.2, verdict_true=0.1, noted=-0.7,
+        base=-3.0124, distance=-1.0, engagement=0.12, followed=0.3, verdict_false=-1.2, verdict_true=0.1, noted=-0.7,
         plausibility=0.6, repeated=-2.0,
     )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _comment() -> KindParams:
 
 
 def _like_comment() -> KindParams:
-    return KindParams(base=-2.5896, distance=-1.2, engagement=0.15, repeated=-1.5)
+    return KindParams(base=-2.5896, distance=-1.2, engagement=0.08, repeated=-1.5)
 
 
 def _flag() -> KindParams:

@@ -32,6 +32,7 @@ INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
     "posts": (("root",),),
     "traits": (("agent",),),
 }
+DAMAGED = "the file is damaged or was copied while it was written: copy the whole folder again, or run it anew"
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
 _READ_ROWS = 50_000
@@ -68,6 +69,8 @@ def explained(path: Path, do: str) -> Iterator[None]:
         if name.startswith("SQLITE_NOTADB"):
             raise RecordError(str(path), got="a file that is no SQLite database", do=do) from error
         raise RecordError(str(path), got=str(error), do=do) from error
+    except UnicodeDecodeError as error:
+        raise RecordError(str(path), got="text that is not UTF-8", do=do) from error
     except OSError as error:
         raise RecordError(error.filename or str(path), got=error.strerror or str(error), do=do) from error
 
@@ -99,7 +102,7 @@ def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     """Make all tables and the row of each key of ``info``, in one transaction."""
     with transaction(connection):
         for table in schema.TABLES.values():
-            key = ", PRIMARY KEY (step)" if table.name == "steps" else ""
+            key = ", UNIQUE (step)" if table.name == "steps" else ""
             columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
             connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
         connection.execute("CREATE TABLE ts_run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
@@ -136,10 +139,13 @@ def select(
     cursor = connection.execute(
         f'SELECT {names} FROM "ts_{table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid', (first, first + n)
     )
-    frames = [
-        pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True))))
-        for rows in iter(lambda: cursor.fetchmany(_READ_ROWS), [])
-    ]
+    try:
+        frames = [
+            pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True))))
+            for rows in iter(lambda: cursor.fetchmany(_READ_ROWS), [])
+        ]
+    except (TypeError, OverflowError) as error:
+        raise RecordError(f"ts_{table}", got="a value of another type than its column has", do=DAMAGED) from error
     return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 

@@ -20,8 +20,6 @@ from townsquare.record.parquet import LOST_PART, read_parts
 from townsquare.record.query import checked_query, query_database, query_frames
 from townsquare.record.reader import Steps, check_count
 
-_DAMAGED = "the database is damaged or was copied while it was written: copy the whole folder again, or run it anew"
-
 
 class FolderReader:
     """Reads one folder. Opens the database anew for each question, so that it sees what was committed meanwhile.
@@ -44,8 +42,11 @@ class FolderReader:
             raise RecordError(
                 str(self._path), got="a run that ended before its first step", do="run it again, into the same folder"
             )
-        self._header = header_from(info)
-        self._fingerprints: dict[str, str] = json.loads(info["schema"])
+        try:
+            self._header = header_from(info)
+            self._fingerprints: dict[str, str] = json.loads(info["schema"])
+        except (KeyError, ValueError) as error:
+            raise RecordError(f"{self._path}, ts_run", got=str(error), do=database.DAMAGED) from error
 
     @property
     def where(self) -> str:
@@ -83,7 +84,7 @@ class FolderReader:
                 return frame
         try:
             frame = read_parts(self.folder, table.name, list(wanted), columns).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             place = f"{self.folder}, parts of {table.name}"
             raise RecordError(place, got=str(error).splitlines()[0], do=LOST_PART) from error
         check_count(f"{self.folder}, parts of {table.name}", frame.height, n)
@@ -108,7 +109,7 @@ class FolderReader:
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         with (
-            database.explained(self._path, _DAMAGED),
+            database.explained(self._path, database.DAMAGED),
             closing(database.connect(self._path)) as connection,
         ):
             yield connection

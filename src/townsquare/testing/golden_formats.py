@@ -93,6 +93,7 @@ class ApplyCase(BaseModel):
     """A small public, as (id, display name) each, over several rounds."""
 
     agents: list[tuple[str, str]]
+    topic: str = "topic"
     rounds: list[ApplyRound]
 
 
@@ -158,7 +159,7 @@ def read(path: Path, model: type[Case]) -> list[tuple[int, Case]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
     except OSError as error:
         raise DataError(str(path), got=error.strerror or type(error).__name__, allowed="a readable file") from error

@@ -22,12 +22,15 @@ from townsquare.testing.golden_report import GoldenReport
 SEEN_CAP = 2000
 DEFAULT_STANCE, DEFAULT_CONFIDENCE = 0.0, 0.5
 POSTING = frozenset({"create_post", "post", "comment", "reply"})
-APPLY_TOPIC = "topic"
 
 
 @dataclass(slots=True)
 class Person:
-    """One agent before a call; ``shown`` holds (author, stance, likes, first seen), ``seen`` what novelty is keyed by."""
+    """One agent before a call.
+
+    ``seen`` holds what novelty is keyed by, oldest first; ``shown`` the rows as (author, stance, likes, first seen);
+    ``touched`` is set once the agent was ever updated.
+    """
 
     stance: float = DEFAULT_STANCE
     confidence: float = DEFAULT_CONFIDENCE
@@ -157,6 +160,7 @@ def check_apply(path: Path) -> GoldenReport:
     cases = read(path, ApplyCase)
     report = GoldenReport("apply", path, len(cases), sum(len(case.rounds) for _, case in cases))
     public = {number: {agent: Person() for agent, _ in case.agents} for number, case in cases}
+    topics = {number: case.topic for number, case in cases}
     for turn in range(max((len(case.rounds) for _, case in cases), default=0)):
         now = [(number, case.rounds[turn]) for number, case in cases if turn < len(case.rounds)]
         moved = [person for number, call in now for person in _read_log(public[number], call)]
@@ -164,7 +168,7 @@ def check_apply(path: Path) -> GoldenReport:
             person.stance, person.confidence, person.trust = result
             person.forget()
         for number, call in now:
-            _compare_apply(report, f"{path}, line {number}, round {turn + 1}", public[number], call)
+            _compare_apply(report, f"{path}, line {number}, round {turn + 1}", topics[number], public[number], call)
     return report
 
 
@@ -174,7 +178,7 @@ def _read_log(people: dict[str, Person], call: ApplyRound) -> list[Person]:
     for record in call.records:
         text = record.args.text or record.args.content
         if record.success and record.action_type.lower() in POSTING and text:
-            likes, dislikes = call.likes.get(record.post_id or "", (0, 0))
+            likes, dislikes = (0, 0) if record.post_id is None else call.likes.get(record.post_id, (0, 0))
             posts.append((record, (call.round, record.agent_id, text), score_text(text), likes, dislikes))
     moved = []
     for agent, person in people.items():
@@ -187,16 +191,16 @@ def _read_log(people: dict[str, Person], call: ApplyRound) -> list[Person]:
     return moved
 
 
-def _compare_apply(report: GoldenReport, where: str, people: dict[str, Person], call: ApplyRound) -> None:
+def _compare_apply(report: GoldenReport, where: str, topic: str, people: dict[str, Person], call: ApplyRound) -> None:
     for agent in sorted(people.keys() ^ call.out.keys()):
         report.failures.append(f"{where}: {agent!r} stands only on one side")
     for agent in people.keys() & call.out.keys():
         person, out = people[agent], call.out[agent]
-        stance = {APPLY_TOPIC: person.stance} if person.touched else {}
-        confidence = {APPLY_TOPIC: person.confidence} if person.touched else {}
+        stance = {topic: person.stance} if person.touched else {}
+        confidence = {topic: person.confidence} if person.touched else {}
         report.compare_all("stance", f"{where}, {agent}", stance, out.pos)
         report.compare_all("confidence", f"{where}, {agent}", confidence, out.conf)
         report.compare_all("trust", f"{where}, {agent}", person.trust, out.trust)
-        person.stance = out.pos.get(APPLY_TOPIC, DEFAULT_STANCE)
-        person.confidence = out.conf.get(APPLY_TOPIC, DEFAULT_CONFIDENCE)
+        person.stance = out.pos.get(topic, DEFAULT_STANCE)
+        person.confidence = out.conf.get(topic, DEFAULT_CONFIDENCE)
         person.trust = dict(out.trust)

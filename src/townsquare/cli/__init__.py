@@ -1,0 +1,65 @@
+"""The command line: one file a command group. Only here does anything print, and only here are all errors caught.
+
+Heavy imports stand inside the commands, so that ``townsquare --help`` does not wait for them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from cyclopts import CycloptsError
+
+from townsquare.cli.app import app
+from townsquare.cli.console import complain, explain
+from townsquare.errors import TownsquareError
+
+OK, UNEXPECTED, WRONG, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
+DEBUG = "TOWNSQUARE_DEBUG"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    0: done; 1: done with failures (of runs, of a check), or an unexpected error; 2: something given is wrong;
+    130: interrupted, what was done is saved.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        As on the command line, without the program; by default those of this process.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except CycloptsError as error:
+        complain(f"{error}\nSee `townsquare --help`, or --help after a command.")
+        return WRONG
+    except TownsquareError as error:
+        explain(error)
+        return WRONG
+    except KeyboardInterrupt:
+        complain("interrupted", kind="stopped")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has left; Python would complain again when it flushes on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED_PIPE
+    except Exception as error:
+        return _unexpected(error)
+    return code if isinstance(code, int) else OK
+
+
+def _unexpected(error: Exception) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    else:
+        complain(
+            f"{type(error).__name__}: {error}\nThis is probably a fault of Townsquare, not of what you gave it."
+            f"\nSet {DEBUG}=1 to see where it happened.",
+            kind="unexpected error",
+        )
+    return UNEXPECTED

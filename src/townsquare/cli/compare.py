@@ -1,0 +1,166 @@
+"""``townsquare compare``: arms x seeds, with paired differences to the first arm."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.console import complain, console, number, show_json, signed, table
+from townsquare.cli.progress import Progress, mode
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from townsquare.experiment import Experiment
+    from townsquare.experiment import Progress as Far
+
+Vary = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--vary",
+        negative="",
+        help="A setting and its values, as moderation.strategy=none,hybrid. Repeated: all combinations.",
+    ),
+]
+Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
+Workers = Annotated[int | None, Parameter(help="Processes at a time; by default one a processor.")]
+
+
+def compare(
+    target: options.Target = None,
+    /,
+    *,
+    vary: Vary = None,
+    seeds: Seeds = "10",
+    agents: options.Agents = None,
+    steps: options.Steps = None,
+    out: options.Out = None,
+    workers: Workers = None,
+    sets: options.Sets = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Run every combination of the settings that vary, with every seed, and compare with the first.
+
+    A comparison that was stopped goes on when the same command is given with its --out.
+    """
+    from townsquare import experiment
+    from townsquare.arms import parse_seeds
+    from townsquare.errors import SettingError
+    from townsquare.resolve import layers_for, resolve_with_scenario
+    from townsquare.run_folders import fresh_folder
+
+    if workers is not None and workers < 1:
+        raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
+    scenario, file = options.split_target(target)
+    layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
+    base = resolve_with_scenario(*layers, origins=origins)
+    varied = _varied(vary or [])
+    listed = parse_seeds(seeds, base.config.seed)
+    folder = out or fresh_folder(Path("runs"), f"compare-{Path(base.config.scenario).stem}")
+    try:
+        with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
+            found = experiment.compare(layers, varied, listed, folder, workers, lambda far: _at(progress, far))
+    except KeyboardInterrupt:
+        return _stopped(folder)
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # a folder made here that nothing came into
+    _show(found, quiet=quiet, as_json=as_json)
+    return 1 if found.failed else 0
+
+
+def _varied(texts: list[str]) -> dict[str, list[Any]]:
+    from townsquare.arms import parse_vary
+    from townsquare.errors import SettingError
+
+    varied: dict[str, list[Any]] = {}
+    for key, values in map(parse_vary, texts):
+        if key in varied:
+            raise SettingError(f"--vary {key}", got="twice", allowed="once, with all its values")
+        varied[key] = values
+    return varied
+
+
+def _at(progress: Progress, far: Far) -> None:
+    failed = f", {far.failed} failed" if far.failed else ""
+    progress.total = far.steps
+    progress.at(far.steps_done, f"({far.runs_done} of {far.runs} runs{failed})")
+
+
+def _stopped(folder: Path) -> int:
+    from townsquare.manifest import Experiment
+
+    found = Experiment.load(folder)
+    done = f"{len(found.finished)} of {len(found.runs)} runs are finished and safe"
+    complain(f"{done}. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
+    return 130
+
+
+def _show(found: Experiment, *, quiet: bool, as_json: bool) -> None:
+    from townsquare.report import write_comparison
+
+    page = found.folder / "report.html"
+    write_comparison(found, page)
+    for run in found.failed:
+        complain(f"{run.folder}: {run.error}", kind="failed")
+    if as_json:
+        runs = [
+            {"arm": r.arm, "seed": r.seed, "state": r.state, "error": r.error, "folder": r.folder} for r in found.runs
+        ]
+        show_json(
+            {
+                "event": "result",
+                "comparison": str(found.folder),
+                "report": str(page),
+                "baseline": found.baseline,
+                "runs": runs,
+                "outcomes": found.outcomes.to_dicts(),
+                "paired": found.paired().to_dicts() if found.finished else [],
+            }
+        )
+    elif quiet:
+        print(found.folder)
+    else:
+        _show_tables(found)
+        print(f"comparison  {found.folder}\nreport      {page}")
+
+
+def _show_tables(found: Experiment) -> None:
+    if not any(run.arm == found.baseline for run in found.finished):
+        complain(f"no run of the baseline {found.baseline} is finished: there is nothing to compare", kind="note")
+        return
+    compared = found.paired()
+    for (name,), rows in compared.group_by("outcome", maintain_order=True):
+        if rows["n"].sum():
+            console().print(_table(str(name), rows))
+    notes = sorted(set(compared["note"].to_list()) - {"", "baseline"})
+    lines = [f"Differences are to {found.baseline}, seed by seed, with 95 % intervals over {len(found.seeds)} seeds."]
+    if "one seed: no interval" in notes:
+        lines.append("One seed says nothing about chance: there is no interval. Give --seeds 10.")
+    print("\n".join(lines))
+
+
+def _table(name: str, rows: pl.DataFrame) -> Any:
+    from townsquare.analysis import describe
+
+    what = describe(name)
+    cells = [
+        (
+            row["arm"],
+            number(row["mean"]),
+            row["n"],
+            "" if row["note"] == "baseline" else signed(row["difference"]),
+            "" if row["note"] else f"{signed(row['low'])} to {signed(row['high'])}",
+            "" if row["note"] else number(row["p"], 2),
+            "" if row["note"] in ("", "baseline") else row["note"],
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+    columns = ("arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
+    right = ("mean", "seeds", "difference", "95 % interval", "p")
+    return table(f"{what.title} ({what.unit})", columns, cells, right=right)

@@ -1,0 +1,114 @@
+"""``townsquare inspect``: what a folder holds and whether it is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.console import console, number, safe, show_json, table
+
+if TYPE_CHECKING:
+    from townsquare.record.run import Run
+
+Verify = Annotated[bool, Parameter(negative="", help="Compute all hashes from what is stored, and compare.")]
+
+
+def inspect(folder: options.Folder, /, *, verify: Verify = False, as_json: options.AsJson = False) -> int:
+    """Show what a run or a comparison holds: state, rows, health, content hash."""
+    from townsquare.manifest import FILE
+    from townsquare.record.run import Run
+
+    if (folder / FILE).is_file():
+        return _inspect_comparison(folder, verify=verify, as_json=as_json)
+    run = Run.open(folder)
+    facts = _facts(run, folder)
+    if verify:
+        facts["verified"] = run.verify() == run.content_hash
+    if as_json:
+        show_json(facts)
+    else:
+        _show(facts)
+    return 0
+
+
+def _facts(run: Run, folder: Path) -> dict[str, Any]:
+    import polars as pl
+
+    from townsquare import schema
+
+    bulky = run.header.bulky
+    counts = {name: int(run.lazy(name).select(pl.len()).collect().item()) for name in schema.TABLES}
+    return {
+        "run": str(folder),
+        "state": run.state,
+        "scenario": run.settings["scenario"],
+        "seed": run.settings["seed"],
+        "steps": {"committed": run.last_step, "wanted": run.settings["steps"]},
+        "version": run.version,
+        "settings_digest": run.header.settings_hash,
+        "content_hash": run.content_hash,
+        "bulky_tables": "Parquet" if bulky else "SQLite",
+        "rows": counts,
+        "in_parquet": sorted(name for name, table in schema.TABLES.items() if bulky and table.bulky),
+        "health": _health(run),
+    }
+
+
+def _health(run: Run) -> dict[str, Any]:
+    from townsquare.analysis import participation, refusals
+
+    steps = participation(run)
+    if steps.is_empty():
+        return {}
+    tried = int(steps["accepted"].sum()) + int(steps["refused"].sum())
+    return {
+        "persons": int(steps["agents"][-1]),
+        "silent_share": float(steps["silent_share"].fill_nan(None).mean() or 0.0),
+        "refused_share": int(steps["refused"].sum()) / max(1, tried),
+        "refused_because": {row["reason"]: row["actions"] for row in refusals(run).iter_rows(named=True)},
+        "seconds_per_step": float(steps["seconds"].mean() or 0.0),
+    }
+
+
+def _show(facts: dict[str, Any]) -> None:
+    steps, health = facts["steps"], facts["health"]
+    state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
+    lines = [("run", facts["run"]), ("scenario", f"{facts['scenario']}, seed {facts['seed']}"), ("state", state)]
+    lines += [("version", facts["version"]), ("settings", facts["settings_digest"]), ("content", facts["content_hash"])]
+    if "verified" in facts:
+        lines.append(("verified", "every step is as it was recorded"))
+    if health:
+        lines.append(("persons", number(health["persons"])))
+        lines.append(("silent", f"{health['silent_share']:.1%} of those online in a step, on average"))
+        because = ", ".join(f"{reason} {count:,}" for reason, count in health["refused_because"].items())
+        lines.append(("refused", f"{health['refused_share']:.1%} of actions" + (f" ({because})" if because else "")))
+        lines.append(("pace", f"{health['seconds_per_step']:.3g} s a step"))
+    for name, value in lines:
+        print(f"{name:9} {safe(value)}")
+    rows = [
+        (name, f"{count:,}", "Parquet" if name in facts["in_parquet"] else "SQLite")
+        for name, count in facts["rows"].items()
+    ]
+    console().print(table("", ("table", "rows", "stored in"), rows, right=("rows",)))
+
+
+def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
+    from townsquare.manifest import FINISHED, Experiment
+    from townsquare.record.run import Run
+
+    found = Experiment.load(folder)
+    verified = {run.folder for run in found.finished if verify and Run.open(folder / run.folder).verify()}
+    rows = [
+        (run.arm, run.seed, run.state, "yes" if run.folder in verified else "", run.content_hash[:16], run.error)
+        for run in found.runs
+    ]
+    if as_json:
+        keys = ("arm", "seed", "state", "verified", "content_hash", "error")
+        show_json({"comparison": str(folder), "runs": [dict(zip(keys, row, strict=True)) for row in rows]})
+    else:
+        done = f"{len(found.finished)} of {len(found.runs)} runs {FINISHED}"
+        console().print(table(f"{folder}: {done}", ("arm", "seed", "state", "verified", "content", "error"), rows))
+    return 0

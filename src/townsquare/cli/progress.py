@@ -1,0 +1,81 @@
+"""Progress on stderr (a bar on a terminal, else a line now and then), or as lines of JSON on stdout."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from townsquare.cli.console import console, show_json
+
+LINE_EVERY = 5.0  # seconds
+JSON_EVERY = 1.0
+
+
+class Progress:
+    """Counts steps up to ``total``. Use as a context; call :meth:`at` as often as you like.
+
+    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`.
+    """
+
+    def __init__(self, total: int, mode: str, title: str) -> None:
+        self.total, self.mode, self.title = total, mode, title
+        self._began = time.monotonic()
+        self._last = self._began
+        self._first_step: int | None = None
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> Self:
+        if self.mode == "bar":
+            from rich import progress
+
+            self._bar = progress.Progress(
+                progress.TextColumn("{task.description}", markup=False),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn(),
+                progress.TextColumn("{task.fields[rate]}", markup=False),
+                progress.TimeRemainingColumn(),
+                console=console(errors=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task(self.title, total=self.total, rate="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def at(self, step: int, note: str = "") -> None:
+        """``step`` of ``total`` are done."""
+        now = time.monotonic()
+        if self._first_step is None:
+            self._first_step, self._began = step, now
+        rate = (step - self._first_step) / (now - self._began) if now > self._began else 0.0
+        if self._bar is not None:
+            self._bar.update(self._task, completed=step, rate=f"{rate:.3g} steps/s {note}".strip())
+            return
+        every = {"json": JSON_EVERY, "lines": LINE_EVERY}.get(self.mode)
+        if every is None or (now - self._last < every and step < self.total):
+            return
+        self._last = now
+        left = (self.total - step) / rate if rate else None
+        if self.mode == "json":
+            show_json({"event": "progress", "step": step, "steps": self.total, "rate": rate, "seconds_left": left})
+        else:
+            eta = f", {left:.0f} s left" if left is not None else ""
+            line = f"{self.title}: step {step} of {self.total}, {rate:.3g} steps/s{eta} {note}"
+            print(line.rstrip(), file=sys.stderr, flush=True)
+
+
+def mode(*, quiet: bool, as_json: bool) -> str:
+    """How progress is shown: not at all, as JSON, as a bar where a terminal is, else in lines."""
+    if quiet:
+        return "none"
+    if as_json:
+        return "json"
+    return "bar" if sys.stderr.isatty() else "lines"

@@ -1,0 +1,29 @@
+"""``townsquare report``: pages of runs and comparisons that are recorded already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def report(
+    *folders: Annotated[Path, Parameter(name="RUN", help="Folders of runs or of comparisons.")],
+) -> int:
+    """Write report.html into each folder."""
+    from townsquare.errors import SettingError
+    from townsquare.manifest import FILE, Experiment
+    from townsquare.record.run import Run
+    from townsquare.report import write_comparison, write_report
+
+    if not folders:
+        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run or of a comparison")
+    for folder in folders:
+        page = folder / "report.html"
+        if (folder / FILE).is_file():
+            write_comparison(Experiment.load(folder), page)
+        else:
+            write_report(Run.open(folder), page)
+        print(page)
+    return 0

@@ -1,0 +1,110 @@
+"""``townsquare run`` and ``townsquare resume``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from townsquare.cli import options
+from townsquare.cli.console import complain, console, number, show_json, table
+from townsquare.cli.progress import Progress, mode
+from townsquare.cli.signals import StopRequest
+
+if TYPE_CHECKING:
+    from townsquare.record.run import Run
+    from townsquare.resolve import Settings
+
+
+def run(
+    target: options.Target = None,
+    /,
+    *,
+    agents: options.Agents = None,
+    steps: options.Steps = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    sets: options.Sets = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Simulate a scenario and record everything.
+
+    Settings come from, later ones winning: defaults, the scenario, a configuration file, the options, --set.
+    """
+    from townsquare.resolve import resolve_for
+    from townsquare.run_folders import check_unused, fresh_folder
+
+    scenario, file = options.split_target(target)
+    settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
+    if out is None:
+        stem = f"{Path(settings.config.scenario).stem}-seed{settings.config.seed}"
+        out = fresh_folder(Path("runs"), stem)
+    check_unused(out)
+    return _execute(out, settings, quiet=quiet, as_json=as_json)
+
+
+def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
+    """Go on with a run that was stopped; its recorded steps are executed again and compared."""
+    from townsquare.record.run import Run
+    from townsquare.run_folders import settings_of
+
+    recorded = Run.open(folder)
+    settings = settings_of(recorded, str(folder))
+    if recorded.state == "finished":
+        complain(f"{folder} is finished already: nothing to do", kind="note")
+        _show_result(recorded, folder, quiet=quiet, as_json=as_json)
+        return 0
+    return _execute(folder, settings, quiet=quiet, as_json=as_json)
+
+
+def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) -> int:
+    from townsquare.record.contract import StepMark
+    from townsquare.run_folders import go_on
+
+    last, total = -1, settings.config.steps
+    title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
+
+    def on_step(mark: StepMark) -> None:
+        nonlocal last
+        last = mark.step
+        progress.at(mark.step)
+        request.check()
+
+    with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
+        try:
+            recorded = go_on(folder, settings, on_step)
+        except KeyboardInterrupt:
+            progress.__exit__(None, None, None)
+            complain(
+                f"{max(last, 0)} of {total} steps are safe. Go on with:\n  townsquare resume {folder}", kind="stopped"
+            )
+            return 128 + (request.signal or 2)
+    _show_result(recorded, folder, quiet=quiet, as_json=as_json)
+    return 0
+
+
+def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> None:
+    from townsquare.analysis import describe, outcomes
+    from townsquare.report import write_report
+
+    page = folder / "report.html"
+    write_report(recorded, page)
+    if quiet and not as_json:
+        print(folder)
+        return
+    found = outcomes(recorded)
+    if as_json:
+        show_json(
+            {
+                "event": "result",
+                "run": str(folder),
+                "report": str(page),
+                "content_hash": recorded.content_hash,
+                "outcomes": found,
+            }
+        )
+        return
+    known = [(describe(name), value) for name, value in found.items()]
+    rows = [(what.title, number(value), what.unit) for what, value in known]
+    console().print(table("", ("outcome", "value", "unit"), rows, right=("value",)))
+    print(f"run     {folder}\nreport  {page}")

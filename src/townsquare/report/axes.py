@@ -1,0 +1,63 @@
+"""Small things that several figures draw alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from townsquare.report.theme import colour
+
+FEW_STEPS = 30
+"""Up to so many steps a line shows its points."""
+
+
+def over_steps(axes: Axes, last: int, label: str) -> None:
+    """A horizontal axis of whole steps, and what the other one shows."""
+    axes.set_xlabel("step")
+    axes.set_ylabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.margins(x=0.02)
+    if last <= 1:
+        axes.set_xlim(0, 2)
+
+
+def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "", dashed: bool = False) -> None:
+    """One course over steps; gaps where it is undefined, points where there are few."""
+    few = frame.height <= FEW_STEPS
+    axes.plot(
+        frame["step"].to_numpy(),
+        frame[column].cast(pl.Float64).to_numpy(),
+        color=colour(role),
+        linestyle=(0, (4, 1.6)) if dashed else "-",
+        marker=("s" if dashed else "o") if few else "",
+        markersize=3.6,
+        label=label or None,
+    )
+
+
+def reference(axes: Axes, value: float, label: str = "") -> None:
+    """A thin horizontal line that others are read against, named at its right end."""
+    axes.axhline(value, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
+    if label:
+        axes.annotate(
+            label,
+            (1.0, value),
+            xycoords=("axes fraction", "data"),
+            xytext=(-2, 3),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            color=colour("muted"),
+            fontsize=10.5,
+        )
+
+
+def from_zero(axes: Axes, values: Sequence[float | None]) -> None:
+    """Start the vertical axis at 0, with room above; for amounts that are never negative."""
+    known = [value for value in values if value is not None and value == value]
+    top = max(known, default=0.0)
+    axes.set_ylim(0, 1.08 * top if top > 0 else 1.0)

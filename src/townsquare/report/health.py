@@ -1,0 +1,173 @@
+"""Figure 4: whether the run can be believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.ticker import PercentFormatter
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.health import belief_movement, participation, refusals
+from townsquare.report.axes import from_zero, line, over_steps, reference
+from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.svg import clean, panel
+from townsquare.report.theme import SERIES, colour
+from townsquare.report.words import listed, number, percent, small
+
+TITLE = "Health: can this run be believed?"
+
+
+def health_section(run: Reads, course: pl.DataFrame) -> Section:
+    """The figure, from a run and its :func:`~townsquare.analysis.beliefs.belief_course`."""
+    steps = participation(run)
+    if not steps.height:
+        return Section("health", TITLE, ["No step was recorded."])
+    moves, refused = belief_movement(run), refusals(run)
+    spread = spread_course(course)
+    return Section(
+        "health",
+        TITLE,
+        says=[said for said in (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)) if said],
+        panels=_panels(run, steps, moves, spread, refused),
+        tables=_tables(steps, moves, refused),
+    )
+
+
+def spread_course(course: pl.DataFrame) -> pl.DataFrame:
+    """Standard deviation of stances after each step over that at the start: ``kept``, by ``proposition`` and ``step``."""
+    first = pl.col("sd").first().over("proposition")
+    kept = pl.when(first > 1e-12).then(pl.col("sd") / first).otherwise(float("nan"))
+    return course.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
+
+
+def _panels(
+    run: Reads, steps: pl.DataFrame, moves: pl.DataFrame, spread: pl.DataFrame, refused: pl.DataFrame
+) -> list[Panel]:
+    last = run.last_step
+
+    def movement(axes: Axes) -> None:
+        _by_proposition(axes, moves, "gain_per_person")
+        from_zero(axes, moves["gain_per_person"].to_list())
+        over_steps(axes, last, "stance per person")
+
+    def kept(axes: Axes) -> None:
+        _by_proposition(axes, spread, "kept")
+        reference(axes, 0.5, "half: collapse")
+        from_zero(axes, [*spread["kept"], 1.05])
+        over_steps(axes, last, "sd / sd at the start")
+
+    def activity(axes: Axes) -> None:
+        share = pl.col("refused") / (pl.col("refused") + pl.col("accepted"))
+        line(axes, steps, "silent_share", "ink", "silent, of those online")
+        line(axes, steps.with_columns(share.alias("share")), "share", "fourth", "refused, of actions", dashed=True)
+        over_steps(axes, last, "share")
+        axes.set_ylim(-0.02, 1.02)
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+
+    panels = [Panel("Who was online and silent, and what was refused", panel(activity, "activity", "Silent and refused"))]
+    if moves.height:
+        panels.insert(0, Panel("Movement: mean size of a person's move in each step", panel(movement, "movement", "Moves")))
+    if spread.height:
+        panels.insert(1, Panel("Spread kept since the start", panel(kept, "kept", "Spread of stances over steps")))
+    if refused.height:
+        panels.append(Panel("Refused actions by reason", _refusal_panel(refused)))
+    return panels
+
+
+def _by_proposition(axes: Axes, frame: pl.DataFrame, column: str) -> None:
+    """A line for each of the first propositions, as many as there are colours."""
+    parts = sorted(frame.group_by("proposition"), key=lambda item: item[0])
+    for role, (_, part) in zip(SERIES, parts, strict=False):
+        name = clean(str(part["name"][0]), 22)
+        line(axes, part.sort("step"), column, role, name if len(parts) > 1 else "", dashed=role == "second")
+
+
+def _refusal_panel(refused: pl.DataFrame) -> str:
+    def bars(axes: Axes) -> None:
+        shown = refused.reverse()
+        axes.barh(shown["reason"].to_list(), shown["actions"].to_numpy(), color=colour("fourth"), height=0.62)
+        axes.set_xlabel("refused actions")
+        axes.grid(False, axis="y")
+        axes.grid(True, axis="x")
+        axes.tick_params(axis="y", length=0)
+
+    return panel(bars, "refused", "Refused actions by reason", height=max(150, 70 + 30 * refused.height))
+
+
+def _activity(steps: pl.DataFrame) -> str:
+    online, acting, accepted = (int(steps[name].sum()) for name in ("online", "acting", "accepted"))
+    if not online:
+        return "Nobody was ever online."
+    if not accepted:
+        return "Nobody acted: everyone online was silent in every step."
+    per_step = small(accepted / online)
+    return f"In an average step {percent(1 - acting / online)} of those online did nothing; {per_step} actions a person and step were accepted."
+
+
+def _movement(moves: pl.DataFrame) -> str:
+    if not moves.height:
+        return ""
+    first, last = (moves.filter(pl.col("step") == step)["gain_per_person"].mean() for step in _ends(moves))
+    if not moves["gain"].sum():
+        return "No belief moved."
+    return f"Beliefs moved by {small(_float(first))} of stance a person in the first step and by {small(_float(last))} in the last."
+
+
+def _ends(moves: pl.DataFrame) -> list[Any]:
+    return [moves["step"].min(), moves["step"].max()]
+
+
+def _float(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _overshoot(moves: pl.DataFrame) -> str:
+    told = moves["overshoots"].drop_nulls()
+    if not told.len():
+        return "Overshoot cannot be told: there is no trail in units of stance." if moves.height else ""
+    n, moved = int(told.sum()), int(moves["moved"].sum())
+    if not n:
+        return "No move went beyond what the person had seen."
+    return f"{number(n)} of {number(moved)} moves overshot, that is, went beyond everything the person had seen."
+
+
+def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
+    tried = int(refused["actions"].sum()) + int(steps["accepted"].sum())
+    if not refused.height:
+        return "No action was refused." if tried else ""
+    reasons = [f"{reason} ({number(n)})" for reason, n, _ in refused.head(3).rows()]
+    return f"{number(int(refused['actions'].sum()))} actions were refused, mostly as {listed(reasons)}."
+
+
+def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:
+    tables = [
+        table_of(
+            "Steps",
+            steps,
+            [
+                ("step", "step", number),
+                ("online", "online", number),
+                ("silent", "silent_share", percent),
+                ("shown", "exposures", number),
+                ("accepted", "accepted", number),
+                ("refused", "refused", number),
+            ],
+            words=0,
+        )
+    ]
+    if moves.height:
+        columns = [
+            ("proposition", "name", lambda name: clean(name, 60)),
+            ("step", "step", number),
+            ("moved", "moved", number),
+            ("gain", "gain", small),
+            ("a person", "gain_per_person", small),
+            ("overshot", "overshoots", number),
+        ]
+        tables.append(table_of("Movement of beliefs (gain: sum of the sizes of moves)", moves.sort("proposition", "step"), columns))
+    if refused.height:
+        reasons = [("reason", "reason", str), ("actions", "actions", number), ("share", "share", percent)]
+        tables.append(table_of("Refused actions", refused, reasons))
+    return tables

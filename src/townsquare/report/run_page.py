@@ -1,0 +1,77 @@
+"""The page of one run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from townsquare.analysis.beliefs import course_of, stance_bins
+from townsquare.analysis.contract import Kept, Reads
+from townsquare.analysis.outcome_words import describe
+from townsquare.analysis.outcomes import outcomes
+from townsquare.analysis.reach import exposure_counts
+from townsquare.report.engagement import engagement_section
+from townsquare.report.health import health_section
+from townsquare.report.moderation import moderation_section
+from townsquare.report.page import render, write
+from townsquare.report.section import Table
+from townsquare.report.stances import stance_section
+from townsquare.report.summary import facts, limits, summary, warnings
+from townsquare.report.svg import clean
+from townsquare.report.top_posts import top_posts
+from townsquare.report.words import number
+
+
+def write_report(run: Reads, path: Path | str) -> Path:
+    """Write the report of a run as one self-contained HTML page.
+
+    Parameters
+    ----------
+    run : Reads
+        A recorded run: finished, stopped or still running.
+    path : Path or str
+        The file to write; an older one is replaced.
+
+    Returns
+    -------
+    Path
+        That file.
+
+    Raises
+    ------
+    RecordError
+        If the run cannot be read or the page not be written.
+    """
+    kept = Kept(run)
+    found, counts, bins = outcomes(kept), exposure_counts(kept), stance_bins(kept)
+    course = course_of(kept, bins)
+    most, false = top_posts(kept, counts)
+    scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
+    text = render(
+        "run.html",
+        title=scenario,
+        facts=[(name, clean(value)) for name, value in facts(kept)],
+        content_hash=kept.content_hash,
+        summary=summary(kept, found),
+        warnings=warnings(kept, found, course),
+        sections=[
+            engagement_section(kept, counts),
+            stance_section(kept, bins, course),
+            moderation_section(kept, counts),
+            health_section(kept, course),
+        ],
+        most_posts=most,
+        false_posts=false,
+        outcomes=outcome_table(found),
+        limits=limits(kept),
+        configuration=yaml.safe_dump(dict(kept.settings), sort_keys=False, allow_unicode=True),
+    )
+    return write(text, path)
+
+
+def outcome_table(found: dict[str, float]) -> Table:
+    """All outcomes of a run, with what a higher value means."""
+    rows = [(describe(name), value) for name, value in found.items()]
+    cells = [[clean(what.title, 80), number(value, 3), what.unit, what.higher] for what, value in rows]
+    return Table("Outcomes", ["outcome", "value", "unit", "higher means"], cells, frozenset({0, 2, 3}))

@@ -1,0 +1,187 @@
+"""Figure 2: where people stood at the start and at the end, and how they got there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from townsquare.analysis.beliefs import BINS, belief_change, names, stance_lines, true_sides
+from townsquare.analysis.contract import Reads
+from townsquare.report.axes import over_steps, reference
+from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.svg import clean, panel
+from townsquare.report.theme import colour
+from townsquare.report.words import count, number, percent
+
+TITLE = "Beliefs: where people stood, and how they moved"
+MOST_DRAWN = 4
+"""Propositions with panels; the tables hold all."""
+
+
+def stance_section(run: Reads, bins: pl.DataFrame, course: pl.DataFrame) -> Section:
+    """The figure, from a run, its :func:`~townsquare.analysis.beliefs.stance_bins` and ``belief_course``."""
+    if not bins.height:
+        why = "The scenario has no proposition" if not names(run).height else "No beliefs were recorded"
+        return Section("stances", TITLE, [f"{why}, so no stances can be shown."])
+    change, lines = belief_change(run), stance_lines(run)
+    drawn = change.head(MOST_DRAWN)
+    sides = {row["proposition"]: row for row in true_sides(run).iter_rows(named=True)}
+    notes = ["Stance runs from −1 (against the proposition) to +1 (for it). Thin lines are single people, chosen evenly "
+             "over the order in which they started."]  # fmt: skip
+    if change.height > MOST_DRAWN:
+        notes.append(f"Panels show the first {MOST_DRAWN} of {change.height} propositions; the tables hold all.")
+    return Section(
+        "stances",
+        TITLE,
+        says=[_sentence(row, course, sides[row["proposition"]]) for row in change.iter_rows(named=True)],
+        notes=notes,
+        panels=[p for row in drawn.iter_rows(named=True) for p in _panels(row, bins, course, lines, run.last_step)],
+        tables=[_change_table(change), _polarization_table(course), _course_table(course)],
+    )
+
+
+def _panels(
+    row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, last: int
+) -> list[Panel]:
+    proposition, name = row["proposition"], clean(row["name"], 60)
+    mine = [frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines)]
+
+    def distribution(axes: Axes) -> None:
+        _histogram(axes, mine[0], last)
+
+    def trajectories(axes: Axes) -> None:
+        _bands(axes, mine[1], mine[2])
+        over_steps(axes, last, "stance")
+        axes.set_ylim(-1.03, 1.03)
+
+    return [
+        Panel(
+            f"{name}: distribution of stances, start and end",
+            panel(distribution, f"spread-{proposition}", f"Distribution of stances toward {name}, start and end"),
+        ),
+        Panel(
+            f"{name}: everybody as bands, some people as lines",
+            panel(trajectories, f"course-{proposition}", f"Quantiles of stances toward {name} over steps"),
+        ),
+    ]
+
+
+def _histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
+    edges = np.linspace(-1, 1, BINS + 1)
+    start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, last))
+    if last > 0:
+        axes.stairs(100 * end, edges, fill=True, color=colour("first"), alpha=0.45, linewidth=0, label=f"step {last}")
+    axes.stairs(100 * start, edges, color=colour("ink"), linewidth=1.6, label="step 0")
+    axes.set_xlim(-1, 1)
+    axes.set_xlabel("stance")
+    axes.set_ylabel("% of people")
+
+
+def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
+    out = np.zeros(BINS)
+    out[bins["bin"].to_numpy()] = bins["agents"].to_numpy()
+    return out / max(1.0, out.sum())
+
+
+def _bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame) -> None:
+    steps = course["step"].to_numpy()
+    for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90 %"), ("q25", "q75", 0.28, "middle 50 %")):
+        axes.fill_between(
+            steps,
+            course[low].to_numpy(),
+            course[high].to_numpy(),
+            color=colour("first"),
+            alpha=alpha,
+            linewidth=0,
+            label=label,
+        )
+    for _, person in sorted(lines.group_by("agent"), key=lambda item: item[0]):
+        axes.plot(person["step"].to_numpy(), person["stance"].to_numpy(), color=colour("muted"), linewidth=0.7, alpha=0.9)
+    axes.plot(steps, course["q50"].to_numpy(), color=colour("first"), linewidth=2.4, label="median")
+    reference(axes, 0.0)
+
+
+def _sentence(row: dict[str, Any], course: pl.DataFrame, side: dict[str, Any]) -> str:
+    mine = course.filter(pl.col("proposition") == row["proposition"])
+    start, end = mine.row(0, named=True), mine.row(-1, named=True)
+    name, went = clean(row["name"], 60), f"{_signed(row['mean_start'])} to {_signed(row['mean_end'])}"
+    if row["agents"] == 1:
+        return f"{name}: the one person went from {went}."
+    people = count(row["agents"], "person", "people")
+    text = f"{name}: the mean stance of {people} went from {went}; on average a person moved by {_three(row['absolute_shift'])}."
+    if not math.isnan(row["spread_kept"]):
+        text += f" They kept {percent(row['spread_kept'])} of their spread."
+    camps = f"{_three(start['esteban_ray'])} to {_three(end['esteban_ray'])}"
+    return f"{text} Polarization (Esteban–Ray, 0 to 1) went from {camps}. {_accuracy(row, side)}"
+
+
+def _accuracy(row: dict[str, Any], side: dict[str, Any]) -> str:
+    move = row["accuracy_shift"]
+    if math.isnan(move):
+        return "The true posts take no side on it, so accuracy is undefined."
+    toward = "for" if side["side"] > 0 else "against"
+    moved = f"{'rose' if move > 0 else 'fell'} by {_three(abs(move))}" if round(move, 3) else "stayed"
+    at = "to" if round(move, 3) else "at"
+    return f"On the whole the true posts speak {toward} it; by that measure accuracy {moved} {at} {_three(row['accuracy_end'])}."
+
+
+def _signed(value: float) -> str:
+    return number(value, 3, signed=True)
+
+
+def _three(value: float) -> str:
+    return number(value, 3)
+
+
+def _name(value: str) -> str:
+    return clean(value, 60)
+
+
+def _change_table(change: pl.DataFrame) -> Table:
+    return table_of(
+        "Each person compared with itself, start to end",
+        change,
+        [
+            ("proposition", "name", _name),
+            ("shift", "shift", _signed),
+            ("size of shift", "absolute_shift", _three),
+            ("spread kept", "spread_kept", percent),
+            ("changed side", "changed_side", percent),
+            ("change of accuracy", "accuracy_shift", _signed),
+        ],
+    )
+
+
+def _polarization_table(course: pl.DataFrame) -> Table:
+    ends = course.filter(pl.col("step").is_in([course["step"].min(), course["step"].max()]))
+    return table_of(
+        "Spread and polarization",
+        ends.sort("proposition", "step"),
+        [
+            ("proposition", "name", _name),
+            ("step", "step", number),
+            ("sd", "sd", _three),
+            ("Esteban–Ray", "esteban_ray", _three),
+            ("bimodality", "bimodality", _three),
+            ("at bounds", "share_at_bounds", percent),
+        ],
+    )
+
+
+def _course_table(course: pl.DataFrame) -> Table:
+    return table_of(
+        "After each step",
+        course.sort("proposition", "step"),
+        [
+            ("proposition", "name", _name),
+            ("step", "step", number),
+            ("mean", "mean", _signed),
+            ("sd", "sd", _three),
+            ("for", "share_for", percent),
+            ("accuracy", "accuracy", _three),
+        ],
+    )

@@ -1,0 +1,76 @@
+"""The page ``docs/settings.md``, made from the JSON Schema, so that it cannot say anything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from townsquare.settings_schema import OTHERS, SECTIONS, Schema, allowed, follow, json_schema
+
+_HEAD = """# Settings
+
+Every setting, as a configuration file and `--set` take it. This page is made by `townsquare schema --markdown`.
+
+```yaml
+scenario: health-rumour
+agents: 500
+policy: blind            # a word for a section names the member: policy: {name: blind}
+moderation: {strategy: hybrid, posts_per_step: 3}
+feed:
+  followed: 10
+```
+
+`townsquare run config.yaml --set feed.followed=12` puts one setting above the file. Layers, later ones winning, are
+defaults, the scenario's own settings, the file, the options and `--set`. A parameter of a member that was not chosen
+is checked and kept under `unused`, so that the arms of a comparison can share one file.
+"""
+
+
+def settings_page() -> str:
+    """The page, in Markdown."""
+    schema = json_schema()
+    lines = [_HEAD, "## At the top", "", *_table(schema, _plain(schema), "")]
+    for name, piece in schema["properties"].items():
+        section = follow(schema, piece)
+        if "properties" in section:
+            lines += ["", f"## {name}", "", section.get("description", ""), ""]
+            lines += _table(schema, section["properties"], name)
+    return "\n".join(lines) + "\n"
+
+
+def _plain(schema: Schema) -> dict[str, Any]:
+    return {name: piece for name, piece in schema["properties"].items() if "properties" not in follow(schema, piece)}
+
+
+def _table(schema: Schema, properties: Mapping[str, Any], section: str) -> list[str]:
+    members = section in {name for name, _ in SECTIONS.values()}
+    head = ["setting", "allowed", "default", *(["member"] if members else []), "meaning"]
+    rows = [head, ["---"] * len(head)]
+    for name, piece in properties.items():
+        if name != OTHERS:
+            rows += _rows(schema, f"{section}.{name}".lstrip("."), piece, members=members)
+    return ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterator[list[str]]:
+    """One row a setting; one for each way in which members declare it; and those inside a mapping of its own."""
+    for variant in piece["anyOf"] if "variants" in piece else [piece]:
+        whole = follow(schema, variant)
+        below = whole.get("properties", {})
+        made = variant.get("default") if below else None
+        made = made if isinstance(made, Mapping) else {}
+        default = "" if below else f"`{json.dumps(whole['default'])}`" if "default" in whole else "required"
+        words = allowed(schema, whole) + (f" ({whole['unit']})" if "unit" in whole else "")
+        row = [f"`{path}`", _cell(words), default]
+        row += [_cell(", ".join(variant.get("members", [])))] if members else []
+        yield [*row, _cell(whole.get("description", ""))]
+        for name, inner in below.items():
+            inside = {**inner, "members": variant.get("members", [])}
+            if name in made:
+                inside["default"] = made[name]
+            yield from _rows(schema, f"{path}.{name}", inside, members=members)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,104 @@
+"""Calling a belief rule under check: on read-only copies, with its mistakes told as breaches of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba.core.errors
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.draws import U64, Stage, StageDraws
+from townsquare.errors import ContractError
+from townsquare.testing.belief_cases import Case, Index, leaves, take
+
+_MISTAKES = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    numba.core.errors.NumbaError,
+)
+Result = tuple[BeliefState, Trail]
+
+
+def broken(rule: BeliefRule, got: str, allowed: str = "", do: str = "") -> ContractError:
+    """The error to raise."""
+    return ContractError(f"belief rule {rule.name!r}", got=got, allowed=allowed, do=do)
+
+
+def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
+    """What ``function`` returns; any mistake that it makes becomes a ContractError that says ``what`` did it."""
+    try:
+        return function()
+    except _MISTAKES as error:
+        text = str(error)
+        wrote = any(word in text for word in ("read-only", "readonly"))
+        said = "writes into an array it was given" if wrote else f"raised {type(error).__name__}: {text[:300]}"
+        do = "return new arrays; inputs are read-only" if wrote else ""
+        raise broken(rule, f"{what} {said}", do=do) from error
+
+
+def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:
+    """One step on read-only copies; also that the copies stayed as they were."""
+    case = take(case, np.arange(case.n_agents), case.inputs.first)
+    before = [(name, array.copy()) for name, array in leaves(case)]
+    for _, array in leaves(case):
+        array.flags.writeable = False
+    rng = draws or default_draws()
+    result = call(rule, "step", lambda: rule.step(case.state, case.inputs, case.params, rng))
+    if where := first_difference(before, leaves(case)):
+        raise broken(rule, f"step changed {where}, which it was given", do="return new arrays")
+    pair = isinstance(result, tuple) and len(result) == 2
+    if not pair or not isinstance(result[0], BeliefState) or not isinstance(result[1], Trail):  # type: ignore[index]
+        raise broken(rule, f"step returned {type(result).__name__}", "(BeliefState, Trail)")
+    return result  # type: ignore[return-value]
+
+
+def default_draws() -> StageDraws:
+    """The draws of the belief stage of some step."""
+    return StageDraws(1, Stage.BELIEF, 1)
+
+
+def equal(a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> bool:
+    """Equal dtype, shape and values; NaN equals NaN."""
+    same_kind = a.dtype == b.dtype and a.shape == b.shape
+    return same_kind and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def first_difference(a: list[tuple[str, npt.NDArray[np.generic]]], b: list[tuple[str, npt.NDArray[np.generic]]]) -> str:
+    """Name of the first array that differs, or nothing."""
+    if [name for name, _ in a] != [name for name, _ in b]:
+        return "set of arrays"
+    return next((name for (name, x), (_, y) in zip(a, b, strict=True) if not equal(x, y)), "")
+
+
+def sorted_rows(trail: Trail) -> list[tuple[str, npt.NDArray[np.generic]]]:
+    """The columns of a trail in an order that depends on nothing but their values."""
+    order = np.lexsort(tuple(reversed(trail)))
+    return [(f"trail.{name}", column[order]) for name, column in trail._asdict().items()]
+
+
+class RenamedDraws(StageDraws):
+    """Draws by which agent ``first + j`` gets what ``first + order[j]`` gets otherwise; notes what was asked for."""
+
+    __slots__ = ("asked_base", "drew", "first", "order")
+
+    def __init__(self, source: StageDraws, order: Index, first: int) -> None:
+        super().__init__(source.seed, source.stage, source.step)
+        self.order, self.first, self.asked_base, self.drew = order, first, False, False
+
+    def base(self, purpose: str, *, lasting: bool = False) -> U64:
+        """As it is; a kernel that draws with it cannot be told of other names."""
+        self.asked_base = self.drew = True
+        return super().base(purpose, lasting=lasting)
+
+    def bits(
+        self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
+    ) -> npt.NDArray[U64]:
+        """The 64 bits that the other agent would get."""
+        self.drew = True
+        renamed = self.order[np.asarray(agents, dtype=np.int64) - self.first] + self.first
+        return StageDraws(self.seed, self.stage, self.step).bits(purpose, renamed, keys, lasting=lasting)

@@ -1,0 +1,220 @@
+"""The check that every belief rule passes, and that anyone can run on a rule of their own.
+
+It calls the rule on small random blocks and needs to know nothing of how the rule works: it holds the rule to
+``BeliefRule`` (:mod:`townsquare.beliefs.contract`) and to what DESIGN §2 and §3 say of all rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.schema import NONE
+from townsquare.testing.belief_calls import (
+    RenamedDraws,
+    Result,
+    broken,
+    call,
+    default_draws,
+    equal,
+    first_difference,
+    run_step,
+    sorted_rows,
+)
+from townsquare.testing.belief_cases import (
+    FIRST,
+    Case,
+    Index,
+    agents_of,
+    leaves,
+    random_inputs,
+    random_params,
+    shuffled_rows,
+    take,
+    take_params,
+    take_state,
+    with_exposures,
+)
+from townsquare.testing.belief_shapes import check_arrays, check_declaration, check_result, check_state
+
+TOLERANCE = 1e-12
+_AGENTS, _PROPOSITIONS = 24, 3
+
+
+def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
+    """Raise if a belief rule breaks its contract.
+
+    Checked, on random blocks with settings that differ between agents, for a fresh and for a used state: arrays are
+    not written to and the same call gives the same result; shapes, dtypes and ranges; the trail names real rows and
+    sums to the move, to 1e-12 in the rule's unit; who was shown nothing, or only rows of label weight 0, and stands
+    at the start does not move; renaming agents or authors, cutting the block in two or (unless ``rule.ordered``)
+    reordering the rows of an agent changes nothing else; a step stays in the hull if ``rule.bounded``; no agents and
+    no propositions are fine.
+
+    Parameters
+    ----------
+    rule : BeliefRule
+        Registered or not.
+    seed : int
+        Of the random blocks.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    rng = np.random.default_rng(seed)
+    check_declaration(rule)
+    fresh = _fresh_case(rule, _AGENTS, _PROPOSITIONS, rng)
+    after, _ = run_step(rule, fresh)
+    check_state(rule, fresh, after)
+    used = Case(after, random_inputs(rule, _AGENTS, _PROPOSITIONS, rng), fresh.params)
+    for case in (fresh, used):
+        for check in (_check_pure, check_result, _check_trail, _check_agents, _check_order, _check_hull):
+            check(rule, case, rng)
+    for check in (_check_quiet, _check_weight, _check_authors):
+        check(rule, fresh, rng)
+    for n, n_propositions in ((_AGENTS, 0), (0, _PROPOSITIONS), (0, 0)):
+        check_result(rule, _fresh_case(rule, n, n_propositions, rng), rng)
+
+
+def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator) -> Case:
+    """A block of new agents, and that ``init`` made them as it should."""
+    stance, confidence = rng.uniform(-1, 1, (n, n_propositions)), rng.uniform(0, 1, (n, n_propositions))
+    params = random_params(rule, n, rng)
+    for array in (stance, confidence, *(array for _, array in leaves(params))):
+        array.flags.writeable = False
+    state = call(rule, "init", lambda: rule.init(stance, confidence, params))
+    if not isinstance(state, BeliefState):
+        raise broken(rule, f"init returned {type(state).__name__}", "BeliefState")
+    given = (("stance", stance), ("confidence", confidence), ("start", stance))
+    for name, array in given:
+        if not equal(getattr(state, name), array):
+            raise broken(rule, f"init changed the {name} it was given", f"{name} of a new agent as it was drawn")
+    check_arrays(rule, state, n)
+    part = np.arange(n // 2, n)
+    cut = call(rule, "init", lambda: rule.init(stance[part], confidence[part], take_params(params, part)))
+    if where := first_difference(leaves(cut), leaves(take_state(state, part))):
+        raise broken(rule, f"init gives an agent another {where} when it is called for fewer agents", "the same")
+    return Case(state, random_inputs(rule, n, n_propositions, rng), params)
+
+
+def _check_pure(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    (one, trail), (two, again) = run_step(rule, case), run_step(rule, case)
+    different = first_difference(leaves(one), leaves(two)) or first_difference(sorted_rows(trail), sorted_rows(again))
+    if different:
+        raise broken(rule, f"the same call twice gives another {different}", "a pure function of its inputs and draws")
+
+
+def _check_trail(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    after, trail = run_step(rule, case)
+    total, size = np.zeros_like(after.stance), np.ones_like(after.stance)
+    np.add.at(total, (trail.agent, trail.proposition), trail.amount)
+    np.add.at(size, (trail.agent, trail.proposition), np.abs(trail.amount))
+    off = np.abs(total - (_in_unit(rule, after) - _in_unit(rule, case.state)))
+    if not bool((off <= TOLERANCE * size).all()):
+        worst = f"off by up to {np.nanmax(off):.3g}"
+        raise broken(rule, f"the trail does not sum to the move: {worst}", f"to {TOLERANCE:g} in {rule.unit}")
+
+
+def _in_unit(rule: BeliefRule, state: BeliefState) -> npt.NDArray[np.float64]:
+    """What the trail accounts for: the stance, or log odds as the rule keeps them."""
+    if rule.unit == "stance":
+        return state.stance
+    if "log_odds" not in state.arrays:
+        raise broken(rule, f"unit 'log odds' and arrays {sorted(state.arrays)}", "an (n, P) array 'log_odds'")
+    return np.asarray(state.arrays["log_odds"], dtype=np.float64)
+
+
+def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    """Neither other agents of the block nor one's place in it count."""
+    whole = run_step(rule, case)
+    n = case.n_agents
+    for agents in (np.arange(n // 2), np.arange(n // 2, n)):
+        part = run_step(rule, take(case, agents, FIRST + int(agents[0])))
+        _check_part(rule, "cutting the block in two", whole, agents, part)
+    order = rng.permutation(n)
+    draws = RenamedDraws(default_draws(), order, FIRST)
+    renamed = run_step(rule, take(case, order, FIRST), draws)
+    # A kernel that draws for itself cannot be told of other names.
+    if not draws.asked_base:
+        _check_part(rule, "renaming agents", whole, order, renamed)
+
+
+def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Index, part: Result) -> None:
+    (state, trail), (got, rows) = whole, part
+    place = np.full(state.stance.shape[0], NONE)
+    place[agents] = np.arange(agents.shape[0])
+    kept = place[trail.agent] != NONE
+    wanted = Trail(*(column[kept] for column in trail))
+    wanted = wanted._replace(agent=place[wanted.agent].astype(np.int32))
+    different = first_difference(leaves(got), leaves(take_state(state, agents)))
+    different = different or first_difference(sorted_rows(rows), sorted_rows(wanted))
+    if different:
+        raise broken(rule, f"{what} changes {different}", "each agent's result from its own rows and draws alone")
+
+
+def _check_order(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    if rule.ordered:
+        return
+    one, _ = run_step(rule, case)
+    two, _ = run_step(rule, with_exposures(case, shuffled_rows(case.inputs.exposures, rng)))
+    for (name, a), (_, b) in zip(leaves(one), leaves(two), strict=True):
+        if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=TOLERANCE, equal_nan=True):
+            raise broken(rule, f"the order of an agent's rows changes {name}", "no change", "or declare ordered=True")
+
+
+def _check_hull(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    if not rule.bounded:
+        return
+    after, _ = run_step(rule, case)
+    exposures, own, state = case.inputs.exposures, case.inputs.own, case.state
+    low, high = np.minimum(state.stance, state.start), np.maximum(state.stance, state.start)
+    counts = exposures.weight > 0
+    seen = (
+        (agents_of(exposures.indptr)[counts], exposures.proposition[counts], exposures.stance[counts]),
+        (agents_of(own.indptr), own.proposition, own.stance),
+    )
+    for agent, proposition, stance in seen:
+        np.minimum.at(low, (agent, proposition), stance)
+        np.maximum.at(high, (agent, proposition), stance)
+    if not bool(((after.stance >= low - TOLERANCE) & (after.stance <= high + TOLERANCE)).all()):
+        raise broken(
+            rule, "a stance leaves the hull of itself, its start and what was shown", do="or declare bounded=False"
+        )
+
+
+def _check_quiet(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    after, _ = run_step(rule, case)
+    touched = np.zeros(after.stance.shape, np.bool_)
+    for part in (case.inputs.exposures, case.inputs.own):
+        touched[agents_of(part.indptr), part.proposition] = True
+    if not equal(after.stance[~touched], case.state.stance[~touched]):
+        raise broken(rule, "a stance moves that nothing shown or written speaks to", "no move")
+
+
+def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    if "exposures" not in rule.needs:
+        return
+    exposures = case.inputs.exposures
+    weightless = with_exposures(case, replace(exposures, weight=np.zeros_like(exposures.weight)))
+    after, _ = run_step(rule, weightless)
+    own = case.inputs.own
+    free = np.ones(after.stance.shape, np.bool_)
+    free[agents_of(own.indptr), own.proposition] = False
+    if not equal(after.stance[free], case.state.stance[free]):
+        raise broken(rule, "rows of label weight 0 move a stance", "the weight scales what a row contributes")
+
+
+def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
+    """Only on a fresh state: what a rule keeps may be keyed by author."""
+    draws = RenamedDraws(default_draws(), np.arange(case.n_agents), FIRST)
+    one, _ = run_step(rule, case, draws)
+    exposures = case.inputs.exposures
+    renamed = rng.permutation(1000)[exposures.author].astype(np.int32)
+    two, _ = run_step(rule, with_exposures(case, replace(exposures, author=renamed)))
+    if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
+        raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")
