@@ -48,6 +48,8 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check install)
 echo "setup: installing requirements.lock"
 install_lock
 "${pip[@]}" --quiet --no-index --no-deps --no-build-isolation --editable .
+# Bytecode once here instead of at every start: uv leaves it out, and some environments forbid writing it later.
+.venv/bin/python -m compileall -q -j 0 .venv/lib src || true
 if [ -f src/townsquare/warm.py ]; then
     echo "setup: compiling kernels"
     .venv/bin/python -m townsquare.warm || echo "setup: townsquare.warm failed; kernels compile when first used" >&2

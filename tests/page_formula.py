@@ -55,9 +55,7 @@ def update_bounded(agent: Believer, posts: list[tuple[Any, Any, float, int]]) ->
     weights = [influence * 0.1 for influence in influences(agent, posts)]
     total = math.fsum(weights)
     share = -math.expm1(-total) / total if total else 1.0
-    delta = math.fsum(
-        weight * share * (post[2] - agent.stance) for weight, post in zip(weights, posts, strict=True)
-    )
+    delta = math.fsum(weight * share * (post[2] - agent.stance) for weight, post in zip(weights, posts, strict=True))
     hull = [agent.stance, *(post[2] for weight, post in zip(weights, posts, strict=True) if weight > 0)]
     agent.stance = clamp(agent.stance + delta, min(hull), max(hull))
     learn(agent, posts, 0, 0)

@@ -19,7 +19,7 @@ SETTINGS = {"seed": 7, "feed": {"followed": 15, "others": 10}, "name": "rumour �
 TEXTS = [
     "",
     "plain",
-    "it's \"quoted\"; DROP TABLE ts_posts; --",
+    'it\'s "quoted"; DROP TABLE ts_posts; --',
     "a\x00b",
     "\x00",
     "😀 émoji Ünïcode 漢字 \u202e rtl",

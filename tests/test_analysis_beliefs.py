@@ -15,7 +15,7 @@ from scipy import stats
 
 from recorded_frames import FrameRun, injected, settings
 from townsquare.analysis import belief_change, belief_course, stance_bins, stance_lines, true_sides
-from townsquare.analysis.polarization import bimodality, esteban_ray
+from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.schema import AgentKind, PostKind, Veracity
 
 STANCE = st.floats(-1, 1, allow_nan=False)
@@ -119,21 +119,23 @@ def test_lines_are_spread_over_the_starting_stances() -> None:
     assert frame.height == 10
 
 
+def polarization(*stances: float) -> float:
+    return float(pl.DataFrame({"s": stances}, schema={"s": pl.Float64}).select(pair_variance(pl.col("s"))).item())
+
+
 def test_two_far_camps_are_the_most_polarized() -> None:
-    assert esteban_ray([5, 5], [-1, 1]) == pytest.approx(1.0)
-    assert esteban_ray([5, 5], [-0.5, 0.5]) == pytest.approx(0.5)
-    assert esteban_ray([10], [1.0]) == 0.0
-    assert math.isnan(esteban_ray([0], [0.0]))
+    assert polarization(-1, 1) == pytest.approx(1.0)
+    assert polarization(-0.5, 0.5, -0.5, 0.5) == pytest.approx(0.25)
+    assert polarization(0.3, 0.3, 0.3) == 0.0
+    assert polarization(*np.linspace(-1, 1, 1001)) == pytest.approx(2 / 9, abs=0.01)
 
 
-@given(st.lists(st.tuples(st.integers(1, 50), STANCE), min_size=1, max_size=8))
+@given(st.lists(STANCE, min_size=1, max_size=30))
 @limits(deadline=None, max_examples=60)
-def test_esteban_ray_is_bounded_and_blind_to_size_and_direction(groups: list[tuple[int, float]]) -> None:
-    counts, places = (np.asarray(column, dtype=float) for column in zip(*groups, strict=True))
-    value = esteban_ray(counts, places)
-    assert -1e-12 <= value <= 1.0 + 1e-9
-    assert esteban_ray(3 * counts, places) == pytest.approx(value)
-    assert esteban_ray(counts, -places) == pytest.approx(value)
+def test_polarization_is_the_variance_of_all_distances(stances: list[float]) -> None:
+    x = np.array(stances)
+    assert polarization(*stances) == pytest.approx(float(np.var(np.abs(x[:, None] - x[None, :]))), abs=1e-12)
+    assert polarization(*-x) == pytest.approx(polarization(*stances), abs=1e-12)
 
 
 def test_bimodality_tells_two_humps_from_one() -> None:
@@ -147,7 +149,7 @@ def test_bimodality_tells_two_humps_from_one() -> None:
 
 def test_polarization_in_the_course() -> None:
     frame = belief_course(run({a: [-1.0 if a % 2 else 1.0, 0.0] for a in range(20)}))
-    assert frame["esteban_ray"].to_list() == pytest.approx([1.0, 0.0])
+    assert frame["polarization"].to_list() == pytest.approx([1.0, 0.0])
     assert math.isnan(frame["bimodality"][1])
     assert frame["bimodality"][0] > 5 / 9
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from record_rows import random_batches, random_rows
 
+from record_rows import random_batches, random_rows
 from townsquare import schema
 from townsquare.record import content_hash
 from townsquare.record.batches import Batches

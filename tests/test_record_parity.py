@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from record_rows import KINDS, SETTINGS, header, mark_of, random_batches, record, recorded
 
+from record_rows import KINDS, SETTINGS, header, mark_of, random_batches, record, recorded
 from townsquare import schema
 from townsquare.errors import RecordError, SettingError, UnknownName
 from townsquare.record.batches import Batches
@@ -80,6 +80,22 @@ def test_steps_filter_only_tables_of_steps(run: Run) -> None:
     assert run.table("texts", steps=(2, 2)).height == run.table("texts").height
     parts = pl.concat([run.table("posts", steps=(step, step)) for step in range(4)])
     assert_frame_equal(parts, run.table("posts"))
+
+
+def test_counts_are_those_of_the_frames(run: Run) -> None:
+    assert run.counts == {name: run.table(name).height for name in schema.TABLES}
+
+
+def test_lazy_frames_read_as_frames_do(run: Run) -> None:
+    frame, lazy = run.table("exposures"), run.lazy("exposures")
+    assert lazy.select(pl.len()).collect().item() == frame.height
+    query = pl.col("first_seen") & (pl.col("step") > 1)
+    picked = lazy.filter(query).select("root", "agent")
+    assert_frame_equal(picked.collect(), frame.filter(query).select("root", "agent"))
+    assert_frame_equal(lazy.head(2).collect(), frame.head(2))
+    assert lazy.collect_schema() == frame.schema
+    joined = picked.join(lazy.group_by("root").len(), on="root", maintain_order="left")
+    assert joined.collect().height == picked.collect().height
 
 
 def test_columns_come_as_asked(run: Run) -> None:

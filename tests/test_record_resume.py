@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from record_rows import KINDS, header, mark_of, random_batches, record, recorded
 
+from record_rows import KINDS, header, mark_of, random_batches, record, recorded
 from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError, RunBusy, WrongVersion
 from townsquare.record.batches import Batches

@@ -6,6 +6,7 @@ like, dislike, share, flag and note counts an agent and root, in whatever step. 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,73 +17,137 @@ from townsquare.change import NOTHING, Change
 from townsquare.config import Actions as ActionSettings
 from townsquare.draws import U64, bits_oracle, chain, text_key
 from townsquare.feed import Feed
+from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
 from townsquare.views import Chosen
 from townsquare.world import REACTIONS, World
 
 Array = npt.NDArray[Any]
 _ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_ON_ROOTS = (*_ON_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG)
+_ON_AGENTS = (ActionKind.FOLLOW, ActionKind.UNFOLLOW)
+_NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
 _MAKES_POST = (ActionKind.POST, ActionKind.SHARE, ActionKind.COMMENT)
 _WRITES = (ActionKind.POST, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_BITS = np.array([REACTIONS.get(kind, 0) for kind in ActionKind], np.uint8)
 
 
 def resolve(
     world: World, feed: Feed, chosen: Chosen, allowed: frozenset[ActionKind], settings: ActionSettings
 ) -> Change:
-    """What comes of ``chosen``: rows of actions, and of the posts, notes, ratings and follows they make."""
+    """What comes of ``chosen``: rows of actions, and of the posts, notes, ratings and follows they make.
+
+    Every choice becomes one row of actions, accepted or refused, whatever its kind, row, target or text.
+
+    Raises
+    ------
+    ContractError
+        If the policy broke what :func:`townsquare.policies.contract.check_chosen` asks for.
+    """
+    check_chosen(chosen, world.n_propositions)
     if not chosen.n:
         return NOTHING
-    target = _targets(feed, chosen)
-    reason = _reasons(world, feed, chosen, target, allowed, settings)
+    chosen, contents = _tidy(world, chosen)
+    shown = _rows_shown(feed, chosen)
+    target = _targets(feed, chosen, shown)
+    reason = _reasons(world, feed, chosen, target, shown, allowed, settings, contents)
     accepted = reason == Reason.NONE
-    ordinal = _ordinals(chosen.agent)
     makes_post = accepted & np.isin(chosen.kind, _MAKES_POST)
     makes_note = accepted & (chosen.kind == ActionKind.ADD_NOTE)
     result = np.full(chosen.n, schema.NONE, np.int32)
     result[makes_post] = world.posts.n + np.arange(np.count_nonzero(makes_post))
     result[makes_note] = world.notes.n + np.arange(np.count_nonzero(makes_note))
     rank = np.full(chosen.n, schema.NONE, np.int16)
-    on_row = chosen.row >= 0
-    if on_row.any():
-        inside = np.clip(chosen.row[on_row], 0, max(len(feed.exposures["rank"]) - 1, 0))
-        rank[on_row] = np.asarray(feed.exposures["rank"])[inside] if len(feed.exposures["rank"]) else schema.NONE
-    step = world.step + 1
+    rank[shown] = np.asarray(feed.exposures["rank"])[chosen.row[shown]]
     rows: dict[str, schema.Columns] = {
         "actions": schema.rows(
-            "actions", chosen.n, step=step, agent=chosen.agent, ordinal=ordinal, kind=chosen.kind, rank=rank,
-            target=target, text=chosen.text, helpful=chosen.helpful, reasoning=chosen.reasoning,
-            status=np.where(accepted, ActionStatus.ACCEPTED, ActionStatus.REFUSED), reason=reason, result=result,
+            "actions", chosen.n, step=world.step + 1, agent=chosen.agent, ordinal=_ordinals(chosen.agent),
+            kind=chosen.kind, rank=rank, target=target, text=chosen.text, helpful=chosen.helpful,
+            reasoning=chosen.reasoning, reason=reason, result=result,
+            status=np.where(accepted, ActionStatus.ACCEPTED, ActionStatus.REFUSED),
         )
     }  # fmt: skip
-    if chosen.new_texts:
-        ids = np.arange(len(world.texts), len(world.texts) + len(chosen.new_texts))
-        rows["texts"] = schema.rows("texts", ids.size, text=ids, content=list(chosen.new_texts))
-    rows |= _posts(world, feed, chosen, target, ordinal, makes_post, result)
+    if contents:
+        ids = np.arange(len(world.texts), len(world.texts) + len(contents))
+        rows["texts"] = schema.rows("texts", ids.size, text=ids, content=contents)
+    rows |= _posts(world, feed, chosen, target, makes_post, result)
     rows |= _notes_and_ratings(world, chosen, target, accepted, result)
-    rows |= _follows(step, chosen, target, accepted)
+    rows |= _follows(world.step + 1, chosen, target, accepted)
     return Change(rows)
 
 
-def _targets(feed: Feed, chosen: Chosen) -> npt.NDArray[np.int32]:
+def _tidy(world: World, chosen: Chosen) -> tuple[Chosen, list[str]]:
+    """Choices without what does not belong to their kind, and the contents of new texts.
+
+    A text that is there already keeps its row, and one that several agents wrote is one row.
+    """
+    known, given = len(world.texts), len(chosen.new_texts)
+    fresh: dict[str, int] = {}
+    row_of = np.empty(given, np.int32)
+    for number, text in enumerate(chosen.new_texts):
+        row = world.text_row.get(text)
+        row_of[number] = fresh.setdefault(text, known + len(fresh)) if row is None else row
+
+    def numbered(column: Array) -> npt.NDArray[np.int32]:
+        out = np.where((column >= 0) & (column < known + given), column, schema.NONE).astype(np.int32)
+        new = out >= known
+        out[new] = row_of[out[new] - known]
+        return out
+
+    kind = chosen.kind
+    alone = np.isin(kind, _NEED_NO_ROW)
+    tidied = replace(
+        chosen,
+        row=np.where(alone, schema.NONE, chosen.row),
+        target=np.where(alone, schema.NONE, chosen.target).astype(np.int32),
+        text=np.where(np.isin(kind, _WRITES), numbered(chosen.text), schema.NONE).astype(np.int32),
+        helpful=np.where(kind == ActionKind.RATE_NOTE, chosen.helpful, schema.NONE).astype(np.int8),
+        reasoning=numbered(chosen.reasoning),
+    )
+    return tidied, list(fresh)
+
+
+def _rows_shown(feed: Feed, chosen: Chosen) -> npt.NDArray[np.bool_]:
+    """Whether ``chosen.row`` is a row of this agent's own feed."""
+    at, known = _place(feed, chosen)
+    return known & (chosen.row >= feed.indptr[at]) & (chosen.row < feed.indptr[at + known])
+
+
+def _place(feed: Feed, chosen: Chosen) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Where each agent stands in the feed, and whether it has one at all (0 if not)."""
+    at = np.searchsorted(feed.agents, chosen.agent)
+    known = np.zeros(chosen.n, np.bool_)
+    inside = at < feed.agents.size
+    known[inside] = feed.agents[at[inside]] == chosen.agent[inside]
+    return np.where(known, at, 0), known
+
+
+def _targets(feed: Feed, chosen: Chosen, shown: Array) -> npt.NDArray[np.int32]:
     """What is acted on: a share shown in the feed stands for its root."""
-    target = chosen.target.astype(np.int32, copy=True)
-    roots = np.asarray(feed.exposures["root"])
-    on_root = (chosen.row >= 0) & (chosen.row < roots.size)
-    on_root &= np.isin(chosen.kind, (*_ON_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG))
-    shown = np.asarray(feed.exposures["post"])
-    same = target[on_root] == shown[chosen.row[on_root]]
-    target[on_root] = np.where(same, roots[chosen.row[on_root]], target[on_root])
+    target = chosen.target.copy()
+    stands = shown & np.isin(chosen.kind, _ON_ROOTS)
+    row = chosen.row[stands]
+    same = target[stands] == np.asarray(feed.exposures["post"])[row]
+    target[stands] = np.where(same, np.asarray(feed.exposures["root"])[row], target[stands])
     return target
 
 
-def _ordinals(agent: Array) -> npt.NDArray[np.int16]:
+def _ordinals(agent: Array) -> npt.NDArray[np.int64]:
+    """Place of each entry among the equal ones before it; equal entries stand together."""
     starts = np.flatnonzero(np.r_[True, agent[1:] != agent[:-1]])
     counts = np.diff(np.r_[starts, agent.size])
-    return (np.arange(agent.size) - np.repeat(starts, counts)).astype(np.int16)
+    return np.arange(agent.size) - np.repeat(starts, counts)
 
 
 def _reasons(
-    world: World, feed: Feed, chosen: Chosen, target: Array, allowed: frozenset[ActionKind], settings: ActionSettings
+    world: World,
+    feed: Feed,
+    chosen: Chosen,
+    target: Array,
+    shown: Array,
+    allowed: frozenset[ActionKind],
+    settings: ActionSettings,
+    contents: list[str],
 ) -> npt.NDArray[np.uint8]:
     """Why each action is refused; ``Reason.NONE`` where it is accepted. The first reason that holds is given."""
     reason = np.full(chosen.n, Reason.NONE, np.uint8)
@@ -92,9 +157,9 @@ def _reasons(
 
     kind = chosen.kind
     refuse(~np.isin(kind, [int(one) for one in allowed]), Reason.DISABLED)
-    refuse(_not_shown(feed, chosen, target), Reason.NOT_SHOWN)
+    refuse(_not_shown(feed, chosen, target, shown), Reason.NOT_SHOWN)
     ok = reason == Reason.NONE
-    on_post = ok & np.isin(kind, (*_ON_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG))
+    on_post = ok & np.isin(kind, _ON_ROOTS)
     gone = np.zeros(chosen.n, np.bool_)
     gone[on_post] = world.posts["status"][target[on_post]] != PostStatus.ACTIVE
     refuse(gone, Reason.GONE)
@@ -103,81 +168,67 @@ def _reasons(
     rated = ok & (kind == ActionKind.RATE_NOTE)
     own[rated] = world.notes["author"][target[rated]] == chosen.agent[rated]
     refuse(own, Reason.OWN)
-    to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
+    to_agent = ok & np.isin(kind, _ON_AGENTS)
     refuse(to_agent & (target == chosen.agent), Reason.SELF)
-    _refuse_texts(world, chosen, settings, refuse)
-    ok = reason == Reason.NONE
-    refuse(_repeated(world, chosen, target, ok), Reason.REPEATED)
+    _refuse_texts(world, chosen, settings, contents, refuse)
+    refuse(rated & (chosen.helpful != 0) & (chosen.helpful != 1), Reason.EMPTY)
     follows = np.zeros(chosen.n, np.bool_)
-    pair = (reason == Reason.NONE) & to_agent
-    follows[pair] = world.has(world.follows, chosen.agent[pair], target[pair])
+    follows[to_agent] = world.has(world.follows, chosen.agent[to_agent], target[to_agent])
     refuse(follows & (kind == ActionKind.FOLLOW), Reason.REPEATED)
-    refuse(pair & ~follows & (kind == ActionKind.UNFOLLOW), Reason.NOT_FOLLOWING)
+    refuse(to_agent & ~follows & (kind == ActionKind.UNFOLLOW), Reason.NOT_FOLLOWING)
+    refuse(_repeated(world, chosen, target, reason == Reason.NONE), Reason.REPEATED)
     return reason
 
 
-def _not_shown(feed: Feed, chosen: Chosen, target: Array) -> npt.NDArray[np.bool_]:
-    """Whether what is acted on did not stand in this agent's feed, in that row."""
-    kind, row = chosen.kind, chosen.row
-    needs_row = ~np.isin(kind, (ActionKind.POST, ActionKind.IGNORE))
-    at = np.searchsorted(feed.agents, chosen.agent)
-    known = (at < feed.agents.size) & (feed.agents[np.minimum(at, max(feed.agents.size - 1, 0))] == chosen.agent)
-    at = np.where(known, at, 0)
-    inside = known & (row >= feed.indptr[at]) & (row < feed.indptr[at + 1])
-    bad = needs_row & ~inside
-    check = np.flatnonzero(needs_row & inside)
-    row, kind, want = row[check], kind[check], target[check]
-    rows = {name: np.asarray(feed.exposures[name]) for name in ("root", "slot", "author", "offered", "post")}
-    root, is_comment = rows["root"][row], rows["slot"][row] == Slot.COMMENT
-    on_post = np.isin(kind, _ON_POSTS)
-    wrong = on_post & (is_comment | (want != root))
-    wrong |= (kind == ActionKind.LIKE_COMMENT) & (~is_comment | (want != root))
-    wrong |= (kind == ActionKind.FLAG) & (want != root)
-    wrong |= (kind == ActionKind.RATE_NOTE) & ((want < 0) | (want != rows["offered"][row]))
-    to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
-    wrong |= to_agent & (want != rows["author"][row])
+def _not_shown(feed: Feed, chosen: Chosen, target: Array, shown: Array) -> npt.NDArray[np.bool_]:
+    """Whether the agent has no feed, or what it acts on did not stand in it, in that row."""
+    needs_row = ~np.isin(chosen.kind, _NEED_NO_ROW)
+    bad = ~_place(feed, chosen)[1] | (needs_row & ~shown)
+    check = np.flatnonzero(needs_row & ~bad)
+    row, kind, want = chosen.row[check], chosen.kind[check], target[check]
+    rows = {name: np.asarray(feed.exposures[name])[row] for name in ("root", "slot", "author", "offered")}
+    is_comment = rows["slot"] == Slot.COMMENT
+    wrong = np.isin(kind, _ON_ROOTS) & (want != rows["root"])
+    wrong |= np.isin(kind, _ON_POSTS) & is_comment
+    wrong |= (kind == ActionKind.LIKE_COMMENT) & ~is_comment
+    wrong |= (kind == ActionKind.RATE_NOTE) & ((want < 0) | (want != rows["offered"]))
+    wrong |= np.isin(kind, _ON_AGENTS) & (want != rows["author"])
     bad[check] |= wrong
-    return np.asarray(bad)
+    return bad
 
 
-def _refuse_texts(world: World, chosen: Chosen, settings: ActionSettings, refuse: Any) -> None:
+def _refuse_texts(world: World, chosen: Chosen, settings: ActionSettings, contents: list[str], refuse: Any) -> None:
     """Nothing written, or too much of it."""
     writes = np.isin(chosen.kind, _WRITES)
     refuse(writes & (chosen.text < 0), Reason.EMPTY)
-    if not writes.any():
+    written = np.flatnonzero(writes & (chosen.text >= 0))
+    if not written.size:
         return
-    used = np.unique(chosen.text[writes & (chosen.text >= 0)])
-    texts = [_text(world, chosen, int(row)) for row in used]
-    length = np.array([len(text) for text in texts], np.int64)
-    blank = np.array([not text.strip() for text in texts], np.bool_)
-    at = np.searchsorted(used, np.where(writes & (chosen.text >= 0), chosen.text, used[0] if used.size else 0))
-    if used.size:
-        written = writes & (chosen.text >= 0)
-        refuse(written & blank[at], Reason.EMPTY)
-        limit = np.where(chosen.kind == ActionKind.COMMENT, settings.comment_length, settings.post_length)
-        refuse(written & (length[at] > limit), Reason.TOO_LONG)
-
-
-def _text(world: World, chosen: Chosen, row: int) -> str:
+    used, at = np.unique(chosen.text[written], return_inverse=True)
     known = len(world.texts)
-    return world.texts[row] if row < known else chosen.new_texts[row - known]
+    texts = [world.texts[row] if row < known else contents[row - known] for row in used]
+    blank, long = np.zeros(chosen.n, np.bool_), np.zeros(chosen.n, np.bool_)
+    blank[written] = np.array([not text.strip() for text in texts])[at]
+    limit = np.where(chosen.kind[written] == ActionKind.COMMENT, settings.comment_length, settings.post_length)
+    long[written] = np.array([len(text) for text in texts])[at] > limit
+    refuse(blank, Reason.EMPTY)
+    refuse(long, Reason.TOO_LONG)
 
 
 def _repeated(world: World, chosen: Chosen, target: Array, ok: Array) -> npt.NDArray[np.bool_]:
     """Whether it was done before, in an earlier step or earlier in this batch."""
     out = np.zeros(chosen.n, np.bool_)
-    bits = np.zeros(len(ActionKind), np.uint8)
-    for what, bit in REACTIONS.items():
-        bits[what] = bit
-    once = np.flatnonzero(ok & (bits[chosen.kind] > 0))
+    at = np.flatnonzero(ok)
+    bit = _BITS[chosen.kind[at]]
+    once = at[bit > 0]
     done = world.find(world.reactions, chosen.agent[once], target[once])
-    out[once] = (done & bits[chosen.kind[once]]) > 0
-    rated = np.flatnonzero(ok & (chosen.kind == ActionKind.RATE_NOTE))
+    out[once] = (done & bit[bit > 0]) > 0
+    rated = at[chosen.kind[at] == ActionKind.RATE_NOTE]
     out[rated] = world.find(world.ratings, chosen.agent[rated], target[rated]) > 0
-    single = ok & ~out & (chosen.kind != ActionKind.COMMENT) & (chosen.row >= 0)
     # A feed shows a root once, so (row, kind) names the pair; authors can stand in several rows.
-    out |= _second(chosen.row * len(ActionKind) + chosen.kind, single)
-    to_agent = single & ((chosen.kind == ActionKind.FOLLOW) | (chosen.kind == ActionKind.UNFOLLOW))
+    on_row = ok & ~out & (chosen.row >= 0) & (chosen.kind != ActionKind.COMMENT)
+    out |= _second(chosen.row * len(ActionKind) + chosen.kind, on_row)
+    to_agent = on_row & np.isin(chosen.kind, _ON_AGENTS)
     return out | _second(chosen.agent.astype(np.int64) << 32 | target.astype(np.int64), to_agent)
 
 
@@ -194,7 +245,7 @@ def _second(key: Array, mask: Array) -> npt.NDArray[np.bool_]:
 
 
 def _posts(
-    world: World, feed: Feed, chosen: Chosen, target: Array, ordinal: Array, makes: Array, result: Array
+    world: World, feed: Feed, chosen: Chosen, target: Array, makes: Array, result: Array
 ) -> dict[str, schema.Columns]:
     """Posts, shares and comments that were made, and the stances they declare."""
     at = np.flatnonzero(makes)
@@ -214,11 +265,12 @@ def _posts(
     veracity[is_share] = world.posts["veracity"][target[at][is_share]]
     type_ = np.full(at.size, schema.PostType.POST, np.uint8)
     type_[is_share] = world.posts["type"][target[at][is_share]]
+    topic = np.full(at.size, schema.NONE, np.int32)
+    topic[is_share] = world.posts["topic"][target[at][is_share]]
     rows = schema.rows(
-        "posts", at.size, post=result[at], key=_keys(world, agent, kind, target[at], ordinal[at], step),
+        "posts", at.size, post=result[at], key=_keys(world, agent, kind, target[at], step),
         kind=post_kind, author=agent, root=np.where(is_share, target[at], result[at]), parent=parent, step=step,
-        text=text, type=type_, topic=schema.NONE, veracity=veracity,
-        plausibility=plausibility,
+        text=text, type=type_, topic=topic, veracity=veracity, plausibility=plausibility,
     )  # fmt: skip
     action, proposition, stance, strength = chosen.declared
     kept = makes[action] & (chosen.kind[action] != ActionKind.SHARE)
@@ -229,8 +281,14 @@ def _posts(
     return {"posts": rows, "post_stances": stances}
 
 
-def _keys(world: World, agent: Array, kind: Array, target: Array, ordinal: Array, step: int) -> npt.NDArray[U64]:
-    """Keys of new posts: (root key, agent) for shares, (author, step, kind, ordinal) otherwise."""
+def _keys(world: World, agent: Array, kind: Array, target: Array, step: int) -> npt.NDArray[U64]:
+    """Keys of new posts: (root key, agent) for shares, (author, step, kind, ordinal) otherwise.
+
+    The ordinal counts an agent's posts of that kind in this step, so that its other actions do not change the key.
+    """
+    together = np.lexsort((np.arange(agent.size), kind, agent))
+    ordinal = np.empty(agent.size, np.int64)
+    ordinal[together] = _ordinals((agent.astype(np.int64) << 8 | kind)[together])
     what = kind.astype(np.uint64) << np.uint64(16) | ordinal.astype(np.uint64)
     keys = bits_oracle(U64(chain(text_key("post"), step)), agent, what)
     shares = kind == ActionKind.SHARE

@@ -11,6 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
+ActionName = Literal[
+    "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
+    "rate_note", "ignore",
+]  # fmt: skip
+"""The words of :class:`townsquare.schema.ActionKind`."""
 
 
 class MemberParams(BaseModel):
@@ -88,7 +93,7 @@ class Feed(Section):
 class Actions(Section):
     """What agents may do."""
 
-    enabled: list[str] | None = Field(
+    enabled: list[ActionName] | None = Field(
         None, description="kinds of action allowed; unset: all, notes only where the strategy has them"
     )
     comment_length: int = Field(
@@ -159,9 +164,9 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     scenario: str = Field("health-rumour", description="bundled name, or path of a scenario folder, YAML, JSONL or CSV")
-    seed: int = Field(1, ge=0, le=2**63 - 1)
+    seed: int = Field(1, ge=0, le=2**63 - 1, description="of every draw: another seed is another run of the same")
     agents: int = Field(300, ge=1, le=200_000_000, description="persons at the start")
-    steps: int = Field(20, ge=1, le=1_000_000)
+    steps: int = Field(20, ge=1, le=1_000_000, description="steps to simulate; step 0 is the start")
     population: Population = Field(default_factory=Population)
     graph: Graph = Field(default_factory=Graph)
     growth: Growth = Field(default_factory=Growth)

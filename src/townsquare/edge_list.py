@@ -122,7 +122,8 @@ class _Rows:
                 return -1
             self.row_of[cell] = row
             return row
-        return int(cell) if _is_row_number(cell) and len(cell) < 11 and int(cell) < self.n else -1
+        number = int(cell) if cell.isdecimal() and len(cell) < 11 else -1
+        return number if number < self.n else -1
 
     @property
     def allowed(self) -> str:

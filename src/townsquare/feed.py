@@ -1,15 +1,16 @@
 """Who is shown what (DESIGN §2, Feed).
 
 From followed accounts: the newest few rows of each, one row a root, the best of them by the ranker. From others: a
-shared pool of roots, of which live injected ones of the last steps take up to half at any number of agents; each agent
-gets those with the smallest draw by (agent, root), so that nobody's feed depends on anybody else's. Then the ranker's
-order, and comments under posts. A feed shows a root once, never one's own, and nothing that was taken down.
+shared pool of roots, of which live injected ones of the last steps take up to half; each agent gets those with the
+smallest draw by (agent, root), so that nobody's feed depends on anybody else's. Where the pool holds fewer injected
+roots than others, their draws are scaled so that both kinds weigh the same: more agents, who write more, do not crowd
+them out. Then the ranker's order, and comments under posts. A feed shows a root once, never one's own, and nothing that was taken down.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from townsquare.schema import NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
-MANY_AGENTS = 100_000  # above this, comments are not shown under posts unless the settings say so
+MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +68,30 @@ def comments_per_post(world: World, settings: FeedSettings) -> int:
     """Comments shown under a post: as set, else 3, or 0 in very large runs."""
     if settings.comments is not None:
         return settings.comments
-    return 3 if world.n_agents <= MANY_AGENTS else 0
+    return 3 if np.count_nonzero(world.persons()) <= MANY_AGENTS else 0
 
 
-def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> npt.NDArray[np.int32]:
-    """Roots that rows from other accounts are taken from, newest first, ties by a draw by post.
+class Pool(NamedTuple):
+    """Roots that rows from other accounts are taken from, (k,) int32; the first ``n_injected`` are the injected ones."""
 
-    Live injected roots of the last ``injected_window`` steps take up to half; if there are fewer, other roots fill up,
-    and the other way round.
+    roots: npt.NDArray[np.int32]
+    n_injected: int
+
+
+def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> Pool:
+    """Live injected roots of the last ``injected_window`` steps, then others; each newest first, ties by draw.
+
+    The injected take up to half; if there are fewer, other roots fill up, and the other way round.
     """
     step, status, key = world.posts["step"], world.posts["status"], world.posts["key"]
     oldest = world.step + 1 - settings.injected_window
     injected = world.injected_rows[::-1]
     injected = injected[(step[injected] > oldest) & (status[injected] == PostStatus.ACTIVE)]
-    injected = _newest(injected, step, key, settings.pool, draw)
     rest = _newest(_recent_roots(world, settings.pool, injected), step, key, settings.pool, draw)
     half = max(settings.pool // 2, settings.pool - rest.size)
-    chosen = injected[:half]
-    return np.concatenate([chosen, rest[: settings.pool - chosen.size]]).astype(np.int32)
+    chosen = _newest(injected, step, key, half, draw)
+    roots = np.concatenate([chosen, rest[: settings.pool - chosen.size]])
+    return Pool(roots.astype(np.int32), chosen.size)
 
 
 def _newest(roots: Array, step: Array, key: Array, limit: int, draw: StageDraws) -> Array:
@@ -125,7 +132,7 @@ def _block(
     first: int,
     agents: npt.NDArray[np.int32],
     score: Array,
-    pool: Array,
+    pool: Pool,
     comments: tuple[Array, Array],
     per_post: int,
     settings: FeedSettings,
@@ -141,7 +148,7 @@ def _block(
     fill_feeds(
         agents, first, follows.indptr, follows.key, world.newest, world.n_rows,
         author, root, status, posts["step"], posts["key"], score,
-        pool, settings.followed, settings.others, draw.base("order"), draw.base("pool"),
+        *pool, settings.followed, settings.others, draw.base("newest"), draw.base("order"), draw.base("pool"),
         rows, slots, counts,
     )  # fmt: skip
     indptr = np.zeros(n + 1, np.int64)

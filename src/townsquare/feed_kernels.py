@@ -109,6 +109,7 @@ def _others(
     agent: int,
     followed: Array,
     pool: Array,
+    n_injected: int,
     limit: int,
     author: Array,
     status: Array,
@@ -121,10 +122,12 @@ def _others(
     out_tie: Array,
 ) -> int:
     """The ``limit`` roots of the pool with the smallest draw by (agent, root), not followed and not above."""
-    m = 0
+    m, n_rest = 0, pool.shape[0] - n_injected
     for x in range(pool.shape[0]):
         p = pool[x]
         tie = key2(base, agent, key[p])
+        if x < n_injected < n_rest:  # few injected weigh as much as the many others
+            tie = tie // U64(n_rest) * U64(n_injected)
         if m == limit and tie >= out_tie[m - 1]:
             continue
         if author[p] == agent or status[p] != 0 or _among(followed, author[p]):
@@ -161,8 +164,10 @@ def fill_feeds(
     key: Array,
     score: Array,
     pool: Array,
+    n_injected: int,
     n_followed: int,
     n_others: int,
+    age_base: U64,
     tie_base: U64,
     pool_base: U64,
     rows: Array,
@@ -185,7 +190,7 @@ def fill_feeds(
             wide *= 2
         table = np.full(wide, -1, np.int32)
         found = np.empty(max(size, 1), np.int32)
-        n = _gather(agent, followed, ring, n_rows, author, root, status, step, key, tie_base, table, found)
+        n = _gather(agent, followed, ring, n_rows, author, root, status, step, key, age_base, table, found)
         top = np.empty(n_followed + 1, np.int32)
         top_score = np.empty(n_followed + 1, np.float64)
         top_tie = np.empty(n_followed + 1, np.uint64)
@@ -194,7 +199,10 @@ def fill_feeds(
         other_tie = np.empty(n_others + 1, np.uint64)
         k = 0
         if n_others:
-            k = _others(agent, followed, pool, n_others, author, status, root, key, pool_base, top, m, other, other_tie)
+            k = _others(
+                agent, followed, pool, n_injected, n_others, author, status, root, key, pool_base, top, m,
+                other, other_tie,
+            )  # fmt: skip
         # The followed are in order; the others are put among them by score, equal ones by draw.
         ties = np.empty(n_followed + n_others + 1, np.uint64)
         for x in range(m):

@@ -4,9 +4,10 @@ A follow is directed: the follower sees the posts of the followed. Every graph i
 and of keyed draws, has no follow of oneself and no follow twice.
 
 ``scale_free`` is the directed form of preferential attachment (Barabási and Albert 1999, "Emergence of scaling in
-random networks", with the attractiveness of Dorogovtsev, Mendes and Samukhin 2000): its in-degrees have a power-law
-tail of exponent 2 + 1/m in theory. ``random`` is the directed Erdős–Rényi G(n, p). MOSAIC names the first in its main
-text and a follow probability of 10 % in its appendix F; both can be had here.
+random networks", with the attractiveness of Dorogovtsev, Mendes and Samukhin 2000). In theory its in-degrees have a
+power-law tail of exponent 2 + 1/m, and (m + 1)/(2m + 1) of all agents have no follower. ``random`` is the directed
+Erdős–Rényi G(n, p). MOSAIC names the first in its main text and a follow probability of 10 % in its appendix F; both
+can be had here.
 """
 
 from __future__ import annotations

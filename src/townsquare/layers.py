@@ -52,8 +52,9 @@ _Loader.yaml_implicit_resolvers = {
     first: [pair for pair in pairs if pair[0] != _DATE]
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-_EXPONENT = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")
-_Loader.add_implicit_resolver(_FLOAT, _EXPONENT, list("-+0123456789"))
+# What YAML 1.2 takes for a number and YAML 1.1 does not: 1e-3, -.5
+_MORE_FLOATS = re.compile(r"[-+]?(?:\.[0-9]+(?:[eE][-+]?[0-9]+)?|[0-9]+(?:\.[0-9]*)?[eE][-+]?[0-9]+)$")
+_Loader.add_implicit_resolver(_FLOAT, _MORE_FLOATS, list("-+.0123456789"))
 _Loader.add_constructor("tag:yaml.org,2002:map", _construct_map)
 
 

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+from townsquare import manifest
 from townsquare.errors import DataError, RecordError, WrongVersion
 from townsquare.record import database
-from townsquare.record.contract import StepMark, hash_settings
+from townsquare.record.contract import StepMark, check_same_run
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 from townsquare.resolve import Settings, check_version, resolve
 from townsquare.scenario import load_scenario
-from townsquare.simulation import simulate
+from townsquare.simulation import header, simulate
 
 NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
 
@@ -34,15 +35,12 @@ def state_of(folder: Path, settings: Settings) -> str:
     Raises
     ------
     WrongVersion
-        The folder holds a run of other settings.
+        The folder holds a run of another version or of other settings; says which.
     """
     if not holds_run(folder):
         return NEW
     run = Run.open(folder)
-    if hash_settings(run.settings) != settings.digest:
-        raise WrongVersion(
-            str(folder), got="a run of another version or other settings", do="choose another folder, or remove it"
-        )
+    check_same_run(str(folder), run.header, header(settings))
     return run.state
 
 
@@ -52,7 +50,7 @@ def check_unused(folder: Path) -> None:
     Raises
     ------
     RecordError
-        It holds a run, a file stands there, or there are other files in it.
+        It holds a run or a comparison, or is no folder. Other files may stand in it.
     """
     if holds_run(folder):
         raise RecordError(
@@ -62,6 +60,8 @@ def check_unused(folder: Path) -> None:
         )
     if folder.exists() and not folder.is_dir():
         raise RecordError(str(folder), got="a file", allowed="a folder, which need not be there yet")
+    if (folder / manifest.FILE).exists():
+        raise RecordError(str(folder), got="a comparison", do="choose another folder")
 
 
 def fresh_folder(parent: Path, stem: str) -> Path:

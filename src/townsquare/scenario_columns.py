@@ -47,8 +47,8 @@ _PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
 def text_cell(record: Record, column: str, *, limit: int = MAX_CHARACTERS, required: bool = True) -> str:
     """A text without control characters or space around it; numbers count as text, "" is missing."""
     value = record.cells.get(column)
-    if value is not None and not isinstance(value, str | int | float):
-        raise DataError(record.where(column), got=type(value).__name__, allowed="a text")
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise DataError(record.where(column), got=type(value).__name__, allowed="a text", do="write it in quotes")
     text = "" if value is None else clean(str(value)).strip()
     if len(text) > limit:
         do = "shorten it, or split it into several"
@@ -58,6 +58,11 @@ def text_cell(record: Record, column: str, *, limit: int = MAX_CHARACTERS, requi
     if required and not text:
         raise DataError(record.where(column), got="nothing", allowed="a text", do="fill the cell or remove the row")
     return text
+
+
+def name_cell(record: Record, column: str, *, required: bool = True) -> str:
+    """A text of at most 200 characters on one line: a name, a title, a topic."""
+    return " ".join(text_cell(record, column, limit=MAX_NAME, required=required).split())
 
 
 def number_cell(record: Record, column: str, low: float, high: float, default: float) -> float:
@@ -93,7 +98,7 @@ def read_propositions(table: Records) -> tuple[Proposition, ...]:
     check_columns(table, ("name", "text"))
     out: list[Proposition] = []
     for record in table.records:
-        name = proposition_name(text_cell(record, "name", limit=MAX_NAME), record.where("name"))
+        name = proposition_name(name_cell(record, "name"), record.where("name"))
         if any(name == other.name for other in out):
             raise DataError(record.where("name"), got=f"{name!r} again", allowed="a name of its own")
         out.append(Proposition(name, text_cell(record, "text")))
@@ -115,7 +120,7 @@ def read_sources(table: Records) -> tuple[Source, ...]:
     check_columns(table, ("name", "credibility"))
     out: dict[str, Source] = {}
     for record in table.records:
-        name = text_cell(record, "name", limit=MAX_NAME)
+        name = name_cell(record, "name")
         if name in out:
             raise DataError(record.where("name"), got=f"{name!r} again", allowed="a name of its own")
         out[name] = Source(name, number_cell(record, "credibility", 0, 1, DEFAULT_CREDIBILITY))
@@ -145,7 +150,7 @@ class SourceRows:
 
     def row(self, record: Record) -> int:
         """The row of a post's source; a post without one has the only source, or one named by the file."""
-        name = text_cell(record, "source", limit=MAX_NAME, required=len(self.declared) > 1)
+        name = name_cell(record, "source", required=len(self.declared) > 1)
         name = name or (self.declared[0].name if self.declared else self.fallback)
         if self.declared and name not in self.found:
             allowed = ", ".join(self.found)
@@ -234,7 +239,7 @@ def read_posts(table: Records, used: Mapping[str, str], names: Sequence[str], so
         veracity=np.array([word_cell(record, veracity, _VERACITY) for record in records], np.uint8),
         plausibility=np.array([number_cell(r, "plausibility", 0, 1, DEFAULT_PLAUSIBILITY) for r in records]),
         type=np.array([word_cell(record, "type", _TYPE) for record in records], np.uint8),
-        topic=tuple(text_cell(record, "topic", limit=MAX_NAME, required=False) for record in records),
+        topic=tuple(name_cell(record, "topic", required=False) for record in records),
         source=np.array([sources.row(record) for record in records], np.int32),
         step=np.array([_step(record) for record in records], np.int32),
         stance=stance,
@@ -274,7 +279,7 @@ def read_arguments(table: Records, names: Sequence[str]) -> Arguments:
     rows = {name: row for row, name in enumerate(names)}
     proposition, stance = [], []
     for record in table.records:
-        name = text_cell(record, "proposition", limit=MAX_NAME)
+        name = name_cell(record, "proposition")
         if name not in rows:
             allowed = ", ".join(names) or "no proposition, as the scenario has none"
             raise DataError(record.where("proposition"), got=repr(name), allowed=allowed, do=did_you_mean(name, names))

@@ -22,6 +22,7 @@ from townsquare.scenario_columns import (
     MAX_NAME,
     SourceRows,
     check_columns,
+    name_cell,
     proposition_name,
     read_arguments,
     read_posts,
@@ -97,7 +98,7 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
         raise DataError(str(path), got=got, allowed="a mapping with the keys " + ", ".join(KEYS))
     check_columns(Records(str(path), tuple(str(key) for key in document), []), KEYS)
     head = Record(str(path), document, "key")
-    name = text_cell(head, "name", limit=MAX_NAME, required=False) or default_name
+    name = name_cell(head, "name", required=False) or default_name
     propositions = read_propositions(_table(path, "propositions", document))
     names = [proposition.name for proposition in propositions]
     sources = SourceRows(read_sources(_table(path, "sources", document)), name)
@@ -107,7 +108,7 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
     used, _ = resolve_post_columns(posts, names, strict=True)
     return Scenario(
         name=name,
-        title=text_cell(head, "title", limit=MAX_NAME, required=False) or name,
+        title=name_cell(head, "title", required=False) or name,
         description=text_cell(head, "description", required=False),
         propositions=propositions,
         posts=read_posts(posts, used, names, sources),

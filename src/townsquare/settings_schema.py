@@ -192,6 +192,10 @@ def allowed(schema: Schema, piece: Schema) -> str:
     words = _KINDS.get(piece.get("type", ""), "")
     if piece.get("items"):
         words += f" of: {allowed(schema, piece['items'])}"
+    if "prefixItems" in piece:
+        words += f" of {len(piece['prefixItems'])}: " + ", ".join(
+            allowed(schema, item) for item in piece["prefixItems"]
+        )
     if isinstance(piece.get("additionalProperties"), Mapping):
         words += f" of: {allowed(schema, piece['additionalProperties'])}"
     return f"{words} {_range(piece)}".strip()

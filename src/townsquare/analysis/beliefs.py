@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.polarization import bimodality, esteban_ray
+from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.schema import AgentKind, PostKind, Veracity
 
 BINS = 20
-"""Bins of equal width over [-1, 1], for the histogram and for the groups of Esteban and Ray."""
+"""Bins of equal width over [-1, 1], for histograms."""
 BOUND = 1.0 - 1e-9
 """A stance this far out counts as standing at the bounds of [-1, 1]."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -76,42 +76,20 @@ def belief_course(run: Reads) -> pl.DataFrame:
     DataFrame
         One row a step from 0 and proposition: ``step``, ``proposition``, ``name``, ``agents`` (count),
         ``mean``, ``sd`` (population), ``share_for`` (stance above 0), ``share_against`` (below 0),
-        ``share_at_bounds``, quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, ``esteban_ray`` and
-        ``bimodality`` (see :mod:`~townsquare.analysis.polarization`), ``accuracy`` (mean of 1 − \\|S − side\\|
-        / 2, 0 to 1; NaN where the truth takes no side), ``confidence`` (mean, 0 to 1).
+        ``share_at_bounds``, quantiles ``q05``, ``q25``, ``q50``, ``q75``, ``q95``, ``polarization`` and
+        ``bimodality`` (0 to 1, see :mod:`~townsquare.analysis.polarization`), ``accuracy`` (mean of 1 less half the
+        distance to the side of the truth, 0 to 1; NaN where it takes no side), ``confidence`` (mean, 0 to 1).
     """
-    return course_of(run, stance_bins(run))
-
-
-def course_of(run: Reads, bins: pl.DataFrame) -> pl.DataFrame:
-    """:func:`belief_course` from the frame of :func:`stance_bins`."""
-    moments = (
+    course = (
         person_beliefs(run)
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
         .group_by("step", "proposition", "name")
         .agg(_distribution())
         .collect()
     )
-    groups = dict(iter(bins.group_by("step", "proposition")))
-    rows = [
-        {
-            "step": row["step"],
-            "proposition": row["proposition"],
-            "esteban_ray": _camps(groups[row["step"], row["proposition"]]),
-            "bimodality": _humps(row),
-        }
-        for row in moments.iter_rows(named=True)
-    ]
-    measured = pl.DataFrame(
-        rows,
-        schema={
-            "step": moments.schema["step"],
-            "proposition": moments.schema["proposition"],
-            "esteban_ray": pl.Float64,
-            "bimodality": pl.Float64,
-        },
-    )
-    return moments.join(measured, on=["step", "proposition"]).drop("skewness", "kurtosis").sort("step", "proposition")
+    humps = [_humps(row) for row in course.iter_rows(named=True)]
+    measured = course.with_columns(pl.Series("bimodality", humps, dtype=pl.Float64))
+    return measured.drop("skewness", "kurtosis").sort("step", "proposition")
 
 
 def _distribution() -> list[pl.Expr]:
@@ -124,15 +102,12 @@ def _distribution() -> list[pl.Expr]:
         (stance < 0).mean().alias("share_against"),
         (stance.abs() >= BOUND).mean().alias("share_at_bounds"),
         *(stance.quantile(q, "linear").alias(f"q{round(100 * q):02d}") for q in QUANTILES),
+        pair_variance(stance).alias("polarization"),
         _accuracy(stance).mean().alias("accuracy"),
         pl.col("confidence").mean().alias("confidence"),
         stance.skew(bias=False).alias("skewness"),
         stance.kurtosis(bias=False).alias("kurtosis"),
     ]
-
-
-def _camps(groups: pl.DataFrame) -> float:
-    return esteban_ray(groups["agents"].to_numpy(), groups["stance"].to_numpy())
 
 
 def _humps(row: dict[str, float | None]) -> float:

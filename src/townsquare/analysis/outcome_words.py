@@ -69,7 +69,9 @@ _LIST = (
     Outcome("reach_false_mean", "Mean reach of a false post", "agents", "false posts reach more people", "reach"),
     Outcome("exposures_true", "Exposures to true posts", "exposures", "more is shown", "exposures"),
     Outcome("exposures_false", "Exposures to false posts", "exposures", "more is shown", "exposures"),
-    Outcome("exposures_false_labelled", "… of these, with a label", "exposures", "more were warned", "exposures"),
+    Outcome(
+        "exposures_false_labelled", "Exposures to false posts with a label", "exposures", "more were warned", "exposures"
+    ),
     Outcome("precision", "Precision", "0 to 1", "fewer true posts marked", "detection"),
     Outcome("recall", "Recall", "0 to 1", "more false posts marked", "detection"),
     Outcome("f1", "F1", "0 to 1", "better on balance", "detection"),
@@ -84,7 +86,7 @@ _LIST = (
     Outcome("accuracy", "Accuracy at the end", "0 to 1", "beliefs stand nearer to the truth", "accuracy"),
     Outcome("accuracy_shift", "Change of accuracy", "0 to 1", "beliefs came nearer to the truth", "accuracy"),
     Outcome("spread_kept", "Spread kept", "ratio", "less convergence", "spread"),
-    Outcome("polarization", "Polarization at the end (Esteban–Ray)", "ratio", "camps further apart", "spread"),
+    Outcome("polarization", "Polarization at the end", "ratio", "camps further apart", "spread"),
     Outcome("actions_per_agent_step", "Actions per agent-step", "per agent-step", "busier", "activity"),
     Outcome("exposures_per_agent_step", "Exposures per agent-step", "per agent-step", "longer feeds", "activity"),
     Outcome("silent_share", "Silent share of those online", "0 to 1", "quieter", "shares"),

@@ -78,7 +78,7 @@ def _moderation(run: Reads, counts: pl.DataFrame) -> dict[str, float]:
 
 
 def _beliefs(run: Reads) -> dict[str, float]:
-    end = belief_course(run).filter(pl.col("step") == run.last_step).select("proposition", "esteban_ray", "accuracy")
+    end = belief_course(run).filter(pl.col("step") == run.last_step).select("proposition", "polarization", "accuracy")
     change = belief_change(run).drop("name")
     both = names(run).join(change, on="proposition", how="left").join(end, on="proposition", how="left")
     columns = {
@@ -87,7 +87,7 @@ def _beliefs(run: Reads) -> dict[str, float]:
         "accuracy": "accuracy",
         "accuracy_shift": "accuracy_shift",
         "spread_kept": "spread_kept",
-        "polarization": "esteban_ray",
+        "polarization": "polarization",
     }
     return {
         f"{name}.{row['name']}": _number(row[column])

@@ -1,49 +1,48 @@
 """Two measures of polarization, which answer different questions.
 
-*Esteban–Ray* (Esteban and Ray 1994, "On the measurement of polarization", Econometrica 62) asks how strongly people
-belong to camps that stand far apart: Σᵢ Σⱼ pᵢ^(1+α) pⱼ |yᵢ − yⱼ| over groups of share p at place y, with α the weight
-of belonging. *Bimodality* (the coefficient of SAS; Pfister, Schwarz, Janczyk, Dale and Freeman 2013, Frontiers in
-Psychology 4:700) asks whether the distribution has two humps, however near: (skewness² + 1) / kurtosis. The standard
-deviation, which measures spread alone, stands beside them in :func:`~townsquare.analysis.beliefs.belief_course`.
+*Polarization* proper is the variance of the distances between all pairs of people (Flache and Macy 2011, "Small worlds
+and cultural polarization", Journal of Mathematical Sociology 35, who take it of pairwise agreement, which is one less
+the distance): 0 when all stand in one place, 1 when two equal camps stand at the two ends, and near 0 again for
+one broad hump, in which everybody is some way from everybody. *Bimodality* (the coefficient of SAS; Pfister,
+Schwarz, Janczyk, Dale and Freeman 2013, Frontiers in Psychology 4:700) asks whether the distribution has two humps,
+however near.
+
+The measure of Esteban and Ray (1994) was tried and left: on bins of a broad distribution it hardly fell while opinions
+collapsed to an eighth of their spread, since the gain in fellowship outweighed the loss of distance.
 """
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-ALPHA = 1.3
-"""Weight of belonging; for a measure of polarization Esteban and Ray bound it by 1 and 1.6."""
+import polars as pl
 
 
-def esteban_ray(counts: npt.ArrayLike, places: npt.ArrayLike, alpha: float = ALPHA) -> float:
-    """Polarization of groups on the line, scaled so that two equal camps at -1 and +1 give 1.
+def pair_variance(stance: pl.Expr) -> pl.Expr:
+    """Variance of the distances between all ordered pairs, each person with itself included.
+
+    With sorted stances x₁ … xₙ the mean distance is 2/n² Σ (2i − n − 1) xᵢ and the mean squared one is 2 Var(x), so
+    that no pair has to be looked at.
 
     Parameters
     ----------
-    counts : array, shape (k,)
-        Agents in each group; at least 0.
-    places : array, shape (k,)
-        Mean stance of each group, -1 to 1.
-    alpha : float
-        Weight of belonging, 0 to 1.6.
+    stance : Expr
+        Stances in [-1, 1], float64; used inside an aggregation.
 
     Returns
     -------
-    float
-        0 when all stand in one place; NaN without agents. Between them at most 1 for stances in [-1, 1].
+    Expr
+        One float64 in [0, 1] a group.
 
     Examples
     --------
-    >>> esteban_ray([50, 50], [-1.0, 1.0]), esteban_ray([100], [0.4])
-    (1.0, 0.0)
+    >>> camps = pl.DataFrame({"stance": [-1.0, 1.0, 1.0, -1.0]})
+    >>> camps.select(pair_variance(pl.col("stance"))).item()
+    1.0
     """
-    n, y = np.asarray(counts, dtype=np.float64), np.asarray(places, dtype=np.float64)
-    if n.sum() == 0:
-        return float("nan")
-    p = n / n.sum()
-    apart = np.abs(y[:, None] - y[None, :])
-    return float(2.0**alpha * (p ** (1.0 + alpha) @ apart @ p))
+    n = pl.len().cast(pl.Float64)
+    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
+    mean = 2.0 / (n * n) * (place * stance.sort()).sum()
+    # Rounding may leave a hair below 0 where all stand in one place.
+    return (2.0 * stance.var(ddof=0) - mean * mean).clip(0.0, None)
 
 
 def bimodality(skewness: float, excess_kurtosis: float, n: int) -> float:

@@ -14,13 +14,17 @@ app = App(
 )
 check = App(name="check", help="Check this installation against recorded numbers.", help_format="plaintext")
 
-app.command("townsquare.cli.run:run", name="run")
-app.command("townsquare.cli.run:resume", name="resume")
-app.command("townsquare.cli.compare:compare", name="compare")
-app.command("townsquare.cli.why:why", name="why")
-app.command("townsquare.cli.inspect:inspect", name="inspect")
-app.command("townsquare.cli.report:report", name="report")
-app.command("townsquare.cli.listings:scenarios", name="scenarios")
-app.command("townsquare.cli.listings:schema", name="schema")
-check.command("townsquare.cli.check:golden", name="golden")
+COMMANDS = {
+    "run": ("run:run", "Simulate a scenario and record everything."),
+    "resume": ("run:resume", "Go on with a run that was stopped."),
+    "compare": ("compare:compare", "Run arms x seeds and compare with the first arm."),
+    "why": ("why:why", "Show what moved an agent's beliefs."),
+    "inspect": ("inspect:inspect", "Show what a run or a comparison holds, and verify it."),
+    "report": ("report:report", "Write report.html for recorded runs and comparisons."),
+    "scenarios": ("listings:scenarios", "List the bundled scenarios."),
+    "schema": ("listings:schema", "Print the JSON Schema of all settings."),
+}
+for _name, (_target, _help) in COMMANDS.items():
+    app.command(f"townsquare.cli.{_target}", name=_name, help=_help)
+check.command("townsquare.cli.check:golden", name="golden", help="Compare golden files of published functions.")
 app.command(check)

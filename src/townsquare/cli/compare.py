@@ -27,6 +27,7 @@ Vary = Annotated[
     ),
 ]
 Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
+LOW = 0.05
 Workers = Annotated[int | None, Parameter(help="Processes at a time; by default one a processor.")]
 
 
@@ -135,32 +136,38 @@ def _show_tables(found: Experiment) -> None:
         complain(f"no run of the baseline {found.baseline} is finished: there is nothing to compare", kind="note")
         return
     compared = found.paired()
-    for (name,), rows in compared.group_by("outcome", maintain_order=True):
-        if rows["n"].sum():
-            console().print(_table(str(name), rows))
-    notes = sorted(set(compared["note"].to_list()) - {"", "baseline"})
-    lines = [f"Differences are to {found.baseline}, seed by seed, with 95 % intervals over {len(found.seeds)} seeds."]
-    if "one seed: no interval" in notes:
-        lines.append("One seed says nothing about chance: there is no interval. Give --seeds 10.")
-    print("\n".join(lines))
+    cells = [_cells(row) for (_,), rows in compared.group_by("outcome", maintain_order=True) for row in _arms(rows)]
+    columns = ("outcome", "unit", "arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
+    right = ("mean", "seeds", "difference", "95 % interval", "p")
+    console().print(table("", columns, cells, right=right))
+    print(f"Differences are to {found.baseline}, seed by seed; intervals are over the seeds only.")
+    if len(found.seeds) == 1:
+        print("One seed says nothing about chance: there is no interval. Give --seeds 10.")
+    elif (compared["p"] < LOW).any():
+        n_outcomes = compared["outcome"].n_unique()
+        print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
 
 
-def _table(name: str, rows: pl.DataFrame) -> Any:
+def _arms(rows: pl.DataFrame) -> list[dict[str, Any]]:
+    """The arms of one outcome, if any has a value; its title stands with the first."""
+    if not rows["n"].sum():
+        return []
+    return [{**row, "first": number == 0} for number, row in enumerate(rows.iter_rows(named=True))]
+
+
+def _cells(row: dict[str, Any]) -> tuple[object, ...]:
     from townsquare.analysis import describe
 
-    what = describe(name)
-    cells = [
-        (
-            row["arm"],
-            number(row["mean"]),
-            row["n"],
-            "" if row["note"] == "baseline" else signed(row["difference"]),
-            "" if row["note"] else f"{signed(row['low'])} to {signed(row['high'])}",
-            "" if row["note"] else number(row["p"], 2),
-            "" if row["note"] in ("", "baseline") else row["note"],
-        )
-        for row in rows.iter_rows(named=True)
-    ]
-    columns = ("arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
-    right = ("mean", "seeds", "difference", "95 % interval", "p")
-    return table(f"{what.title} ({what.unit})", columns, cells, right=right)
+    what = describe(row["outcome"])
+    is_base, whole = row["note"] == "baseline", not row["note"]
+    return (
+        what.title if row["first"] else "",
+        what.unit if row["first"] else "",
+        row["arm"],
+        number(row["mean"]),
+        row["n"],
+        "" if is_base else signed(row["difference"]),
+        f"{signed(row['low'])} to {signed(row['high'])}" if whole else "",
+        number(row["p"], 2) if whole else "",
+        "" if is_base else row["note"],
+    )

@@ -58,6 +58,8 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
 
 
 def _health(run: Run) -> dict[str, Any]:
+    import polars as pl
+
     from townsquare.analysis import participation, refusals
 
     steps = participation(run)
@@ -66,10 +68,10 @@ def _health(run: Run) -> dict[str, Any]:
     tried = int(steps["accepted"].sum()) + int(steps["refused"].sum())
     return {
         "persons": int(steps["agents"][-1]),
-        "silent_share": float(steps["silent_share"].fill_nan(None).mean() or 0.0),
+        "silent_share": steps.select(pl.col("silent_share").fill_nan(None).mean().fill_null(0.0)).item(),
         "refused_share": int(steps["refused"].sum()) / max(1, tried),
         "refused_because": {row["reason"]: row["actions"] for row in refusals(run).iter_rows(named=True)},
-        "seconds_per_step": float(steps["seconds"].mean() or 0.0),
+        "seconds_per_step": steps.select(pl.col("seconds").mean()).item(),
     }
 
 

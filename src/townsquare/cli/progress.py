@@ -24,6 +24,7 @@ class Progress:
         self._began = time.monotonic()
         self._last = self._began
         self._first_step: int | None = None
+        self._ended = False
         self._bar: Any = None
         self._task: Any = None
 
@@ -60,9 +61,10 @@ class Progress:
             self._bar.update(self._task, completed=step, rate=f"{rate:.3g} steps/s {note}".strip())
             return
         every = {"json": JSON_EVERY, "lines": LINE_EVERY}.get(self.mode)
-        if every is None or (now - self._last < every and step < self.total):
+        is_new_end = step >= self.total and not self._ended
+        if every is None or (now - self._last < every and not is_new_end):
             return
-        self._last = now
+        self._last, self._ended = now, step >= self.total
         left = (self.total - step) / rate if rate else None
         if self.mode == "json":
             show_json({"event": "progress", "step": step, "steps": self.total, "rate": rate, "seconds_left": left})

@@ -100,8 +100,8 @@ def _show_largest(found: Why, folder: str) -> None:
     totals = [
         (total.name, total.proposition, f"{total.amount:+.6f}", total.rows) for total in found.by_author[:LARGEST]
     ]
-    columns = ("author", "proposition", "moved it by", "exposures")
-    console().print(table("In all, by author", columns, totals, right=("moved it by", "exposures")))
+    by_author = ("author", "proposition", "moved it by", "exposures")
+    console().print(table("In all, by author", by_author, totals, right=("moved it by", "exposures")))
     unexplained = [move for move in found.moves if move.agrees is False]
     if unexplained:
         print(f"{len(unexplained)} of {len(found.moves)} recorded changes are NOT the sum of their contributions.")

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.errors import ContractError
 from townsquare.views import Chosen, Views
 
 
@@ -29,3 +32,35 @@ class Policy:
     name: str
     params: type[MemberParams]
     decide: Callable[[Views, StageDraws, Any], Chosen]
+
+
+def check_chosen(chosen: Chosen, n_propositions: int) -> None:
+    """Refuse choices that cannot be read row by row; what can is accepted or refused by :mod:`townsquare.actions`.
+
+    Raises
+    ------
+    ContractError
+        If the arrays differ in length, agents do not ascend, or a declared stance names no action or proposition,
+        comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN where nobody said).
+    """
+    columns = (chosen.kind, chosen.row, chosen.target, chosen.text, chosen.helpful, chosen.reasoning)
+    if any(column.shape != chosen.agent.shape for column in columns):
+        raise ContractError("policy", got="columns of different lengths", allowed="one entry an action in each")
+    if (chosen.agent[1:] < chosen.agent[:-1]).any():
+        raise ContractError("policy", got="actions of one agent apart from each other", allowed="ascending agents")
+    action, proposition, stance, strength = chosen.declared
+    if not action.shape == proposition.shape == stance.shape == strength.shape:
+        raise ContractError("policy", got="declared stances of different lengths", allowed="one of each")
+    order = np.lexsort((proposition, action))
+    twice = (np.diff(action[order]) == 0) & (np.diff(proposition[order]) == 0)
+    checks = (
+        ("declared action", (action < 0) | (action >= chosen.n), f"0 to {chosen.n - 1}"),
+        ("declared action", np.diff(action) < 0, "ascending"),
+        ("declared proposition", (proposition < 0) | (proposition >= n_propositions), f"0 to {n_propositions - 1}"),
+        ("declared proposition", twice, "each once an action"),
+        ("declared stance", ~(np.abs(stance) <= 1), "-1 to 1"),
+        ("declared strength", (strength < 0) | (strength > 1), "0 to 1, or NaN"),
+    )
+    for what, wrong, allowed in checks:
+        if wrong.any():
+            raise ContractError("policy", got=f"{what} outside its range", allowed=allowed)

@@ -39,7 +39,9 @@ class Member(MemberParams):
 class Params(MemberParams):
     """Settings of the policy `mix`."""
 
-    members: tuple[Member, ...] = Field((Member(name="statistical", share=1.0),), min_length=1)
+    members: tuple[Member, ...] = Field(
+        (Member(name="statistical", share=1.0),), min_length=1, description="policies, each with its share of the agents"
+    )
 
 
 def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any) -> npt.NDArray[np.int16]:

@@ -12,6 +12,7 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -83,6 +84,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
 
 
+@lru_cache
 def fingerprint(table: schema.Table) -> str:
     """What of a table decides how it is stored, read and hashed, as 16 hexadecimal digits.
 
@@ -144,8 +146,9 @@ def select(
             pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True))))
             for rows in iter(lambda: cursor.fetchmany(_READ_ROWS), [])
         ]
-    except (TypeError, OverflowError) as error:
-        raise RecordError(f"ts_{table}", got="a value of another type than its column has", do=DAMAGED) from error
+    except (TypeError, ValueError, OverflowError) as error:
+        where = f"{_file(connection)}, ts_{table}"
+        raise RecordError(where, got="a value of another type than its column has", do=DAMAGED) from error
     return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 
@@ -159,9 +162,12 @@ def read_info(connection: sqlite3.Connection) -> dict[str, str]:
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and "ts_run" not in tables:
-        path = connection.execute("PRAGMA database_list").fetchone()[2]
-        raise RecordError(path, got="a database that holds no run", do="choose another folder")
+        raise RecordError(_file(connection), got="a database that holds no run", do="choose another folder")
     return dict(connection.execute("SELECT key, value FROM ts_run")) if tables else {}
+
+
+def _file(connection: sqlite3.Connection) -> str:
+    return str(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 def _declared(column: schema.Column) -> str:
@@ -180,9 +186,10 @@ def _to_list(values: npt.NDArray[np.generic] | list[str]) -> list[object]:
 
 
 def _to_series(column: schema.Column, values: Sequence[object]) -> pl.Series:
+    if column.dtype.startswith("f"):
+        return pl.Series(column.name, np.array(values, dtype=column.dtype))  # None becomes NaN
     if column.dtype == "u8":
-        return pl.Series(column.name, values, dtype=pl.Int64).reinterpret(signed=False)
+        return pl.Series(column.name, np.array(values, dtype=np.int64).view(np.uint64))
     if column.dtype == "?":
         return pl.Series(column.name, values, dtype=pl.Int64).cast(pl.Boolean)
-    series = pl.Series(column.name, values, dtype=dtype_of(column))
-    return series.fill_null(float("nan")) if column.dtype.startswith("f") else series
+    return pl.Series(column.name, values, dtype=dtype_of(column))

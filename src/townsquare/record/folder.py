@@ -9,12 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from townsquare import schema
 from townsquare.errors import RecordError, WrongVersion
 from townsquare.record import database
 from townsquare.record.contract import RunHeader, canonical_json
-from townsquare.record.frames import frame_schema
+from townsquare.record.frames import chosen_columns, frame_schema
 from townsquare.record.lock import is_locked
 from townsquare.record.parquet import LOST_PART, read_parts
 from townsquare.record.query import checked_query, query_database, query_frames
@@ -42,11 +43,8 @@ class FolderReader:
             raise RecordError(
                 str(self._path), got="a run that ended before its first step", do="run it again, into the same folder"
             )
-        try:
-            self._header = header_from(info)
-            self._fingerprints: dict[str, str] = json.loads(info["schema"])
-        except (KeyError, ValueError) as error:
-            raise RecordError(f"{self._path}, ts_run", got=str(error), do=database.DAMAGED) from error
+        self._header = header_from(info, str(self._path))
+        self._fingerprints: dict[str, str] = json.loads(info["schema"])
 
     @property
     def where(self) -> str:
@@ -74,16 +72,14 @@ class FolderReader:
         if not self._knows(table):
             return pl.DataFrame(schema=frame_schema(columns))
         with self._connection() as connection, _snapshot(connection):
-            counts = self._counts(connection, table)
-            wanted = _within(counts, steps)
-            n = sum(wanted.values())
+            before, n = _extent(connection, table.name, steps)
             if not self._in_parquet(table):
-                before = sum(rows for step, rows in counts.items() if wanted and step < min(wanted))
                 frame = database.select(connection, table.name, columns, before, n)
                 check_count(f"{self._path}, ts_{table.name}", frame.height, n)
                 return frame
+            parts = _steps_with_rows(connection, table.name, steps)
         try:
-            frame = read_parts(self.folder, table.name, list(wanted), columns).collect()
+            frame = read_parts(self.folder, table.name, parts, columns).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             place = f"{self.folder}, parts of {table.name}"
             raise RecordError(place, got=str(error).splitlines()[0], do=LOST_PART) from error
@@ -91,12 +87,25 @@ class FolderReader:
         return frame
 
     def lazy(self, table: schema.Table) -> pl.LazyFrame:
-        """All rows: a scan of the parts, so that a query reads only what it needs; else a frame in memory."""
-        if not self._knows(table) or not self._in_parquet(table):
-            return self.frame(table, table.recorded, None).lazy()
+        """All rows that are committed now, as a scan that reads only those columns that a query needs."""
         with self._connection() as connection:
-            counts = self._counts(connection, table)
-        return read_parts(self.folder, table.name, list(counts), table.recorded)
+            parts = _steps_with_rows(connection, table.name, None)
+        if self._knows(table) and self._in_parquet(table):
+            return read_parts(self.folder, table.name, parts, table.recorded)
+
+        def scan(
+            names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            frame = self.frame(table, chosen_columns(table, names), (0, max(parts, default=-1)))
+            frame = frame if predicate is None else frame.filter(predicate)
+            yield frame if n_rows is None else frame.head(n_rows)
+
+        return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table that has some."""
+        with self._connection() as connection:
+            return dict(connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall())
 
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT: by SQLite, or by Polars if some tables are in Parquet."""
@@ -117,12 +126,6 @@ class FolderReader:
     def _in_parquet(self, table: schema.Table) -> bool:
         return self._header.bulky and table.bulky
 
-    def _counts(self, connection: sqlite3.Connection, table: schema.Table) -> dict[int, int]:
-        if table.name == "steps":
-            return {step: 1 for (step,) in connection.execute("SELECT step FROM ts_steps ORDER BY step")}
-        query = "SELECT step, rows FROM ts_batches WHERE name = ? ORDER BY step"
-        return dict(connection.execute(query, (table.name,)).fetchall())
-
     def _knows(self, table: schema.Table) -> bool:
         """Whether the run has the table; one that a later version added has no rows. Refuses one that has changed."""
         recorded = self._fingerprints.get(table.name)
@@ -135,15 +138,19 @@ class FolderReader:
         return recorded is not None
 
 
-def header_from(info: Mapping[str, str]) -> RunHeader:
-    """The header that :func:`info_of` wrote."""
-    return RunHeader(
-        version=info["version"],
-        settings=json.loads(info["settings"]),
-        settings_hash=info["settings_hash"],
-        bulky=info["bulky"] == "true",
-        environment=json.loads(info["environment"]),
-    )
+def header_from(info: Mapping[str, str], where: str) -> RunHeader:
+    """The header that :func:`info_of` wrote. ``RecordError`` if a key is not there, or not as it was written."""
+    try:
+        json.loads(info["schema"])
+        return RunHeader(
+            version=info["version"],
+            settings=json.loads(info["settings"]),
+            settings_hash=info["settings_hash"],
+            bulky=info["bulky"] == "true",
+            environment=json.loads(info["environment"]),
+        )
+    except (KeyError, ValueError) as error:
+        raise RecordError(f"{where}, ts_run", got=str(error), do=database.DAMAGED) from error
 
 
 def info_of(header: RunHeader) -> dict[str, str]:
@@ -167,5 +174,20 @@ def _snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def _within(counts: Mapping[int, int], steps: Steps | None) -> dict[int, int]:
-    return {step: rows for step, rows in counts.items() if steps is None or steps[0] <= step <= steps[1]}
+_ALL = (-1, 2**62)
+
+
+def _extent(connection: sqlite3.Connection, table: str, steps: Steps | None) -> tuple[int, int]:
+    """How many rows a table had before these steps, and how many they added."""
+    first, last = steps or _ALL
+    query = (
+        "SELECT coalesce(sum(CASE WHEN step < ? THEN rows END), 0), coalesce(sum(CASE WHEN step >= ? THEN rows END), 0)"
+        " FROM ts_batches WHERE name = ? AND step <= ?"
+    )
+    before, n = connection.execute(query, (first, first, table, last)).fetchone()
+    return int(before), int(n)
+
+
+def _steps_with_rows(connection: sqlite3.Connection, table: str, steps: Steps | None) -> list[int]:
+    query = "SELECT step FROM ts_batches WHERE name = ? AND step BETWEEN ? AND ? ORDER BY step"
+    return [step for (step,) in connection.execute(query, (table, *(steps or _ALL)))]

@@ -88,6 +88,10 @@ class MemoryRecorder:
         """All rows of a table."""
         return self.frame(table, table.recorded, None).lazy()
 
+    def counts(self) -> dict[str, int]:
+        """Rows by table."""
+        return {name: self.frame(table, table.recorded[:1], None).height for name, table in schema.TABLES.items()}
+
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT."""
         return query_frames(checked_query(query), self.lazy)

@@ -40,6 +40,9 @@ class RunReader(Protocol):
     def lazy(self, table: schema.Table) -> pl.LazyFrame:
         """All rows of a table as a lazy frame."""
 
+    def counts(self) -> dict[str, int]:
+        """Number of rows by name of table; tables without rows may be missing."""
+
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT."""
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import RunHeader
@@ -81,6 +82,12 @@ class Run:
         steps = self.steps
         return str(steps["hash"][-1]) if steps.height else HashChain().value
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of committed rows of every table, in the order of the schema; does not read them."""
+        counts = self._reader.counts()
+        return {name: counts.get(name, 0) for name in schema.TABLES}
+
     def table(self, name: str, steps: Steps | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows of a table in the order in which they were recorded, with the dtypes of ``schema``.
 
@@ -106,7 +113,10 @@ class Run:
         return self._reader.frame(table, chosen_columns(table, columns), steps if of_a_step else None)
 
     def lazy(self, name: str) -> pl.LazyFrame:
-        """A table as a lazy frame; of large runs, a scan of Parquet parts that reads only what a query needs."""
+        """The rows of a table that are committed now, as a lazy frame that reads only the columns a query needs.
+
+        Raises ``UnknownName`` for a table that there is none of, and ``RecordError`` if its files are not there.
+        """
         return self._reader.lazy(known_table(name))
 
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:

@@ -76,7 +76,7 @@ class FolderRecorder:
                 for name in out.tables():
                     if name not in parts:
                         database.insert(connection, name, out.get(name))
-                counts = [(out.step, name, out.count(name)) for name in out.tables()]
+                counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
                 connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
                 marks = ", ".join("?" * len(schema.TABLES["steps"].recorded))
                 connection.execute(f"INSERT INTO ts_steps VALUES ({marks})", astuple(mark))
@@ -128,7 +128,7 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
         more = {"schema": tables, "created_at": created, "state": "running"}
         database.create(connection, info_of(header) | more)
         return -1
-    check_same_run(where, header_from(info), header)
+    check_same_run(where, header_from(info, where), header)
     if info["schema"] != tables:
         raise WrongVersion(f"{where}: tables", got="other tables or columns than were recorded", do="run it anew")
     _set(connection, {"state": "running"})

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.report.theme import colour
 
+NICE = [1, 2, 5, 10]
+"""Ticks stand at multiples of these."""
 FEW_STEPS = 30
 """Up to so many steps a line shows its points."""
 
@@ -18,11 +20,21 @@ def over_steps(axes: Axes, last: int, label: str) -> None:
     """A horizontal axis of whole steps, and what the other one shows."""
     axes.set_xlabel("step")
     axes.set_ylabel(label)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=NICE))
+    amounts(axes)
     axes.margins(x=0.02)
     if last <= 1:
         axes.set_xlim(0, 2)
+
+
+def amounts(axes: Axes) -> None:
+    """A vertical axis with few round ticks, thousands apart."""
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
+    axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+
+
+def _tick(value: float, _: int) -> str:
+    return f"{value:,.6g}".replace("-", "\u2212")
 
 
 def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "", dashed: bool = False) -> None:

@@ -37,7 +37,7 @@ def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
     return Section(
         "engagement",
         TITLE,
-        says=[_levels(sides), _gap(sides), _reach(reached)],
+        says=[" ".join(said for said in (_levels(sides), _gap(sides), _reach(reached)) if said)],
         notes=["The gap grows with volume alone: if everybody does more of everything, it widens. Read the levels."],
         panels=_panels(sides, reached, run.last_step),
         tables=[_balance_table(sides), _by_class_table(by_class)],
@@ -68,15 +68,15 @@ def _panels(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Panel
         for word, dashed in (("true", False), ("false", True)):
             line(axes, reached.filter(pl.col("veracity") == word), "mean_reach", word, f"{word} posts", dashed)
         from_zero(axes, reached.filter(pl.col("veracity") != "unknown")["mean_reach"].to_list())
-        over_steps(axes, last, "agents per post")
+        over_steps(axes, last, "people per post")
 
     return [
         Panel(
-            "Level: engagement so far, per post injected so far",
+            "Level: engagement per post injected so far",
             panel(levels, "levels", "Engagement per true and per false post over steps"),
         ),
         Panel(
-            "Gap: engagement so far with all true posts, less that with all false ones",
+            "Gap: all true posts less all false ones",
             panel(gap, "gap", "Cumulative engagement with true posts less that with false posts"),
         ),
         Panel(
@@ -84,7 +84,7 @@ def _panels(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Panel
             panel(ratio, "ratio", "Engagement per true post divided by engagement per false post"),
         ),
         Panel(
-            "Reach: distinct agents shown a post so far, mean over posts",
+            "Reach: distinct people per post, mean",
             panel(reach, "reach", "Mean reach of true and of false posts over steps"),
         ),
     ]
@@ -95,12 +95,14 @@ def _levels(sides: pl.DataFrame) -> str:
     step, true, false = end["step"], end["true"], end["false"]
     if math.isnan(true) or math.isnan(false):
         there, level = ("false", false) if math.isnan(true) else ("true", true)
-        return f"Only {there} posts were injected; by step {step} each had drawn {number(level)} actions on average."
-    text = f"By step {step} a true post had drawn {number(true)} likes, dislikes, shares and comments on average"
-    text += f" and a false one {number(false)}"
+        return f"Only {there} posts were injected; by step {step} each had drawn {number(level, 1)} actions on average."
+    text = (
+        f"By step {step} a true post had drawn {number(true, 1)} likes, dislikes, shares and comments on average "
+        f"and a false one {number(false, 1)}"
+    )
     if false == 0:
-        return text + (": neither drew any." if true == 0 else ", so their ratio is undefined.")
-    return f"{text}: {number(end['ratio'])} with a true post for each with a false one."
+        return text + (": neither drew any." if true == 0 else ", so that their ratio is undefined.")
+    return f"{text}, {number(end['ratio'])} to 1."
 
 
 def _gap(sides: pl.DataFrame) -> str:
@@ -110,16 +112,15 @@ def _gap(sides: pl.DataFrame) -> str:
     gap = int(end["gap"])
     if gap == 0:
         return "In total both drew the same number of actions."
-    leader = "true" if gap > 0 else "false"
-    return f"In total, {leader} posts lead by {number(abs(gap))} actions."
+    return f"In total, {'true' if gap > 0 else 'false'} posts lead by {number(abs(gap))} actions."
 
 
 def _reach(reached: pl.DataFrame) -> str:
     end = reached.filter(pl.col("step") == reached["step"].max())
     means = dict(end.select("veracity", "mean_reach").rows())
     known = [(word, means[word]) for word in ("true", "false") if not math.isnan(means[word])]
-    said = [f"a {word} post was shown to {small(mean)} agents" for word, mean in known]
-    return f"On average {' and '.join(said)}."
+    said = [f"a {word} {'post' if i == 0 else 'one'} reached {small(mean)}" for i, (word, mean) in enumerate(known)]
+    return f"On average {' people and '.join(said)}{' people' if len(said) == 1 else ''}."
 
 
 def _unknown(by_class: pl.DataFrame) -> str:

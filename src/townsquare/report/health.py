@@ -29,14 +29,22 @@ def health_section(run: Reads, course: pl.DataFrame) -> Section:
     return Section(
         "health",
         TITLE,
-        says=[said for said in (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)) if said],
+        says=[
+            said for said in (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)) if said
+        ],
         panels=_panels(run, steps, moves, spread, refused),
         tables=_tables(steps, moves, refused),
     )
 
 
 def spread_course(course: pl.DataFrame) -> pl.DataFrame:
-    """Standard deviation of stances after each step over that at the start: ``kept``, by ``proposition`` and ``step``."""
+    """Spread left since the start, from the frame of :func:`~townsquare.analysis.beliefs.belief_course`.
+
+    Returns
+    -------
+    DataFrame
+        ``proposition``, ``name``, ``step``, ``kept`` (sd over that of the first step; NaN if all started alike).
+    """
     first = pl.col("sd").first().over("proposition")
     kept = pl.when(first > 1e-12).then(pl.col("sd") / first).otherwise(float("nan"))
     return course.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
@@ -66,9 +74,13 @@ def _panels(
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    panels = [Panel("Who was online and silent, and what was refused", panel(activity, "activity", "Silent and refused"))]
+    panels = [
+        Panel("Who was online and silent, and what was refused", panel(activity, "activity", "Silent and refused"))
+    ]
     if moves.height:
-        panels.insert(0, Panel("Movement: mean size of a person's move in each step", panel(movement, "movement", "Moves")))
+        panels.insert(
+            0, Panel("Movement: mean size of a person's move in each step", panel(movement, "movement", "Moves"))
+        )
     if spread.height:
         panels.insert(1, Panel("Spread kept since the start", panel(kept, "kept", "Spread of stances over steps")))
     if refused.height:
@@ -166,7 +178,11 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
             ("a person", "gain_per_person", small),
             ("overshot", "overshoots", number),
         ]
-        tables.append(table_of("Movement of beliefs (gain: sum of the sizes of moves)", moves.sort("proposition", "step"), columns))
+        tables.append(
+            table_of(
+                "Movement of beliefs (gain: sum of the sizes of moves)", moves.sort("proposition", "step"), columns
+            )
+        )
     if refused.height:
         reasons = [("reason", "reason", str), ("actions", "actions", number), ("share", "share", percent)]
         tables.append(table_of("Refused actions", refused, reasons))

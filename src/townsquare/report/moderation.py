@@ -16,7 +16,7 @@ from townsquare.report.axes import over_steps
 from townsquare.report.section import Panel, Section, Table, table_of
 from townsquare.report.svg import panel
 from townsquare.report.theme import colour
-from townsquare.report.words import count, number, percent
+from townsquare.report.words import count, listed, number, percent
 
 TITLE = "Moderation: what it did, when, and whether it was right"
 _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
@@ -32,7 +32,7 @@ def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
     return Section(
         "moderation",
         TITLE,
-        says=[said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said],
+        says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
         notes=_notes(row),
         panels=_panels(run, events, counts),
         open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
@@ -60,7 +60,7 @@ def _panels(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Pane
         )
     ]
     if (roots(run).filter("injected")["veracity"] == "false").any():
-        caption = "Times that false posts were shown, with and without a label"
+        caption = "How often false posts were shown"
         panels.append(Panel(caption, panel(warned, "warned", caption, height=max(230, 70 + 34 * len(lanes)))))
     return panels
 
@@ -103,17 +103,15 @@ def _warned(axes: Axes, run: Reads, counts: pl.DataFrame) -> None:
 def _quality(row: dict[str, Any]) -> str:
     if not _known(row):
         return "No post of known truth was injected, so there is nothing to score."
+    posts = count(row["false_posts"], "false post")
     if row["strategy"] == "none":
-        return f"There was no moderation in this run: its {count(row['false_posts'], 'false post')} went unmarked, and F1 is undefined."
+        return f"This run had no moderation: {posts} went unmarked, and F1 is undefined."
     marked = row["tp"] + row["fp"]
-    text = (
-        f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {count(row['false_posts'], 'false post')} "
-        f"(recall {number(row['recall'])})"
-    )
+    text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} (recall {number(row['recall'])})"
     if not marked:
-        return f"{text} and no true post, so precision is undefined."
+        return f"{text} and no true post, so that precision is undefined."
     return (
-        f"{text}; of the {count(marked, 'post')} it marked, {percent(row['precision'])} were false "
+        f"{text}; of the {count(marked, 'post')} that it marked, {percent(row['precision'])} were false "
         f"(precision {number(row['precision'])}), which makes F1 {number(row['f1'])}."
     )
 
@@ -122,31 +120,26 @@ def _errors(row: dict[str, Any]) -> str:
     if row["strategy"] == "none" or not _known(row):
         return ""
     return (
-        f"It labelled {count(row['true_labelled'], 'true post')} by mistake, removed {number(row['true_removed'])} of them or "
-        f"others, and took down {count(row['false_removed'], 'false post')}."
+        f"By mistake it labelled {count(row['true_labelled'], 'true post')} and took down {number(row['true_removed'])}; "
+        f"it took down {count(row['false_removed'], 'false post')}."
     )
 
 
 def _speed(row: dict[str, Any]) -> str:
     parts = [
-        f"{number(row[f'steps_to_{event}'], 1)} steps to its {words}"
-        for event, words in (("verdict", "verdict"), ("label", "label"), ("takedown", "takedown"))
+        f"{number(row[f'steps_to_{event}'], 1)} steps for its {event}"
+        for event in ("verdict", "label", "takedown")
         if not math.isnan(row[f"steps_to_{event}"])
     ]
-    if not parts:
-        return ""
-    return f"From injection, a false post that met it waited on average {', '.join(parts)}."
+    return f"A false post that got one waited on average {listed(parts)}." if parts else ""
 
 
 def _shown(row: dict[str, Any]) -> str:
     total = row["before_label"] + row["after_label"] + row["never_labelled"]
     if not total or row["strategy"] == "none":
         return ""
-    before = row["before_label"] + row["never_labelled"]
-    return (
-        f"Of {number(total)} times that false posts were shown, {percent(before / total)} came before any label was decided "
-        f"or on posts that never got one; {percent(row['shown_labelled'] / total)} carried a label."
-    )
+    bare = percent(1 - row["shown_labelled"] / total)
+    return f"False posts were shown {number(total)} times, {bare} of them without a label."
 
 
 def _notes(row: dict[str, Any]) -> list[str]:

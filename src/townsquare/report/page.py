@@ -52,5 +52,7 @@ def write(text: str, path: Path | str) -> Path:
         draft.write_text(text, encoding="utf-8")
         os.replace(draft, page)
     except OSError as error:
-        raise RecordError(str(page), got=str(error.strerror), do="name a file in a folder that can be written") from error
+        raise RecordError(
+            str(page), got=str(error.strerror), do="name a file in a folder that can be written"
+        ) from error
     return page

@@ -8,16 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.beliefs import BINS, belief_change, names, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
-from townsquare.report.axes import over_steps, reference
+from townsquare.report.axes import NICE, amounts, over_steps, reference
 from townsquare.report.section import Panel, Section, Table, table_of
 from townsquare.report.svg import clean, panel
 from townsquare.report.theme import colour
 from townsquare.report.words import count, number, percent
 
 TITLE = "Beliefs: where people stood, and how they moved"
+_HOW_TO_READ = (
+    "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps stand at the "
+    "ends. Thin lines are single people, chosen evenly over the order in which they started."
+)
 MOST_DRAWN = 4
 """Propositions with panels; the tables hold all."""
 
@@ -29,15 +34,18 @@ def stance_section(run: Reads, bins: pl.DataFrame, course: pl.DataFrame) -> Sect
         return Section("stances", TITLE, [f"{why}, so no stances can be shown."])
     change, lines = belief_change(run), stance_lines(run)
     drawn = change.head(MOST_DRAWN)
-    sides = {row["proposition"]: row for row in true_sides(run).iter_rows(named=True)}
-    notes = ["Stance runs from −1 (against the proposition) to +1 (for it). Thin lines are single people, chosen evenly "
-             "over the order in which they started."]  # fmt: skip
+    sides = dict(true_sides(run).select("proposition", "side").rows())
+    texts = dict(names(run).select("proposition", "text").rows())
+    notes = [_HOW_TO_READ]
     if change.height > MOST_DRAWN:
         notes.append(f"Panels show the first {MOST_DRAWN} of {change.height} propositions; the tables hold all.")
     return Section(
         "stances",
         TITLE,
-        says=[_sentence(row, course, sides[row["proposition"]]) for row in change.iter_rows(named=True)],
+        says=[
+            _sentence(row, texts[row["proposition"]], course, sides[row["proposition"]])
+            for row in change.iter_rows(named=True)
+        ],
         notes=notes,
         panels=[p for row in drawn.iter_rows(named=True) for p in _panels(row, bins, course, lines, run.last_step)],
         tables=[_change_table(change), _polarization_table(course), _course_table(course)],
@@ -60,11 +68,11 @@ def _panels(
 
     return [
         Panel(
-            f"{name}: distribution of stances, start and end",
+            f"{name}: start and end",
             panel(distribution, f"spread-{proposition}", f"Distribution of stances toward {name}, start and end"),
         ),
         Panel(
-            f"{name}: everybody as bands, some people as lines",
+            f"{name}: everybody, and some people",
             panel(trajectories, f"course-{proposition}", f"Quantiles of stances toward {name} over steps"),
         ),
     ]
@@ -77,6 +85,8 @@ def _histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
         axes.stairs(100 * end, edges, fill=True, color=colour("first"), alpha=0.45, linewidth=0, label=f"step {last}")
     axes.stairs(100 * start, edges, color=colour("ink"), linewidth=1.6, label="step 0")
     axes.set_xlim(-1, 1)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
+    amounts(axes)
     axes.set_xlabel("stance")
     axes.set_ylabel("% of people")
 
@@ -84,12 +94,13 @@ def _histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
 def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     out = np.zeros(BINS)
     out[bins["bin"].to_numpy()] = bins["agents"].to_numpy()
-    return out / max(1.0, out.sum())
+    shares: np.ndarray[Any, np.dtype[np.float64]] = out / max(1.0, float(out.sum()))
+    return shares
 
 
 def _bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame) -> None:
     steps = course["step"].to_numpy()
-    for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90 %"), ("q25", "q75", 0.28, "middle 50 %")):
+    for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90%"), ("q25", "q75", 0.28, "middle 50%")):
         axes.fill_between(
             steps,
             course[low].to_numpy(),
@@ -100,33 +111,36 @@ def _bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame) -> None:
             label=label,
         )
     for _, person in sorted(lines.group_by("agent"), key=lambda item: item[0]):
-        axes.plot(person["step"].to_numpy(), person["stance"].to_numpy(), color=colour("muted"), linewidth=0.7, alpha=0.9)
+        axes.plot(
+            person["step"].to_numpy(), person["stance"].to_numpy(), color=colour("muted"), linewidth=0.7, alpha=0.9
+        )
     axes.plot(steps, course["q50"].to_numpy(), color=colour("first"), linewidth=2.4, label="median")
     reference(axes, 0.0)
 
 
-def _sentence(row: dict[str, Any], course: pl.DataFrame, side: dict[str, Any]) -> str:
+def _sentence(row: dict[str, Any], text: str, course: pl.DataFrame, side: float) -> str:
     mine = course.filter(pl.col("proposition") == row["proposition"])
     start, end = mine.row(0, named=True), mine.row(-1, named=True)
-    name, went = clean(row["name"], 60), f"{_signed(row['mean_start'])} to {_signed(row['mean_end'])}"
+    name = clean(row["name"], 60) + (f" (“{clean(text)}”)" if text else "")
+    went = f"{_signed(row['mean_start'])} to {_signed(row['mean_end'])}"
     if row["agents"] == 1:
         return f"{name}: the one person went from {went}."
-    people = count(row["agents"], "person", "people")
-    text = f"{name}: the mean stance of {people} went from {went}; on average a person moved by {_three(row['absolute_shift'])}."
+    people, move = count(row["agents"], "person", "people"), _three(row["absolute_shift"])
+    said = [f"{name}: the mean stance of {people} went from {went}; on average a person ended {move} from its start."]
     if not math.isnan(row["spread_kept"]):
-        text += f" They kept {percent(row['spread_kept'])} of their spread."
-    camps = f"{_three(start['esteban_ray'])} to {_three(end['esteban_ray'])}"
-    return f"{text} Polarization (Esteban–Ray, 0 to 1) went from {camps}. {_accuracy(row, side)}"
+        said.append(f"They kept {percent(row['spread_kept'])} of their spread.")
+    said.append(f"Polarization went from {_three(start['polarization'])} to {_three(end['polarization'])}.")
+    return " ".join([*said, _accuracy(row, side)])
 
 
-def _accuracy(row: dict[str, Any], side: dict[str, Any]) -> str:
-    move = row["accuracy_shift"]
+def _accuracy(row: dict[str, Any], side: float) -> str:
+    move, at_end = row["accuracy_shift"], _three(row["accuracy_end"])
     if math.isnan(move):
         return "The true posts take no side on it, so accuracy is undefined."
-    toward = "for" if side["side"] > 0 else "against"
-    moved = f"{'rose' if move > 0 else 'fell'} by {_three(abs(move))}" if round(move, 3) else "stayed"
-    at = "to" if round(move, 3) else "at"
-    return f"On the whole the true posts speak {toward} it; by that measure accuracy {moved} {at} {_three(row['accuracy_end'])}."
+    told = f"On the whole the true posts speak {'for' if side > 0 else 'against'} it; measured by that, accuracy"
+    if round(move, 3) == 0:
+        return f"{told} stayed at {at_end}."
+    return f"{told} {'rose' if move > 0 else 'fell'} by {_three(abs(move))} to {at_end}."
 
 
 def _signed(value: float) -> str:
@@ -165,7 +179,7 @@ def _polarization_table(course: pl.DataFrame) -> Table:
             ("proposition", "name", _name),
             ("step", "step", number),
             ("sd", "sd", _three),
-            ("Esteban–Ray", "esteban_ray", _three),
+            ("polarization", "polarization", _three),
             ("bimodality", "bimodality", _three),
             ("at bounds", "share_at_bounds", percent),
         ],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
@@ -60,7 +59,11 @@ def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     steps = max(run.last_step, 0)
     how = STRATEGIES.get(strategy(run), f"moderated by {strategy(run)}")
     told = f"{count(people, 'simulated person', 'simulated people')} read, posted and reacted for {count(steps, 'step')}, {how}."
-    posts = "No posts were injected." if not injected.height else f"{count(injected.height, 'post')} {'was' if injected.height == 1 else 'were'} injected, {number(false)} of them false."
+    posts = (
+        "No posts were injected."
+        if not injected.height
+        else f"{count(injected.height, 'post')} {'was' if injected.height == 1 else 'were'} injected, {number(false)} of them false."
+    )
     return [told, posts, *_outcome_sentences(run, outcome)]
 
 
@@ -75,12 +78,16 @@ def _outcome_sentences(run: Reads, outcome: Mapping[str, float]) -> list[str]:
             f"{number(outcome['reach_false_mean'], 0)} people against {number(outcome['reach_true_mean'], 0)}."
         )
     if not math.isnan(outcome["recall"]):
-        said.append(f"Moderation marked {percent(outcome['recall'])} of the false posts; {count(int(outcome['true_labelled']), 'true post')} got a label too.")
+        said.append(
+            f"Moderation marked {percent(outcome['recall'])} of the false posts; {count(int(outcome['true_labelled']), 'true post')} got a label too."
+        )
     shifts = [(row["name"], outcome[f"absolute_shift.{row['name']}"]) for row in names(run).iter_rows(named=True)]
     moved = [(name, size) for name, size in shifts if not math.isnan(size)]
     if moved:
         name, size = max(moved, key=lambda pair: pair[1])
-        said.append(f"People's stances moved most on {name}: by {number(size, 3)} on average, on a scale from −1 to +1.")
+        said.append(
+            f"People's stances moved most on {name}: by {number(size, 3)} on average, on a scale from −1 to +1."
+        )
     return said
 
 

@@ -1,8 +1,9 @@
 """Figures as inline SVG that follows the page: its colours in both schemes, its type, its policy on styles.
 
-What matplotlib writes is meant to stand alone. Inside a page its style sheet would hold for everything, its identifiers
-would meet those of the next figure, its colours would stay light, and its ``style`` attributes would be refused by a
-strict content security policy. So they become presentation attributes and classes by role.
+What matplotlib writes is meant to stand alone. Inside a page its style sheet would hold for everything, its
+identifiers would meet those of the next figure, its colours would stay light, and its ``style`` attributes
+would be refused by a strict content security policy. So they become presentation attributes and classes by
+role.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from matplotlib.figure import Figure
 from townsquare.report.theme import SHADES, style
 
 POINTS = 72.0
-WIDTH = 460
-"""Width of a panel's view box; on the page it is scaled between about 0.75 and 1.15."""
+WIDTH = 420
+"""Width of a panel's view box; the page scales it between about 0.85 and 1.2."""
 
 _ROLE = {shade.light: role for role, shade in SHADES.items()}
 _DROPPED = {"metadata", "style"}
@@ -46,7 +47,7 @@ def panel(draw: Callable[[Axes], None], key: str, label: str, height: int = 260)
     str
         One ``<svg>`` element; equal input gives equal text.
     """
-    with rc_context(style()):
+    with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
         figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), dpi=POINTS, layout="constrained")
         axes = figure.add_subplot()
         draw(axes)

@@ -1,8 +1,9 @@
 """Colours and type of the pages, in light and in dark, for HTML and figures alike.
 
-A colour has a role. Figures are drawn in the light colours; :mod:`townsquare.report.svg` marks each one with its role,
-and the style sheet gives the role its colour in the reader's scheme. Blue and vermilion are told apart by colour-blind
-readers (Okabe and Ito 2008, "Color universal design"), and no figure tells true from false by colour alone.
+A colour has a role. Figures are drawn in the light colours; :mod:`townsquare.report.svg` marks each one with
+its role, and the style sheet gives the role its colour in the reader's scheme. Blue and vermilion are told
+apart by colour-blind readers (Okabe and Ito 2008, "Color universal design"), and no figure tells true from
+false by colour alone.
 """
 
 from __future__ import annotations
@@ -45,11 +46,11 @@ FIGURE_STYLE: dict[str, object] = {
     "svg.hashsalt": "townsquare",
     "text.parse_math": False,
     "font.family": ["DejaVu Sans"],
-    "font.size": 11.5,
-    "axes.labelsize": 11.5,
-    "xtick.labelsize": 11.0,
-    "ytick.labelsize": 11.0,
-    "legend.fontsize": 11.5,
+    "font.size": 12.0,
+    "axes.labelsize": 12.0,
+    "xtick.labelsize": 11.5,
+    "ytick.labelsize": 11.5,
+    "legend.fontsize": 12.0,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.8,

@@ -41,15 +41,16 @@ def percent(value: float | None) -> str:
     """A share of 0 to 1 in percent; small shares keep a digit, and no share rounds to nothing or all.
 
     >>> percent(0.1234), percent(0.004), percent(0.00001), percent(1.0)
-    ('12 %', '0.4 %', 'under 0.1 %', '100 %')
+    ('12%', '0.4%', 'under 0.1%', '100%')
     """
     if value is None or not math.isfinite(value):
         return MISSING
     if 0 < value < 0.001:
-        return "under 0.1 %"
+        return "under 0.1%"
     if 0.999 < value < 1:
-        return "over 99.9 %"
-    return f"{100 * value:.1f} %" if value not in (0.0, 1.0) and (value < 0.1 or value > 0.9) else f"{100 * value:.0f} %"
+        return "over 99.9%"
+    fine = 0 < value < 0.1 or 0.9 < value < 1
+    return f"{100 * value:.1f}%" if fine else f"{100 * value:.0f}%"
 
 
 def count(n: int, one: str, many: str = "") -> str:

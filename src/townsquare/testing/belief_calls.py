@@ -100,5 +100,8 @@ class RenamedDraws(StageDraws):
     ) -> npt.NDArray[U64]:
         """The 64 bits that the other agent would get."""
         self.drew = True
-        renamed = self.order[np.asarray(agents, dtype=np.int64) - self.first] + self.first
+        asked = np.asarray(agents, dtype=np.int64)
+        place = asked - self.first
+        ours = (place >= 0) & (place < len(self.order))
+        renamed = np.where(ours, self.order[np.where(ours, place, 0)] + self.first, asked)
         return StageDraws(self.seed, self.stage, self.step).bits(purpose, renamed, keys, lasting=lasting)

@@ -1,0 +1,88 @@
+"""What the page of a comparison needs: arms, the outcomes of every run, and the paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import polars as pl
+
+
+class _Arm(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def changes(self) -> Mapping[str, Any]: ...
+
+
+class Compared(Protocol):
+    """An experiment, as :class:`townsquare.experiment.Experiment` is one: the first arm is the baseline."""
+
+    @property
+    def arms(self) -> Sequence[_Arm]:
+        """Each with its name and the settings in which it differs."""
+
+    @property
+    def outcomes(self) -> pl.DataFrame:
+        """One row a finished run: ``arm``, ``seed``, and a float column an outcome."""
+
+    @property
+    def failed(self) -> Sequence[Any]:
+        """Runs that ended with an error."""
+
+    def paired(self, baseline: str | None = None) -> pl.DataFrame:
+        """One row an outcome and arm, as in :attr:`Comparison.paired`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Arms against a baseline, over the same seeds.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    arms : sequence of (str, mapping)
+        Name of each arm and the settings in which it differs; the first is the baseline.
+    outcomes : DataFrame
+        One row a run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
+        :data:`townsquare.analysis.OUTCOMES`), ``value`` (float64; NaN or null where undefined).
+    paired : DataFrame
+        One row an arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
+        ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``.
+    notes : sequence of str
+        What a reader must know first: runs that failed, for example.
+    """
+
+    title: str
+    arms: Sequence[tuple[str, Mapping[str, Any]]]
+    outcomes: pl.DataFrame
+    paired: pl.DataFrame
+    notes: Sequence[str] = ()
+
+    @property
+    def baseline(self) -> str:
+        """Name of the first arm."""
+        return self.arms[0][0]
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the other arms, in order."""
+        return [name for name, _ in self.arms[1:]]
+
+    @property
+    def seeds(self) -> list[int]:
+        """Every seed that some run had."""
+        return sorted(self.outcomes["seed"].unique().to_list())
+
+    @classmethod
+    def of(cls, experiment: Compared, title: str = "A comparison") -> Comparison:
+        """From an experiment."""
+        wide = experiment.outcomes
+        long = wide.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
+        failed = len(experiment.failed)
+        notes = [f"{failed} of the runs failed and are left out; see the experiment's folder."] if failed else []
+        arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
+        return cls(title, arms, long, experiment.paired(), notes)

@@ -1,0 +1,191 @@
+"""The page of a comparison: paired differences with intervals, and every run as a dot."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+
+from townsquare.analysis.outcome_words import FAMILIES, Outcome, describe
+from townsquare.report.comparison import Compared, Comparison
+from townsquare.report.forest import forest, strip
+from townsquare.report.page import render, write
+from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.svg import clean
+from townsquare.report.theme import SERIES
+from townsquare.report.words import count, listed, number, small
+
+CLEAR = 0.05
+"""An interval that leaves out 0 at this level is called clear."""
+
+
+def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Path:
+    """Write the page of a comparison as one self-contained HTML file.
+
+    Parameters
+    ----------
+    experiment : Comparison or Compared
+        An experiment, or its numbers.
+    path : Path or str
+        The file to write; an older one is replaced.
+
+    Returns
+    -------
+    Path
+        That file.
+
+    Raises
+    ------
+    UnknownName
+        An outcome is not in the registry.
+    RecordError
+        The page cannot be written.
+    """
+    comparison = experiment if isinstance(experiment, Comparison) else Comparison.of(experiment)
+    sections = [s for s in (_section(comparison, family) for family in FAMILIES) if s]
+    text = render(
+        "comparison.html",
+        title=clean(comparison.title, 80),
+        facts=_facts(comparison),
+        summary=_summary(comparison),
+        warnings=[*comparison.notes, *_warnings(comparison)],
+        arms=_arms(comparison),
+        sections=sections,
+        limits=_LIMITS,
+    )
+    return write(text, path)
+
+
+_LIMITS = [
+    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They say how "
+    "sure the difference is between these configurations, and nothing about real platforms.",
+    "Many outcomes stand here side by side: at the 5 % level one in twenty differs by chance alone. Decide which one counts "
+    "before you look.",
+    "People act by policies whose parameters are partly assumptions; `townsquare run` writes a page for each run that says which.",
+]
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    seeds = comparison.seeds
+    shown = ", ".join(map(str, seeds[:8])) + (f" … {seeds[-1]}" if len(seeds) > 8 else "")
+    return [
+        ("arms", str(len(comparison.arms))),
+        ("seeds", f"{len(seeds)} ({shown})" if seeds else "none"),
+        ("baseline", clean(comparison.baseline, 80)),
+    ]
+
+
+def _arms(comparison: Comparison) -> list[dict[str, str]]:
+    roles = ["unknown", *(SERIES[i % len(SERIES)] for i in range(len(comparison.others)))]
+    return [
+        {
+            "role": role,
+            "name": clean(name, 120),
+            "settings": clean(", ".join(f"{key}: {value}" for key, value in settings.items()), 400),
+        }
+        for role, (name, settings) in zip(roles, comparison.arms, strict=True)
+    ]
+
+
+def _known(comparison: Comparison, family: str) -> list[Outcome]:
+    """Outcomes of a family that some run has, in order of the data."""
+    names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
+    return [what for what in map(describe, names.to_list()) if what.family == family]
+
+
+def _section(comparison: Comparison, family: str) -> Section | None:
+    outcomes = _known(comparison, family)
+    if not outcomes or family == "caveat":
+        return None
+    panels = []
+    if comparison.others:
+        caption = f"Difference to {clean(comparison.baseline, 60)}, with 95 % intervals ({outcomes[0].unit})"
+        panels.append(Panel(caption, forest(comparison, outcomes, f"forest-{family}", caption)))
+    caption = f"Every run as a dot, the mean as a bar ({outcomes[0].unit})"
+    panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
+    says = [said for what in outcomes for said in [_sentence(comparison, what)] if said]
+    return Section(family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, outcomes)])
+
+
+def _sentence(comparison: Comparison, what: Outcome) -> str:
+    """Which arms clearly differ from the baseline in one outcome."""
+    rows = comparison.paired.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
+    told = [row for row in rows.iter_rows(named=True) if _clear(row)]
+    known = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
+    title = clean(what.title, 80)
+    if not known:
+        return ""
+    if not told:
+        return f"{title}: no arm differs clearly from the baseline."
+    parts = [f"{clean(row['arm'], 60)} {number(row['difference'], _digits(row), signed=True)}" for row in told]
+    return f"{title}: {listed(parts)} against the baseline (higher: {what.higher})."
+
+
+def _clear(row: dict[str, object]) -> bool:
+    low, high = _float(row["low"]), _float(row["high"])
+    return low > 0 or high < 0
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _digits(row: dict[str, object]) -> int:
+    size = abs(_float(row["difference"]))
+    return 0 if size >= 100 else 2 if size >= 1 else 3
+
+
+def _summary(comparison: Comparison) -> list[str]:
+    arms, seeds = len(comparison.arms), len(comparison.seeds)
+    said = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
+    rows = comparison.paired.filter(pl.col("arm").is_in(comparison.others))
+    judged = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
+    if judged:
+        clear = sum(map(_clear, judged))
+        said.append(
+            f"Of {count(len(judged), 'difference')} to the baseline, {number(clear)} have a 95 % interval that leaves out zero."
+        )
+    return said
+
+
+def _warnings(comparison: Comparison) -> list[str]:
+    said = []
+    if len(comparison.seeds) < 2:
+        said.append("There is one seed only, so differences have no interval and may be chance.")
+    elif len(comparison.seeds) < 5:
+        said.append(f"With {len(comparison.seeds)} seeds intervals are wide; ten or more are better.")
+    if not comparison.others:
+        said.append("There is one arm only: nothing to compare it with.")
+    told = comparison.outcomes.filter(pl.col("outcome") == "notes_informative")["value"]
+    if told.len() and told.max() == 0:
+        said.append("The scenario does not say how plausible its posts look: F1 of community notes says nothing here.")
+    return said
+
+
+def _table(comparison: Comparison, outcomes: list[Outcome]) -> Table:
+    titles = {what.name: clean(what.title, 80) for what in outcomes}
+    rows = comparison.paired.filter(pl.col("outcome").is_in(list(titles)))
+    return table_of(
+        "Means and paired differences",
+        rows.with_columns(pl.col("outcome").replace_strict(titles, return_dtype=pl.String)),
+        [
+            ("outcome", "outcome", str),
+            ("arm", "arm", lambda name: clean(name, 60)),
+            ("mean", "mean", _three),
+            ("difference", "difference", _signed),
+            ("low", "low", _signed),
+            ("high", "high", _signed),
+            ("p", "p", small),
+            ("n", "n", number),
+        ],
+        words=2,
+    )
+
+
+def _three(value: float | None) -> str:
+    return number(value, 3)
+
+
+def _signed(value: float | None) -> str:
+    return number(value, 3, signed=True)
