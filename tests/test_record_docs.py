@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from record_rows import random_batches, recorded
 
+from record_rows import random_batches, recorded
 from townsquare import schema
 from townsquare.record.describe import refreshed, tables
 

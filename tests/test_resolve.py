@@ -253,6 +253,12 @@ WRONG: list[tuple[Any, type[TownsquareError], str]] = [
     ({"beliefs.pull": -1}, SettingError, r"beliefs\.pull: got -1; allowed: a number from 0 to 1"),
     ({"beliefs.unused": 3}, SettingError, r"beliefs\.unused: got 3; allowed: a mapping"),
     ({"graph.kind": "file"}, SettingError, r"graph\.path: got nothing; allowed: a text"),
+    (
+        {"policy": {"name": "mix", "members": [{"name": "silent", "share": 1, "params": {"x": 1}}]}},
+        SettingError,
+        r"policy\.members\.0\.x: got 1",
+    ),
+    ({"policy": {"name": "mix", "members": []}}, SettingError, r"policy\.members: got \[\]"),
     ({"agents": object()}, SettingError, "a value of type object"),
 ]
 

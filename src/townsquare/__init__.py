@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+import typing
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from townsquare.errors import TownsquareError
     from townsquare.record.memory import MemoryRecorder
     from townsquare.record.run import Run
@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'townsquare' has no attribute {name!r}")
     return getattr(importlib.import_module(_HOMES[name]), name)

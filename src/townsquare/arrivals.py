@@ -13,6 +13,7 @@ from townsquare import graph, schema
 from townsquare.beliefs.contract import BeliefState, per_agent
 from townsquare.change import NOTHING, Change
 from townsquare.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
+from townsquare.personas import trait_rows, trait_value_rows
 from townsquare.policies.mix import members_of
 from townsquare.population import People, sample_people
 from townsquare.question_bank import bundled_bank
@@ -24,6 +25,7 @@ from townsquare.views import Bank
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
+_M_WITHOUT_SETTING = 10  # accounts that a newcomer follows where the graph has no number for it, as a file has not
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,10 @@ class Arrivals:
                 "propositions", p, proposition=np.arange(p), name=[one.name for one in scenario.propositions],
                 text=[one.text for one in scenario.propositions],
             ),
-            "trait_values": _trait_values(),
+            "trait_values": trait_value_rows(bundled_bank()),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
             "agents": agents,
-            "traits": _traits(joined, people),
+            "traits": trait_rows(joined, people.traits),
             "follows": schema.rows(
                 "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
             ),
@@ -165,13 +167,14 @@ class Arrivals:
         names = [name for name in people.names if name not in world.text_row]
         row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
         draws = Draws(config.seed, step)
-        edges = graph.attach(new, world.in_degree, _follows_at_birth(self.settings.params["graph"]), draws(Stage.GRAPH))
+        m = _follows_at_birth(self.settings.params["graph"], config.agents)
+        edges = graph.attach(new, world.in_degree, m, draws(Stage.GRAPH))
         rows: dict[str, schema.Columns] = {
             "agents": schema.rows(
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
                 policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
             ),
-            "traits": _traits(new, people),
+            "traits": trait_rows(new, people.traits),
             "follows": schema.rows(
                 "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
             ),
@@ -202,9 +205,11 @@ def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
     return np.array([row[name] for name in names]) if names else np.full(n, NONE)
 
 
-def _follows_at_birth(params: Any) -> int:
+def _follows_at_birth(params: Any, agents: int) -> int:
     """How many accounts a newcomer follows: as many as the graph gave everybody at the start."""
-    return int(getattr(params, "m", None) or round(getattr(params, "mean_followed", 10)) or 10)
+    if isinstance(params, graph.RandomParams):
+        return round(params.mean_followed if params.p is None else params.p * (agents - 1))
+    return params.m if isinstance(params, graph.ScaleFreeParams) else _M_WITHOUT_SETTING
 
 
 def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:
@@ -213,24 +218,4 @@ def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:
     return schema.rows(
         "post_stances", at.size, post=posts[at], proposition=proposition, stance=stance[at, proposition],
         strength=strength[at, proposition], scorer=Scorer.GIVEN,
-    )  # fmt: skip
-
-
-def _traits(agents: Array, people: People) -> schema.Columns:
-    at, trait = np.nonzero(people.traits >= 0)
-    return schema.rows("traits", at.size, agent=agents[at], trait=trait, value=people.traits[at, trait])
-
-
-def _trait_values() -> schema.Columns:
-    bank = bundled_bank()
-    values: list[tuple[int, int, str, str]] = []
-    for number, trait in enumerate(bank.traits):
-        if trait.number is not None:
-            codes = range(trait.number.low, trait.number.high + 1)
-        else:
-            codes = range(len(trait.answers))
-        values += [(number, code, trait.label, bank.answer(number, code)) for code in codes]
-    return schema.rows(
-        "trait_values", len(values), trait=[v[0] for v in values], value=[v[1] for v in values],
-        label=[v[2] for v in values], answer=[v[3] for v in values],
     )  # fmt: skip

@@ -4,7 +4,8 @@ From followed accounts: the newest few rows of each, one row a root, the best of
 shared pool of roots, of which live injected ones of the last steps take up to half; each agent gets those with the
 smallest draw by (agent, root), so that nobody's feed depends on anybody else's. Where the pool holds fewer injected
 roots than others, their draws are scaled so that both kinds weigh the same: more agents, who write more, do not crowd
-them out. Then the ranker's order, and comments under posts. A feed shows a root once, never one's own, and nothing that was taken down.
+them out. Then the ranker's order, and comments under posts. A feed shows a root once, never one's own, and nothing
+that was taken down.
 """
 
 from __future__ import annotations
@@ -72,16 +73,17 @@ def comments_per_post(world: World, settings: FeedSettings) -> int:
 
 
 class Pool(NamedTuple):
-    """Roots that rows from other accounts are taken from, (k,) int32; the first ``n_injected`` are the injected ones."""
+    """Roots that rows from other accounts are taken from, (k,) int32; the first ``n_injected`` are injected ones."""
 
     roots: npt.NDArray[np.int32]
     n_injected: int
 
 
 def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> Pool:
-    """Live injected roots of the last ``injected_window`` steps, then others; each newest first, ties by draw.
+    """Live injected roots, then others; the newest, ties by draw.
 
-    The injected take up to half; if there are fewer, other roots fill up, and the other way round.
+    Injected roots of the last ``injected_window`` steps take up to half; if there are fewer, other roots fill up,
+    older injected ones among them, and the other way round.
     """
     step, status, key = world.posts["step"], world.posts["status"], world.posts["key"]
     oldest = world.step + 1 - settings.injected_window
@@ -90,8 +92,9 @@ def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> Pool:
     rest = _newest(_recent_roots(world, settings.pool, injected), step, key, settings.pool, draw)
     half = max(settings.pool // 2, settings.pool - rest.size)
     chosen = _newest(injected, step, key, half, draw)
-    roots = np.concatenate([chosen, rest[: settings.pool - chosen.size]])
-    return Pool(roots.astype(np.int32), chosen.size)
+    roots = np.concatenate([chosen, rest[: settings.pool - chosen.size]]).astype(np.int32)
+    is_injected = world.posts["kind"][roots] == PostKind.INJECTED
+    return Pool(np.concatenate([roots[is_injected], roots[~is_injected]]), int(np.count_nonzero(is_injected)))
 
 
 def _newest(roots: Array, step: Array, key: Array, limit: int, draw: StageDraws) -> Array:

@@ -3,9 +3,9 @@
 A follow is directed: the follower sees the posts of the followed. Every graph is a pure function of its parameters
 and of keyed draws, has no follow of oneself and no follow twice.
 
-``scale_free`` is the directed form of preferential attachment (Barabási and Albert 1999, "Emergence of scaling in
-random networks", with the attractiveness of Dorogovtsev, Mendes and Samukhin 2000). In theory its in-degrees have a
-power-law tail of exponent 2 + 1/m, and (m + 1)/(2m + 1) of all agents have no follower. ``random`` is the directed
+``scale_free`` is preferential attachment by degree (Barabási and Albert 1999, "Emergence of scaling in random
+networks") whose edges point from the newer agent to the older. In theory degrees have a power-law tail of exponent 3,
+and 2/(m + 2) of all agents have no follower. ``random`` is the directed
 Erdős–Rényi G(n, p). MOSAIC names the first in its main text and a follow probability of 10 % in its appendix F; both
 can be had here.
 """
@@ -94,7 +94,7 @@ class FileParams(MemberParams):
 
 @nb.njit(cache=True, error_model="numpy")
 def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
-    """Fill ``followed`` (n, m). Of all slots, each earlier agent holds one and one more for each of its followers."""
+    """Fill ``followed`` (n, m). Of all slots, an earlier agent holds one for each end of a follow that is its own."""
     for i in range(m + 1):
         for q in range(m):
             followed[i, q] = q if q < i else q + 1
@@ -103,11 +103,11 @@ def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
         found = 0
         tried = 0
         while found < m:
-            slot = np.int64(u01(key2(base, i, U64(tried))) * (i * (m + 1)))
+            slot = np.int64(u01(key2(base, i, U64(tried))) * (i * 2 * m))
             tried += 1
-            owner = slot // (m + 1)
-            at = slot - owner * (m + 1)
-            chosen = owner if at == m else np.int64(followed[owner, at])
+            owner = slot // (2 * m)
+            at = slot - owner * 2 * m
+            chosen = owner if at >= m else np.int64(followed[owner, at])
             if taken_by[chosen] != i:
                 taken_by[chosen] = i
                 followed[i, found] = chosen
@@ -122,9 +122,9 @@ def _build_scale_free(
     folder: Path | None = None,
     names: Sequence[str] = (),
 ) -> Edges:
-    """Agent ``i`` follows ``m`` distinct earlier agents, each with probability in proportion to in-degree + 1.
+    """Agent ``i`` follows ``m`` distinct earlier agents, each with probability in proportion to its degree.
 
-    The first m + 1 agents follow one another; with fewer agents than that, everyone follows everyone.
+    The degree counts follows in both directions. The first m + 1 agents follow one another; with fewer agents than that, everyone follows everyone.
     """
     assert isinstance(params, ScaleFreeParams)
     m = max(0, min(params.m, n - 1))

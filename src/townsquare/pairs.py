@@ -230,6 +230,13 @@ class Pairs:
                 self.blocks.append(empty_block(more, self.dtype))
             self.n_agents += more
 
+    def astype(self, dtype: npt.DTypeLike) -> Pairs:
+        """The same pairs with values of another type."""
+        other = Pairs(dtype)
+        other.n_agents = self.n_agents
+        other.blocks = [block._replace(value=block.value.astype(other.dtype)) for block in self.blocks]
+        return other
+
     def spans(self) -> Iterator[tuple[int, int, int]]:
         """(number of the block, first agent, agent after its last)."""
         yield from spans(self.n_agents)

@@ -69,6 +69,9 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         done.add(path)
         if item["type"] == "extra_forbidden":
             yield unknown(path, item["input"])
+        elif isinstance(inner := item.get("ctx", {}).get("error"), ValidationError):
+            for below in inner.errors(include_url=False):
+                yield Problem((*path, *below["loc"]), shown(below["input"]), below["msg"])
         elif item["type"] in ("value_error", "assertion_error"):
             yield Problem(path, shown(item["input"]), do=item["msg"].partition(", ")[2])
         else:

@@ -65,6 +65,8 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
         row = [f"`{path}`", _cell(words), default]
         row += [_cell(", ".join(variant.get("members", [])))] if members else []
         yield [*row, _cell(whole.get("description", ""))]
+        if isinstance(whole.get("items"), Mapping):
+            below, path = follow(schema, whole["items"]).get("properties", {}), f"{path}[]"
         for name, inner in below.items():
             inside = {**inner, "members": variant.get("members", [])}
             if name in made:

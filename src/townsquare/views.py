@@ -15,7 +15,7 @@ from townsquare.world import World
 
 Array = npt.NDArray[Any]
 EPOCH = "2025-01-01"  # what an agent is told: a fixed day plus the step in days, never the clock of the machine
-_HIDDEN = frozenset({"veracity"})
+_HIDDEN = frozenset({"veracity", "verdict", "note", "notes", "status"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,11 @@ class Views:
     def post(self, name: str) -> Array:
         """A column of the table posts, for all posts; index it with ``rows["root"]``.
 
-        Raises ``KeyError`` for veracity: no policy may look at the ground truth.
+        Raises ``KeyError`` for veracity, the ground truth that no policy may look at, and for what moderators found:
+        labels are seen where they are shown, in ``rows``.
         """
         if name in _HIDDEN:
-            raise KeyError(f"agents never see {name}")
+            raise KeyError(f"agents do not see {name}")
         return self._world.posts[name]
 
     def post_stance(self, name: str) -> Array:

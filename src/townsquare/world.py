@@ -97,7 +97,7 @@ class World:
         if change.newborn is not None:
             self._add_beliefs(change.newborn)
         if change.belief:
-            self.belief = list(change.belief)
+            self.belief = [_frozen(block) for block in change.belief]
         return change.rows
 
     def finish(self, step: int, seen_cap: int, draw: StageDraws) -> None:
@@ -212,9 +212,10 @@ class World:
             self.posts.write("n_stances")[posts[starts]] = np.diff(np.r_[starts, posts.size])
 
     def _apply_exposures(self, rows: schema.Columns) -> None:
-        agents, roots = np.asarray(rows["agent"]), np.asarray(rows["root"])
-        steps = np.asarray(rows["step"]).astype(np.int16)
-        self._merge(self.seen, agents, roots, steps)
+        steps = np.asarray(rows["step"])
+        if steps.max(initial=0) > np.iinfo(self.seen.dtype).max:
+            self.seen = self.seen.astype(np.int32)
+        self._merge(self.seen, np.asarray(rows["agent"]), np.asarray(rows["root"]), steps)
 
     def _apply_actions(self, rows: schema.Columns) -> None:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
@@ -301,9 +302,9 @@ class World:
             take = min(n - done, room or BLOCK)
             part = _slice(born, done, done + take)
             if room:
-                self.belief[-1] = _join(self.belief[-1], part)
+                self.belief[-1] = _frozen(_join(self.belief[-1], part))
             else:
-                self.belief.append(part)
+                self.belief.append(_frozen(part))
             done += take
 
 
@@ -317,6 +318,13 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, i
                 counts = np.bincount(agents[lo:hi] - first, minlength=stop - first)
                 out.append((number, lo, hi, np.r_[0, np.cumsum(counts)].astype(np.int64)))
     return out
+
+
+def _frozen(state: BeliefState) -> BeliefState:
+    """The same state; what it holds by agent is read-only from here on."""
+    for array in (state.stance, state.confidence, state.start, *state.arrays.values()):
+        array.flags.writeable = False
+    return state
 
 
 def _slice(state: BeliefState, lo: int, hi: int) -> BeliefState:

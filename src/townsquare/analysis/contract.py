@@ -47,14 +47,13 @@ class Reads(Protocol):
 class Kept:
     """A run as it stood when this was made, each table read once: for the many measures of one report.
 
-    Lazy frames are kept too: those over files are scanned again by each measure, those over rows that had to be read
-    into memory are not read again. Steps that a running simulation commits meanwhile are left out.
+    Lazy frames are scanned again by each measure, for its columns only. Steps that a running simulation commits
+    meanwhile are left out.
     """
 
     def __init__(self, run: Reads) -> None:
         self._run = run
         self._tables: dict[str, pl.DataFrame] = {}
-        self._lazy: dict[str, pl.LazyFrame] = {}
         self.settings = run.settings
         self.version = run.version
         self.state = run.state
@@ -69,10 +68,9 @@ class Kept:
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The same, to be collected."""
-        if name not in self._lazy:
-            known = name in self._tables
-            self._lazy[name] = self._tables[name].lazy() if known else self._so_far(name, self._run.lazy(name))
-        return self._lazy[name]
+        if name in self._tables:
+            return self._tables[name].lazy()
+        return self._so_far(name, self._run.lazy(name))
 
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
         stepped = any(column.name == "step" for column in TABLES[name].recorded)

@@ -25,13 +25,17 @@ def outcomes(run: Reads) -> dict[str, float]:
         The names depend on the scenario's propositions only, so that all runs of a comparison have the same.
     """
     kept = Kept(run)
-    counts = exposure_counts(kept)
+    return outcomes_of(kept, exposure_counts(kept), belief_course(kept))
+
+
+def outcomes_of(run: Reads, counts: pl.DataFrame, course: pl.DataFrame) -> dict[str, float]:
+    """:func:`outcomes` from the frames of :func:`~townsquare.analysis.reach.exposure_counts` and ``belief_course``."""
     return {
-        **_engagement(kept),
-        **_reach(kept, counts),
-        **_moderation(kept, counts),
-        **_beliefs(kept),
-        **_activity(kept),
+        **_engagement(run),
+        **_reach(run, counts),
+        **_moderation(run, counts),
+        **_beliefs(run, course),
+        **_activity(run),
     }
 
 
@@ -77,8 +81,8 @@ def _moderation(run: Reads, counts: pl.DataFrame) -> dict[str, float]:
     return {name: _number(row[name]) for name in wanted}
 
 
-def _beliefs(run: Reads) -> dict[str, float]:
-    end = belief_course(run).filter(pl.col("step") == run.last_step).select("proposition", "polarization", "accuracy")
+def _beliefs(run: Reads, course: pl.DataFrame) -> dict[str, float]:
+    end = course.filter(pl.col("step") == run.last_step).select("proposition", "polarization", "accuracy")
     change = belief_change(run).drop("name")
     both = names(run).join(change, on="proposition", how="left").join(end, on="proposition", how="left")
     columns = {

@@ -25,21 +25,20 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     """
     label = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
     first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
-    counts = (
-        run.lazy("exposures")
-        .group_by("step", "root")
-        .agg(pl.len().cast(pl.Int64).alias("exposures"), first, label.cast(pl.Int64).sum().alias("labelled"))
-        .collect()
+    shown = run.lazy("exposures")
+    counts, remembered = pl.collect_all(
+        [
+            shown.group_by("step", "root").agg(
+                pl.len().cast(pl.Int64).alias("exposures"), first, label.cast(pl.Int64).sum().alias("labelled")
+            ),
+            shown.group_by("agent").agg(first).select(pl.col("newly").max()),
+        ]
     )
-    if _may_forget(run):
+    # Who was shown no more roots than it remembers has forgotten none, and then each is seen first only once.
+    if (remembered.item() or 0) > int(setting(run, "feed", "seen_cap", default=0)):
         counts = counts.drop("newly").join(_first_exposures(run), on=["step", "root"], how="left")
         counts = counts.with_columns(pl.col("newly").fill_null(0))
     return counts.select("step", "root", "exposures", "newly", "labelled").sort("step", "root")
-
-
-def _may_forget(run: Reads) -> bool:
-    """Whether an agent can have seen more roots than it remembers, so that ``first_seen`` may be told twice."""
-    return roots(run).height > int(setting(run, "feed", "seen_cap", default=0))
 
 
 def _first_exposures(run: Reads) -> pl.DataFrame:

@@ -15,8 +15,7 @@ from townsquare import registry
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
 from townsquare.policies.contract import Policy
-from townsquare.views import Chosen, Views
-
+from townsquare.views import Chosen, Views, nothing_chosen
 
 Array = npt.NDArray[Any]
 
@@ -40,7 +39,9 @@ class Params(MemberParams):
     """Settings of the policy `mix`."""
 
     members: tuple[Member, ...] = Field(
-        (Member(name="statistical", share=1.0),), min_length=1, description="policies, each with its share of the agents"
+        (Member(name="statistical", share=1.0),),
+        min_length=1,
+        description="policies, each with its share of the agents",
     )
 
 
@@ -63,7 +64,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
             parts.append((policy.decide(views.only(mask), draws, settings), keep))
-    return _together(parts, views.n_texts)
+    return _together(parts, views.n_texts) if parts else nothing_chosen()
 
 
 def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -> Chosen:

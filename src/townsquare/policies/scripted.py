@@ -3,7 +3,7 @@
 A script is a list of lines, each with a step, an agent and an action::
 
     - {step: 1, agent: 3, action: like, rank: 0}
-    - {step: 2, agent: 3, action: comment, rank: 1, text: "Not so fast.", stance: {vaccine_safe: -0.4}}
+    - {step: 2, agent: 3, action: comment, rank: 1, text: "Not so fast.", stance: {0: -0.4}}
     - {step: 2, agent: 4, action: follow, rank: 0}
 
 ``rank`` is the place in the feed that the agent is shown; an action on a rank that its feed does not reach is refused
@@ -13,13 +13,14 @@ as not shown. ``post: 17`` names a post instead and is refused in the same way w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.errors import SettingError
 from townsquare.policies.contract import Policy
 from townsquare.schema import NONE, ActionKind, Slot
 from townsquare.views import Chosen, Views, nothing_chosen
@@ -28,6 +29,7 @@ Word = Literal[
     "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
     "rate_note", "ignore",
 ]  # fmt: skip
+Stance = Annotated[float, Field(ge=-1, le=1)]
 
 
 class Line(MemberParams):
@@ -39,7 +41,7 @@ class Line(MemberParams):
     rank: int | None = Field(None, ge=0, description="place in the feed, from 0")
     post: int | None = Field(None, ge=0, description="row of posts, instead of a rank")
     text: str | None = Field(None, max_length=100_000)
-    stance: dict[int, float] = Field(default_factory=dict, description="declared stance by number of the proposition")
+    stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
     helpful: bool | None = Field(None, description="rating of a note")
 
 
@@ -50,13 +52,28 @@ class Params(MemberParams):
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
-    """The lines of this step whose agents are online."""
+    """The lines of this step whose agents are online.
+
+    Raises
+    ------
+    SettingError
+        If a line declares a stance toward a proposition that the scenario does not have.
+    """
     online = {int(agent): place for place, agent in enumerate(views.agents)}
     lines = [line for line in params.script if line.step == views.step and line.agent in online]
     if not lines:
         return nothing_chosen()
+    _check_propositions(lines, views.stance.shape[1])
     lines.sort(key=lambda line: line.agent)
     return _chosen(views, lines, [_row(views, line, online[line.agent]) for line in lines])
+
+
+def _check_propositions(lines: Sequence[Line], n_propositions: int) -> None:
+    for line in lines:
+        for number in line.stance:
+            if not 0 <= number < n_propositions:
+                where = f"policy.script, step {line.step}, agent {line.agent}, stance"
+                raise SettingError(where, got=str(number), allowed=f"a proposition from 0 to {n_propositions - 1}")
 
 
 def _row(views: Views, line: Line, place: int) -> int:
@@ -91,7 +108,9 @@ def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> Chosen:
         kind=np.array([ActionKind[line.action.upper()] for line in lines], np.uint8),
         row=np.array(rows, np.int64),
         target=np.array([_target(views, line, row) for line, row in zip(lines, rows, strict=True)], np.int32),
-        text=np.array([base + r if line.text is not None else NONE for line, r in zip(lines, row_of, strict=True)]),
+        text=np.array(
+            [base + r if line.text is not None else NONE for line, r in zip(lines, row_of, strict=True)], np.int32
+        ),
         helpful=np.array([NONE if line.helpful is None else int(line.helpful) for line in lines], np.int8),
         reasoning=np.full(len(lines), NONE, np.int32),
         declared=(

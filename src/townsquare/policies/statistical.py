@@ -15,7 +15,12 @@ import numpy.typing as npt
 
 from townsquare.draws import StageDraws
 from townsquare.policies.contract import Policy
-from townsquare.policies.statistical_kernels import choose_arguments, choose_kinds, rate_helpful
+from townsquare.policies.statistical_kernels import (
+    choose_arguments,
+    choose_kinds,
+    choose_writers,
+    rate_helpful,
+)
 from townsquare.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
 from townsquare.schema import NONE, ActionKind
 from townsquare.views import Bank, Chosen, Views
@@ -55,10 +60,8 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[Array, Ar
     bases = np.array([draws.base(k.name.lower()) for k in ROW_KINDS], np.uint64)
     rows = {name: np.asarray(column) for name, column in views.rows.items()}
     bits = np.zeros(rows["root"].size, np.uint16)
-    with np.errstate(divide="ignore"):  # an activity of 0 has logarithm -inf: it never acts
-        log_activity = np.log(views.activity)
     choose_kinds(
-        views.agents, views.indptr, log_activity, views.stance,
+        views.agents, views.indptr, views.activity, views.stance,
         rows["root"], rows["slot"], rows["likes"], rows["verdict"], rows["note"], rows["offered"],
         rows["first_seen"], views.post("plausibility"), views.post("key"), views.post("stances"),
         views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
@@ -74,8 +77,9 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
     """Places of the agents that write a post: chance 1 - exp(-rate x activity)."""
     if ActionKind.POST not in views.allowed or not views.bank.text.size:
         return np.empty(0, np.int64)
-    chance = -np.expm1(-params.posts_per_step * views.activity)
-    return np.flatnonzero(draws.uniform("post", views.agents) < chance)
+    writes = np.empty(views.agents.size, np.bool_)
+    choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
+    return np.flatnonzero(writes)
 
 
 def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
@@ -98,7 +102,7 @@ def _ratings(
         out = np.empty(at.size, np.int8)
         rate_helpful(
             views.agents[place[at]], views.stance, place[at], np.asarray(views.rows["root"])[row[at]],
-            np.asarray(views.rows["offered"])[row[at]], views.post("plausibility"), views.post("stances"),
+            views.post("plausibility"), views.post("key"), views.post("stances"),
             views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
             params.helpful_distance, params.helpful_doubt, draws.base("helpful"), out,
         )  # fmt: skip

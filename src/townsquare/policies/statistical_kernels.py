@@ -35,7 +35,7 @@ def _distance(
 def choose_kinds(
     agents: Array,
     indptr: Array,
-    log_activity: Array,
+    activity: Array,
     stance: Array,
     root: Array,
     slot: Array,
@@ -62,6 +62,11 @@ def choose_kinds(
     """
     for i in nb.prange(agents.shape[0]):
         a = agents[i]
+        if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
+            for e in range(indptr[i], indptr[i + 1]):
+                out[e] = 0
+            continue
+        log_activity = math.log(activity[i])
         for e in range(indptr[i], indptr[i + 1]):
             r = root[e]
             distance = _distance(stance[i], r, first, count, proposition, said, 0.5) - 0.5
@@ -76,7 +81,7 @@ def choose_kinds(
                 if k == _RATE_NOTE and offered[e] < 0:
                     continue
                 t = table[k]
-                z = log_activity[i] + t[0] + t[1] * distance + t[2] * engaged + t[7] * doubt
+                z = log_activity + t[0] + t[1] * distance + t[2] * engaged + t[7] * doubt
                 if slot[e] == 0:
                     z += t[3]
                 if verdict[e] == 2:
@@ -93,13 +98,20 @@ def choose_kinds(
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
+    """Whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
+    for i in nb.prange(agents.shape[0]):
+        out[i] = u01(key2(base, agents[i], U64(0))) < -math.expm1(-rate * activity[i])
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
 def rate_helpful(
     agents: Array,
     stance: Array,
     at: Array,
     root: Array,
-    note: Array,
     plausibility: Array,
+    key: Array,
     first: Array,
     count: Array,
     proposition: Array,
@@ -109,11 +121,14 @@ def rate_helpful(
     base: U64,
     out: Array,
 ) -> None:
-    """Whether each rating finds its note helpful; ``at`` (n,) is the place of the agent in ``stance``."""
+    """Whether each rating finds its note helpful; ``at`` (n,) is the place of the agent in ``stance``.
+
+    Drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes are no keys.
+    """
     for i in nb.prange(agents.shape[0]):
         distance = _distance(stance[at[i]], root[i], first, count, proposition, said, 1.0)
         z = by_distance * (distance - 1.0) + by_doubt * (0.5 - plausibility[root[i]])
-        u = u01(key2(base, agents[i], U64(note[i])))
+        u = u01(key2(base, agents[i], key[root[i]]))
         out[i] = 1 if u < 1.0 / (1.0 + math.exp(-z)) else 0
 
 

@@ -2,7 +2,7 @@
 
 *Measured*: mean actions for each shown post of the 204 participants of MOSAIC's human study (15 posts each): like
 0.128, comment 0.048, share 0.042, note 0.051. A base is the logit for which the mean chance over the default
-distribution of activity (Gamma, shape 0.35, mean 1) is that rate; `tests/test_policy_statistical.py` checks it.
+distribution of activity (Gamma, shape 0.35, mean 1) is that rate; `tests/test_policies.py` checks it.
 *Assumed*: every other number, until it is fitted to people. Signs follow common findings (people like and share what
 they agree with, flag and annotate what they doubt, share less of what carries a warning); sizes are guesses.
 """

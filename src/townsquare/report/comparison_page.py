@@ -16,9 +16,6 @@ from townsquare.report.svg import clean
 from townsquare.report.theme import SERIES
 from townsquare.report.words import count, listed, number, small
 
-CLEAR = 0.05
-"""An interval that leaves out 0 at this level is called clear."""
-
 
 def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Path:
     """Write the page of a comparison as one self-contained HTML file.
@@ -58,11 +55,12 @@ def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Pat
 
 
 _LIMITS = [
-    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They say how "
-    "sure the difference is between these configurations, and nothing about real platforms.",
-    "Many outcomes stand here side by side: at the 5 % level one in twenty differs by chance alone. Decide which one counts "
+    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They say "
+    "how sure the difference is between these configurations, and nothing about real platforms.",
+    "Many outcomes stand side by side: at the 5% level one in twenty differs by chance alone. Decide which one counts "
     "before you look.",
-    "People act by policies whose parameters are partly assumptions; `townsquare run` writes a page for each run that says which.",
+    "Where people act by the embedded statistical policy, most of its parameters are assumptions; the page of each run "
+    "says which.",
 ]
 
 
@@ -100,7 +98,7 @@ def _section(comparison: Comparison, family: str) -> Section | None:
         return None
     panels = []
     if comparison.others:
-        caption = f"Difference to {clean(comparison.baseline, 60)}, with 95 % intervals ({outcomes[0].unit})"
+        caption = f"Difference to {clean(comparison.baseline, 60)}, with 95% intervals ({outcomes[0].unit})"
         panels.append(Panel(caption, forest(comparison, outcomes, f"forest-{family}", caption)))
     caption = f"Every run as a dot, the mean as a bar ({outcomes[0].unit})"
     panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
@@ -142,10 +140,9 @@ def _summary(comparison: Comparison) -> list[str]:
     rows = comparison.paired.filter(pl.col("arm").is_in(comparison.others))
     judged = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
     if judged:
-        clear = sum(map(_clear, judged))
-        said.append(
-            f"Of {count(len(judged), 'difference')} to the baseline, {number(clear)} have a 95 % interval that leaves out zero."
-        )
+        clear = number(sum(map(_clear, judged)))
+        many = count(len(judged), "difference")
+        said.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
     return said
 
 

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.health import belief_movement, participation, refusals
+from townsquare.analysis.health import participation, refusals
 from townsquare.report.axes import from_zero, line, over_steps, reference
-from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.section import Format, Panel, Section, Table, table_of
 from townsquare.report.svg import clean, panel
 from townsquare.report.theme import SERIES, colour
 from townsquare.report.words import listed, number, percent, small
@@ -19,18 +19,17 @@ from townsquare.report.words import listed, number, percent, small
 TITLE = "Health: can this run be believed?"
 
 
-def health_section(run: Reads, course: pl.DataFrame) -> Section:
-    """The figure, from a run and its :func:`~townsquare.analysis.beliefs.belief_course`."""
+def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Section:
+    """The figure, from a run, its ``belief_course`` and its ``belief_movement``."""
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    moves, refused = belief_movement(run), refusals(run)
-    spread = spread_course(course)
+    refused, spread = refusals(run), spread_course(course)
     return Section(
         "health",
         TITLE,
         says=[
-            said for said in (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)) if said
+            " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps))))
         ],
         panels=_panels(run, steps, moves, spread, refused),
         tables=_tables(steps, moves, refused),
@@ -114,8 +113,8 @@ def _activity(steps: pl.DataFrame) -> str:
         return "Nobody was ever online."
     if not accepted:
         return "Nobody acted: everyone online was silent in every step."
-    per_step = small(accepted / online)
-    return f"In an average step {percent(1 - acting / online)} of those online did nothing; {per_step} actions a person and step were accepted."
+    silent, each = percent(1 - acting / online), small(accepted / online)
+    return f"In an average step {silent} of those online did nothing, and there were {each} accepted actions for each."
 
 
 def _movement(moves: pl.DataFrame) -> str:
@@ -124,7 +123,7 @@ def _movement(moves: pl.DataFrame) -> str:
     first, last = (moves.filter(pl.col("step") == step)["gain_per_person"].mean() for step in _ends(moves))
     if not moves["gain"].sum():
         return "No belief moved."
-    return f"Beliefs moved by {small(_float(first))} of stance a person in the first step and by {small(_float(last))} in the last."
+    return f"A stance moved by {small(_float(first))} on average in the first step and by {small(_float(last))} in the last."
 
 
 def _ends(moves: pl.DataFrame) -> list[Any]:
@@ -170,7 +169,7 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
         )
     ]
     if moves.height:
-        columns = [
+        columns: list[tuple[str, str, Format]] = [
             ("proposition", "name", lambda name: clean(name, 60)),
             ("step", "step", number),
             ("moved", "moved", number),
@@ -184,6 +183,10 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
             )
         )
     if refused.height:
-        reasons = [("reason", "reason", str), ("actions", "actions", number), ("share", "share", percent)]
+        reasons: list[tuple[str, str, Format]] = [
+            ("reason", "reason", str),
+            ("actions", "actions", number),
+            ("share", "share", percent),
+        ]
         tables.append(table_of("Refused actions", refused, reasons))
     return tables

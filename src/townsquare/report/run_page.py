@@ -6,18 +6,20 @@ from pathlib import Path
 
 import yaml
 
-from townsquare.analysis.beliefs import course_of, stance_bins
+from townsquare.analysis.beliefs import belief_course, stance_bins
 from townsquare.analysis.contract import Kept, Reads
+from townsquare.analysis.health import belief_movement
 from townsquare.analysis.outcome_words import describe
-from townsquare.analysis.outcomes import outcomes
+from townsquare.analysis.outcomes import outcomes_of
 from townsquare.analysis.reach import exposure_counts
+from townsquare.report.cautions import limits, warnings
 from townsquare.report.engagement import engagement_section
 from townsquare.report.health import health_section
 from townsquare.report.moderation import moderation_section
 from townsquare.report.page import render, write
 from townsquare.report.section import Table
 from townsquare.report.stances import stance_section
-from townsquare.report.summary import facts, limits, summary, warnings
+from townsquare.report.summary import facts, summary
 from townsquare.report.svg import clean
 from townsquare.report.top_posts import top_posts
 from townsquare.report.words import number
@@ -44,8 +46,9 @@ def write_report(run: Reads, path: Path | str) -> Path:
         If the run cannot be read or the page not be written.
     """
     kept = Kept(run)
-    found, counts, bins = outcomes(kept), exposure_counts(kept), stance_bins(kept)
-    course = course_of(kept, bins)
+    counts, bins = exposure_counts(kept), stance_bins(kept)
+    course, moves = belief_course(kept), belief_movement(kept)
+    found = outcomes_of(kept, counts, course)
     most, false = top_posts(kept, counts)
     scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
     text = render(
@@ -54,12 +57,12 @@ def write_report(run: Reads, path: Path | str) -> Path:
         facts=[(name, clean(value)) for name, value in facts(kept)],
         content_hash=kept.content_hash,
         summary=summary(kept, found),
-        warnings=warnings(kept, found, course),
+        warnings=warnings(kept, found, course, moves),
         sections=[
             engagement_section(kept, counts),
             stance_section(kept, bins, course),
             moderation_section(kept, counts),
-            health_section(kept, course),
+            health_section(kept, course, moves),
         ],
         most_posts=most,
         false_posts=false,
@@ -73,5 +76,10 @@ def write_report(run: Reads, path: Path | str) -> Path:
 def outcome_table(found: dict[str, float]) -> Table:
     """All outcomes of a run, with what a higher value means."""
     rows = [(describe(name), value) for name, value in found.items()]
-    cells = [[clean(what.title, 80), number(value, 3), what.unit, what.higher] for what, value in rows]
+    cells = [[clean(what.title, 80), _value(value, what.unit), what.unit, what.higher] for what, value in rows]
     return Table("Outcomes", ["outcome", "value", "unit", "higher means"], cells, frozenset({0, 2, 3}))
+
+
+def _value(value: float, unit: str) -> str:
+    digits = {"posts": 0, "exposures": 0, "0 or 1": 0, "agents": 1, "steps": 1, "actions per post": 1}
+    return number(value, digits.get(unit, 3))

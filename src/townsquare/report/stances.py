@@ -20,8 +20,8 @@ from townsquare.report.words import count, number, percent
 
 TITLE = "Beliefs: where people stood, and how they moved"
 _HOW_TO_READ = (
-    "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps stand at the "
-    "ends. Thin lines are single people, chosen evenly over the order in which they started."
+    "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps stand at "
+    "the ends. Thin lines are single people, chosen evenly over the order in which they started."
 )
 MOST_DRAWN = 4
 """Propositions with panels; the tables hold all."""

@@ -26,7 +26,8 @@ class StanceScorer:
         Its settings, in its own file.
     score : callable
         ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for the
-        statement; NaN where a text takes no stance, which makes it no exposure. A pure function of each text and statement.
+        statement; NaN where a text takes no stance, which makes it no exposure. Each number depends on its text and
+        its statement alone.
     measures : {"stance", "tone"}
         What the number really is. Tone is how positive the words are, whatever they are about; reports say so.
     """
