@@ -18,7 +18,7 @@ from townsquare.beliefs.contract import BeliefInputs, Exposed, no_own, per_agent
 from townsquare.draws import Draws, Stage
 from townsquare.pairs import Pairs, upsert
 
-AGENTS, ROWS, STEPS, POSTS, AUTHORS = 20_000, 25, 6, 4_000, 2_000
+AGENTS, ROWS, STEPS, POSTS, AUTHORS = 20_000, 25, 12, 4_000, 2_000
 
 
 def update(state: dict[str, Any], posts: list[tuple[int, int, float, int]], *, copying: bool) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def kernel() -> tuple[float, np.ndarray]:  # type: ignore[type-arg]
 def main() -> None:
     """Measure all three and print."""
     fast, ours = kernel()
-    few = 1_500
+    few = 800
     copying, theirs = loop(few, copying=True)
     in_place, same = loop(few, copying=False)
     difference = max(np.abs(ours[:few] - theirs).max(), np.abs(ours[:few] - same).max())

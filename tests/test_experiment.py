@@ -48,9 +48,11 @@ def test_arms_are_all_combinations_the_first_is_the_baseline() -> None:
 VALUES = st.text(max_size=80) | st.integers() | st.floats(allow_nan=False) | st.none() | st.lists(st.integers())
 
 
-@given(
-    st.lists(VALUES, min_size=1, max_size=5, unique_by=lambda value: value if isinstance(value, str) else repr(value))
-)
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=5, unique_by=_as_text))
 @profile(deadline=None, max_examples=100)
 def test_folders_of_arms_are_different_and_harmless(values: list[Any]) -> None:
     try:
@@ -91,10 +93,10 @@ def _runs(values: dict[str, list[float]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["arm", "seed", "x"], orient="row")
 
 
-@given(st.integers(2, 8), st.randoms(use_true_random=False))
+@given(st.integers(2, 8), st.integers(0, 2**32))
 @profile(deadline=None, max_examples=25)
-def test_intervals_agree_with_scipy(n: int, random: Any) -> None:
-    base, other = ([random.gauss(0, 1) for _ in range(n)] for _ in range(2))
+def test_intervals_agree_with_scipy(n: int, seed: int) -> None:
+    base, other = np.random.default_rng(seed).normal(size=(2, n)).tolist()
     row = paired(_runs({"base": base, "other": other}), "base").filter(pl.col("arm") == "other").row(0, named=True)
     test = stats.ttest_rel(other, base)
     low, high = test.confidence_interval(0.95)
@@ -171,7 +173,7 @@ def test_an_interrupt_stops_what_runs_and_what_waits() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Pool(worker_jobs.until_stopped, 2, interrupt, ended.__setitem__).run([0, 1, 2, 3, 4, 5])
-    assert {0, 1} <= ended.keys() or ended
+    assert ended
     assert all(isinstance(result, KeyboardInterrupt) for result in ended.values())
 
 
@@ -200,9 +202,8 @@ def test_a_run_of_a_comparison_is_the_same_run_by_itself(experiment: Experiment)
     for run in experiment.runs[1:3]:
         strategy = run.arm.partition("=")[2]
         alone = MemoryRecorder()
-        simulate(
-            resolve_for("made:20", None, [f"moderation.strategy={strategy}"], agents=30, steps=3, seed=run.seed), alone
-        )
+        sets = [f"moderation.strategy={strategy}"]
+        simulate(resolve_for("made:20", None, sets, agents=30, steps=3, seed=run.seed), alone)
         assert Run.of(alone).content_hash == run.content_hash
         assert Run.open(experiment.folder / run.folder).verify() == run.content_hash
 

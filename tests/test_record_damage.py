@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -54,8 +55,12 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"a folder without run\.db; name the folder of a recorded run"):
         Run.open(tmp_path)
     (tmp_path / "run.db").mkdir()
-    with pytest.raises(RecordError):
-        Run.open(tmp_path)
+    for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
+        with pytest.raises(RecordError, match=re.escape(str(tmp_path))):
+            use()
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match="File exists"):
+        FolderRecorder(tmp_path / "file").open(header())
 
 
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 50, b"short"])

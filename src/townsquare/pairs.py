@@ -18,6 +18,8 @@ import numpy.typing as npt
 from townsquare.draws import U64, key2
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
+_LONG = 64  # insertion beats other sorts up to about here
+_PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
@@ -54,26 +56,35 @@ def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> 
             slot[x] = lo if lo < optr[i + 1] and okey[lo] == k else -1
 
 
+@nb.njit(inline="always", cache=True)
+def _sort(packed: Int64, lo: int, hi: int) -> None:
+    """Sort ``packed[lo:hi]`` in place: by insertion, since a feed is short, but for long stretches."""
+    if hi - lo > _LONG:
+        packed[lo:hi].sort()
+        return
+    for x in range(lo + 1, hi):
+        v = packed[x]
+        y = x - 1
+        while y >= lo and packed[y] > v:
+            packed[y + 1] = packed[y]
+            y -= 1
+        packed[y + 1] = v
+
+
 @nb.njit(parallel=True, cache=True)
-def _merge_count(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, order: Int64, nptr: Int64) -> None:
-    """Sort each agent's query by key (insertion sort: a feed is short) and count the keys after the merge."""
+def _merge_count(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, packed: Int64, nptr: Int64) -> None:
+    """Sort each agent's query by key, kept with its place in one word, and count the keys after the merge."""
     for i in nb.prange(qptr.shape[0] - 1):
         lo, hi = qptr[i], qptr[i + 1]
         for x in range(lo, hi):
-            order[x] = x
-        for x in range(lo + 1, hi):
-            v = order[x]
-            kv = qkey[v]
-            y = x - 1
-            while y >= lo and qkey[order[y]] > kv:
-                order[y + 1] = order[y]
-                y -= 1
-            order[y + 1] = v
-        o, end, fresh = optr[i], optr[i + 1], 0
+            packed[x] = (np.int64(qkey[x]) << 32) | (x - lo)
+        _sort(packed, lo, hi)
+        o, end, fresh, last = optr[i], optr[i + 1], 0, np.int64(-1)
         for x in range(lo, hi):
-            k = qkey[order[x]]
-            if x > lo and qkey[order[x - 1]] == k:
+            k = packed[x] >> 32
+            if k == last:
                 continue
+            last = k
             while o < end and okey[o] < k:
                 o += 1
             if o == end or okey[o] != k:
@@ -87,9 +98,8 @@ def _merge_fill(
     okey: Int32,
     oval: npt.NDArray[np.generic],
     qptr: Int64,
-    qkey: Int32,
     start: npt.NDArray[np.generic],
-    order: Int64,
+    packed: Int64,
     nptr: Int64,
     nkey: Int32,
     nval: npt.NDArray[np.generic],
@@ -97,9 +107,10 @@ def _merge_fill(
     known: npt.NDArray[np.bool_],
 ) -> None:
     for i in nb.prange(qptr.shape[0] - 1):
-        o, end, w, x, hi = optr[i], optr[i + 1], nptr[i], qptr[i], qptr[i + 1]
+        lo, hi = qptr[i], qptr[i + 1]
+        o, end, w, x = optr[i], optr[i + 1], nptr[i], lo
         while x < hi:
-            k = qkey[order[x]]
+            k = packed[x] >> 32
             while o < end and okey[o] < k:
                 nkey[w] = okey[o]
                 nval[w] = oval[o]
@@ -111,10 +122,11 @@ def _merge_fill(
                 nval[w] = oval[o]
                 o += 1
             else:
-                nval[w] = start[order[x]]
-            while x < hi and qkey[order[x]] == k:
-                slot[order[x]] = w
-                known[order[x]] = had
+                nval[w] = start[lo + (packed[x] & _PLACE)]
+            while x < hi and packed[x] >> 32 == k:
+                at = lo + (packed[x] & _PLACE)
+                slot[at] = w
+                known[at] = had
                 x += 1
             w += 1
         while o < end:
@@ -152,15 +164,15 @@ def upsert(
     (PairBlock, (m,) int64, (m,) bool)
         The new block, where each queried pair stands in its ``value``, and whether it was there before.
     """
-    order = np.empty(keys.shape[0], np.int64)
+    packed = np.empty(keys.shape[0], np.int64)
     nptr = np.zeros_like(block.indptr)
-    _merge_count(block.indptr, block.key, indptr, keys, order, nptr)
+    _merge_count(block.indptr, block.key, indptr, keys, packed, nptr)
     np.cumsum(nptr, out=nptr)
     nkey = np.empty(int(nptr[-1]), np.int32)
     nval = np.empty(int(nptr[-1]), block.value.dtype)
     slot = np.empty(keys.shape[0], np.int64)
     known = np.empty(keys.shape[0], np.bool_)
-    _merge_fill(block.indptr, block.key, block.value, indptr, keys, start, order, nptr, nkey, nval, slot, known)
+    _merge_fill(block.indptr, block.key, block.value, indptr, start, packed, nptr, nkey, nval, slot, known)
     return PairBlock(nptr, nkey, nval), slot, known
 
 

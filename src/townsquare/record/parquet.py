@@ -14,6 +14,7 @@ from townsquare.errors import RecordError
 from townsquare.record.frames import frame_schema, to_frame
 
 FOLDER = "parts"
+LOST_PART = "copy the whole folder of the run again, or run it anew into a new folder"
 _PART = re.compile(r"step-(\d+)\.(parquet|tmp)")
 
 
@@ -55,9 +56,6 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
         return pl.LazyFrame(schema=frame_schema(columns))
     scan = pl.scan_parquet(files, glob=False, hive_partitioning=False)
     return scan.select([column.name for column in columns])
-
-
-LOST_PART = "copy the whole folder of the run again, or run it anew into a new folder"
 
 
 def remove_uncommitted(folder: Path, last: int) -> list[Path]:

@@ -30,10 +30,11 @@ def over_steps(axes: Axes, last: int, label: str) -> None:
 def amounts(axes: Axes) -> None:
     """A vertical axis with few round ticks, thousands apart."""
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
-    axes.yaxis.set_major_formatter(FuncFormatter(_tick))
+    axes.yaxis.set_major_formatter(FuncFormatter(tick))
 
 
-def _tick(value: float, _: int) -> str:
+def tick(value: float, _: int) -> str:
+    """A number at an axis, as :class:`matplotlib.ticker.FuncFormatter` asks for it."""
     return f"{value:,.6g}".replace("-", "\u2212")
 
 

@@ -72,8 +72,8 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 def _collapsed(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     spreads = [(name, outcome[f"spread_kept.{name}"]) for name in names(run)["name"]]
     return [
-        f"Beliefs about {clean(name, 60)} collapsed: {percent(kept)} of their spread is left. Opinions of real people do "
-        "not do that so soon; look for a smaller pull, or an anchor."
+        f"Beliefs about {clean(name, 60)} collapsed: {percent(kept)} of their spread is left. Opinions of real people "
+        "do not do that so soon; look for a smaller pull, or an anchor."
         for name, kept in spreads
         if kept < LEAST_SPREAD
     ]
@@ -106,14 +106,15 @@ def _refused(outcome: Mapping[str, float]) -> list[str]:
 def limits(run: Reads) -> list[str]:
     """What this page cannot say."""
     said = [
-        "This is one run with one seed. A difference to another run means something only over several seeds, paired, as "
-        "“townsquare compare” makes them."
+        "This is one run with one seed. A difference to another run means something only over several seeds, paired, "
+        "as “townsquare compare” makes them."
     ]
     if str(setting(run, "policy", "name", default="")) in ("statistical", "mix", "blind"):
         said.append(
-            "People act by an embedded statistical policy. Its mean rates of liking, sharing, commenting and noting come "
-            "from a human study; its other parameters, among them everything that makes people prefer one post to "
-            "another, are assumptions. It does not read. The results show what follows from that, not what people would do."
+            "People act by an embedded statistical policy. Its mean rates of liking, sharing, commenting and noting "
+            "come from a human study; its other parameters, among them everything that makes people prefer one post "
+            "to another, are assumptions. It does not read. The results show what follows from that, not what people "
+            "would do."
         )
     return [
         *said,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
+
+from townsquare.analysis.contract import setting
+from townsquare.record.run import Run
+from townsquare.report.svg import clean
 
 
 class _Arm(Protocol):
@@ -17,8 +22,17 @@ class _Arm(Protocol):
     def changes(self) -> Mapping[str, Any]: ...
 
 
+class _Recorded(Protocol):
+    @property
+    def folder(self) -> str: ...
+
+
 class Compared(Protocol):
     """An experiment, as :class:`townsquare.experiment.Experiment` is one: the first arm is the baseline."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it stands."""
 
     @property
     def arms(self) -> Sequence[_Arm]:
@@ -27,6 +41,10 @@ class Compared(Protocol):
     @property
     def outcomes(self) -> pl.DataFrame:
         """One row a finished run: ``arm``, ``seed``, and a float column an outcome."""
+
+    @property
+    def finished(self) -> Sequence[_Recorded]:
+        """Runs that are done, each with its folder below that of the experiment."""
 
     @property
     def failed(self) -> Sequence[Any]:
@@ -54,6 +72,8 @@ class Comparison:
         ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``.
     notes : sequence of str
         What a reader must know first: runs that failed, for example.
+    shared : mapping of str to str
+        Settings that all runs share and a reader should see.
     """
 
     title: str
@@ -61,6 +81,7 @@ class Comparison:
     outcomes: pl.DataFrame
     paired: pl.DataFrame
     notes: Sequence[str] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
@@ -73,16 +94,43 @@ class Comparison:
         return [name for name, _ in self.arms[1:]]
 
     @property
+    def labels(self) -> dict[str, str]:
+        """A short name of each arm: the values of its settings, where these tell the arms apart."""
+        short = {name: ", ".join(str(value) for value in settings.values()) for name, settings in self.arms}
+        told_apart = all(short.values()) and len(set(short.values())) == len(short)
+        return {name: clean(short[name] if told_apart else name, 60) for name in short}
+
+    @property
     def seeds(self) -> list[int]:
         """Every seed that some run had."""
         return sorted(self.outcomes["seed"].unique().to_list())
 
     @classmethod
-    def of(cls, experiment: Compared, title: str = "A comparison") -> Comparison:
-        """From an experiment."""
+    def of(cls, experiment: Compared) -> Comparison:
+        """From an experiment; what its runs share is read from the first that is done."""
         wide = experiment.outcomes
         long = wide.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
         failed = len(experiment.failed)
         notes = [f"{failed} of the runs failed and are left out; see the experiment's folder."] if failed else []
         arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
-        return cls(title, arms, long, experiment.paired(), notes)
+        shared = _shared(experiment, {key for _, changes in arms for key in changes})
+        title = f"{shared.get('scenario', 'A comparison')}: {len(arms)} arms compared"
+        return cls(title, arms, long, experiment.paired(), notes, shared)
+
+
+def _shared(experiment: Compared, varied: set[str]) -> dict[str, str]:
+    """What identifies all runs alike: the main settings of one of them, without those that vary."""
+    if not experiment.finished:
+        return {}
+    run = Run.open(experiment.folder / experiment.finished[0].folder)
+    return {name: str(setting(run, *path.split("."))) for path, name in _MAIN.items() if path not in varied}
+
+
+_MAIN = {
+    "scenario": "scenario",
+    "agents": "people at the start",
+    "steps": "steps",
+    "moderation.strategy": "moderation",
+    "beliefs.rule": "belief rule",
+    "policy.name": "policy",
+}

@@ -55,8 +55,8 @@ def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Pat
 
 
 _LIMITS = [
-    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They say "
-    "how sure the difference is between these configurations, and nothing about real platforms.",
+    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They "
+    "say how sure the difference is between these configurations, and nothing about real platforms.",
     "Many outcomes stand side by side: at the 5% level one in twenty differs by chance alone. Decide which one counts "
     "before you look.",
     "Where people act by the embedded statistical policy, most of its parameters are assumptions; the page of each run "
@@ -68,9 +68,10 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
     seeds = comparison.seeds
     shown = ", ".join(map(str, seeds[:8])) + (f" … {seeds[-1]}" if len(seeds) > 8 else "")
     return [
+        *((name, clean(value, 80)) for name, value in comparison.shared.items()),
         ("arms", str(len(comparison.arms))),
         ("seeds", f"{len(seeds)} ({shown})" if seeds else "none"),
-        ("baseline", clean(comparison.baseline, 80)),
+        ("baseline", comparison.labels[comparison.baseline]),
     ]
 
 
@@ -79,7 +80,7 @@ def _arms(comparison: Comparison) -> list[dict[str, str]]:
     return [
         {
             "role": role,
-            "name": clean(name, 120),
+            "name": comparison.labels[name],
             "settings": clean(", ".join(f"{key}: {value}" for key, value in settings.items()), 400),
         }
         for role, (name, settings) in zip(roles, comparison.arms, strict=True)
@@ -96,28 +97,40 @@ def _section(comparison: Comparison, family: str) -> Section | None:
     outcomes = _known(comparison, family)
     if not outcomes or family == "caveat":
         return None
+    differing = [what for what in outcomes if _differences(comparison, what)]
     panels = []
-    if comparison.others:
-        caption = f"Difference to {clean(comparison.baseline, 60)}, with 95% intervals ({outcomes[0].unit})"
-        panels.append(Panel(caption, forest(comparison, outcomes, f"forest-{family}", caption)))
-    caption = f"Every run as a dot, the mean as a bar ({outcomes[0].unit})"
+    if differing:
+        caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals"
+        panels.append(Panel(caption, forest(comparison, differing, f"forest-{family}", caption)))
+    caption = "Every run as a dot, the mean as a bar"
     panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
-    says = [said for what in outcomes for said in [_sentence(comparison, what)] if said]
+    says = [said for what in outcomes if (said := _sentence(comparison, what))]
     return Section(family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, outcomes)])
+
+
+def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, object]]:
+    """The rows of other arms whose difference to the baseline is defined."""
+    rows = comparison.paired.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
+    return [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["difference"]))]
 
 
 def _sentence(comparison: Comparison, what: Outcome) -> str:
     """Which arms clearly differ from the baseline in one outcome."""
-    rows = comparison.paired.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
-    told = [row for row in rows.iter_rows(named=True) if _clear(row)]
-    known = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
-    title = clean(what.title, 80)
-    if not known:
+    if not comparison.others:
         return ""
+    title, rows = clean(what.title, 80), _differences(comparison, what)
+    if not rows:
+        return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
+    if all(math.isnan(_float(row["low"])) for row in rows):
+        return ""
+    told = [
+        f"{comparison.labels[str(row['arm'])]} {number(_float(row['difference']), _digits(row), signed=True)}"
+        for row in rows
+        if _clear(row)
+    ]
     if not told:
         return f"{title}: no arm differs clearly from the baseline."
-    parts = [f"{clean(row['arm'], 60)} {number(row['difference'], _digits(row), signed=True)}" for row in told]
-    return f"{title}: {listed(parts)} against the baseline (higher: {what.higher})."
+    return f"{title}: {listed(told)} against the baseline (higher: {what.higher})."
 
 
 def _clear(row: dict[str, object]) -> bool:
@@ -163,12 +176,16 @@ def _warnings(comparison: Comparison) -> list[str]:
 def _table(comparison: Comparison, outcomes: list[Outcome]) -> Table:
     titles = {what.name: clean(what.title, 80) for what in outcomes}
     rows = comparison.paired.filter(pl.col("outcome").is_in(list(titles)))
+    in_words = [
+        pl.col("outcome").replace_strict(titles, return_dtype=pl.String),
+        pl.col("arm").replace_strict(comparison.labels, return_dtype=pl.String),
+    ]
     return table_of(
         "Means and paired differences",
-        rows.with_columns(pl.col("outcome").replace_strict(titles, return_dtype=pl.String)),
+        rows.with_columns(in_words),
         [
             ("outcome", "outcome", str),
-            ("arm", "arm", lambda name: clean(name, 60)),
+            ("arm", "arm", str),
             ("mean", "mean", _three),
             ("difference", "difference", _signed),
             ("low", "low", _signed),

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import balance, engagement
+from townsquare.analysis.posts import VERACITIES
 from townsquare.analysis.reach import reach_course
 from townsquare.report.axes import from_zero, line, over_steps, reference
 from townsquare.report.section import Panel, Section, Table, table_of
@@ -145,19 +146,9 @@ def _balance_table(sides: pl.DataFrame) -> Table:
 
 
 def _by_class_table(by_class: pl.DataFrame) -> Table:
-    end = by_class.group_by("veracity").agg(
-        pl.col("likes", "dislikes", "shares", "comments").sum(), pl.col("posts").last(), pl.col("per_post").last()
-    )
-    return table_of(
-        "Whole run, by truth of the post",
-        end.sort("veracity"),
-        [
-            ("posts", "veracity", str),
-            ("number", "posts", number),
-            ("likes", "likes", number),
-            ("dislikes", "dislikes", number),
-            ("shares", "shares", number),
-            ("comments", "comments", number),
-            ("per post", "per_post", number),
-        ],
-    )
+    kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
+    end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
+    sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
+    rows = [[name, *(number(sides[word][name]) for word in VERACITIES)] for name in ["posts", *kinds]]
+    per_post = ["per post", *(number(sides[word]["per_post"]) for word in VERACITIES)]
+    return Table("Whole run, by truth of the post", ["", "true", "false", "unknown"], [*rows, per_post])

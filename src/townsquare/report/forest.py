@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.text import Annotation
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.analysis.outcome_words import Outcome
+from townsquare.report.axes import NICE, tick
 from townsquare.report.comparison import Comparison
 from townsquare.report.svg import clean, panel
 from townsquare.report.theme import SERIES, colour
@@ -55,10 +57,7 @@ def strip(comparison: Comparison, outcomes: Sequence[Outcome], key: str, label: 
         for what, arm, y in _rows(axes, outcomes, arms):
             here = values.get((what.name, arm), [])
             if not here:
-                axes.annotate(
-                    "undefined", (0.5, y), xycoords=("axes fraction", "data"), ha="center", va="center",
-                    fontsize=10, color=colour("muted"),
-                )  # fmt: skip
+                _words(axes, "undefined", 0.5, y, "muted", 10.5)
                 continue
             shade = colour(roles(comparison)[arm])
             axes.scatter(here, [y] * len(here), s=16, color=shade, alpha=0.55, linewidths=0, zorder=3)
@@ -77,24 +76,32 @@ def _rows(axes: Axes, outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[
     """Where each row stands, downward from 0; writes the title above each group."""
     found, top = [], 0.0
     for what in outcomes:
-        axes.annotate(
-            clean(what.title, 62), (0.0, -(top + 0.62 * TITLE_ROW)), xycoords=("axes fraction", "data"),
-            ha="left", va="center", fontsize=11, zorder=6,
-        )  # fmt: skip
+        title = _words(axes, clean(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)
+        title.set_bbox({"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.0})
         for i, arm in enumerate(arms):
             found.append((what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)))
         top += TITLE_ROW + len(arms) * ROW + GAP
     return found
 
 
+def _words(axes: Axes, text: str, x: float, y: float, role: str, size: float) -> Annotation:
+    return axes.annotate(
+        text,
+        (x, y),
+        xycoords=("axes fraction", "data"),
+        ha="left" if x == 0 else "center",
+        va="center",
+        fontsize=size,
+        color=colour(role),
+        zorder=6,
+    )
+
+
 def _interval(
     axes: Axes, difference: float | None, low: float | None, high: float | None, y: float, shade: str
 ) -> None:
     if difference is None or math.isnan(difference):
-        axes.annotate(
-            "undefined", (0.5, y), xycoords=("axes fraction", "data"), ha="center", va="center", fontsize=10,
-            color=colour("muted"),
-        )  # fmt: skip
+        _words(axes, "undefined", 0.5, y, "muted", 10.5)
         return
     if low is not None and high is not None and not math.isnan(low) and not math.isnan(high):
         axes.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="round", zorder=3)
@@ -108,6 +115,7 @@ def _finish(axes: Axes, outcomes: Sequence[Outcome], n_arms: int) -> None:
     axes.spines["left"].set_visible(False)
     axes.grid(False, axis="y")
     axes.grid(True, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=NICE))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
     axes.set_xlabel(outcomes[0].unit)
     axes.margins(x=0.06)

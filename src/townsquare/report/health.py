@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.health import participation, refusals
-from townsquare.report.axes import from_zero, line, over_steps, reference
+from townsquare.report.axes import NICE, from_zero, line, over_steps, reference
 from townsquare.report.section import Format, Panel, Section, Table, table_of
 from townsquare.report.svg import clean, panel
 from townsquare.report.theme import SERIES, colour
@@ -82,7 +82,7 @@ def _panels(
         )
     if spread.height:
         panels.insert(1, Panel("Spread kept since the start", panel(kept, "kept", "Spread of stances over steps")))
-    if refused.height:
+    if refused.height > 1:
         panels.append(Panel("Refused actions by reason", _refusal_panel(refused)))
     return panels
 
@@ -100,6 +100,7 @@ def _refusal_panel(refused: pl.DataFrame) -> str:
         shown = refused.reverse()
         axes.barh(shown["reason"].to_list(), shown["actions"].to_numpy(), color=colour("fourth"), height=0.62)
         axes.set_xlabel("refused actions")
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=NICE))
         axes.grid(False, axis="y")
         axes.grid(True, axis="x")
         axes.tick_params(axis="y", length=0)
@@ -123,7 +124,8 @@ def _movement(moves: pl.DataFrame) -> str:
     first, last = (moves.filter(pl.col("step") == step)["gain_per_person"].mean() for step in _ends(moves))
     if not moves["gain"].sum():
         return "No belief moved."
-    return f"A stance moved by {small(_float(first))} on average in the first step and by {small(_float(last))} in the last."
+    begin, end = small(_float(first)), small(_float(last))
+    return f"A stance moved by {begin} on average in the first step and by {end} in the last."
 
 
 def _ends(moves: pl.DataFrame) -> list[Any]:
@@ -168,20 +170,7 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
             words=0,
         )
     ]
-    if moves.height:
-        columns: list[tuple[str, str, Format]] = [
-            ("proposition", "name", lambda name: clean(name, 60)),
-            ("step", "step", number),
-            ("moved", "moved", number),
-            ("gain", "gain", small),
-            ("a person", "gain_per_person", small),
-            ("overshot", "overshoots", number),
-        ]
-        tables.append(
-            table_of(
-                "Movement of beliefs (gain: sum of the sizes of moves)", moves.sort("proposition", "step"), columns
-            )
-        )
+    tables += [_movement_table(part) for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0])]
     if refused.height:
         reasons: list[tuple[str, str, Format]] = [
             ("reason", "reason", str),
@@ -190,3 +179,14 @@ def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> 
         ]
         tables.append(table_of("Refused actions", refused, reasons))
     return tables
+
+
+def _movement_table(moves: pl.DataFrame) -> Table:
+    columns: list[tuple[str, str, Format]] = [
+        ("step", "step", number),
+        ("moved", "moved", number),
+        ("sum of moves", "gain", small),
+        ("a person", "gain_per_person", small),
+        ("overshot", "overshoots", number),
+    ]
+    return table_of(f"{clean(str(moves['name'][0]), 40)}: moves of stance", moves.sort("step"), columns, words=0)

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, moderation_events, moderation_of
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.report.axes import over_steps
-from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.section import Format, Panel, Section, Table, table_of
 from townsquare.report.svg import panel
 from townsquare.report.theme import colour
 from townsquare.report.words import count, listed, number, percent
@@ -36,7 +36,7 @@ def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
         notes=_notes(row),
         panels=_panels(run, events, counts),
         open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
-        tables=[_effect_table(row), _event_table(events)],
+        tables=[_effect_table(row), _total_table(events), _event_table(events)],
     )
 
 
@@ -119,10 +119,8 @@ def _quality(row: dict[str, Any]) -> str:
 def _errors(row: dict[str, Any]) -> str:
     if row["strategy"] == "none" or not _known(row):
         return ""
-    return (
-        f"By mistake it labelled {count(row['true_labelled'], 'true post')} and took down {number(row['true_removed'])}; "
-        f"it took down {count(row['false_removed'], 'false post')}."
-    )
+    labelled, removed = count(row["true_labelled"], "true post"), count(row["false_removed"], "false post")
+    return f"By mistake it labelled {labelled} and took down {number(row['true_removed'])}; it took down {removed}."
 
 
 def _speed(row: dict[str, Any]) -> str:
@@ -181,10 +179,22 @@ def _effect_table(row: dict[str, Any]) -> Table:
     return Table("Quality, speed and effect", ["measure", "value"], [list(pair) for pair in whole.items()])
 
 
+def _total_table(events: pl.DataFrame) -> Table:
+    """Posts by event over the whole run; a post with two notes counts twice only if they were shown in two steps."""
+    totals = {(e, v): n for e, v, n in events.group_by("event", "veracity").agg(pl.col("posts").sum()).rows()}
+    rows = [
+        [event, *(number(totals.get((event, word), 0)) for word in VERACITIES)]
+        for event in EVENTS
+        if any((event, word) in totals for word in VERACITIES)
+    ]
+    return Table("Events over the whole run", ["", "true", "false", "unknown"], rows)
+
+
 def _event_table(events: pl.DataFrame) -> Table:
-    return table_of(
-        "Events by step",
-        events,
-        [("event", "event", str), ("truth", "veracity", str), ("step", "step", number), ("posts", "posts", number)],
-        words=2,
-    )
+    columns: list[tuple[str, str, Format]] = [
+        ("event", "event", str),
+        ("truth", "veracity", str),
+        ("step", "step", number),
+        ("posts", "posts", number),
+    ]
+    return table_of("Events by step", events, columns, words=2)

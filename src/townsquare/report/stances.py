@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 from townsquare.analysis.beliefs import BINS, belief_change, names, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
 from townsquare.report.axes import NICE, amounts, over_steps, reference
-from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.section import Format, Panel, Section, Table, table_of
 from townsquare.report.svg import clean, panel
 from townsquare.report.theme import colour
 from townsquare.report.words import count, number, percent
@@ -48,7 +48,7 @@ def stance_section(run: Reads, bins: pl.DataFrame, course: pl.DataFrame) -> Sect
         ],
         notes=notes,
         panels=[p for row in drawn.iter_rows(named=True) for p in _panels(row, bins, course, lines, run.last_step)],
-        tables=[_change_table(change), _polarization_table(course), _course_table(course)],
+        tables=[one for row in change.iter_rows(named=True) for one in _tables(row, course)],
     )
 
 
@@ -151,51 +151,44 @@ def _three(value: float) -> str:
     return number(value, 3)
 
 
-def _name(value: str) -> str:
-    return clean(value, 60)
+def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
+    mine = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
+    name = clean(row["name"], 40)
+    return [_ends_table(name, row, mine), _course_table(name, mine)]
 
 
-def _change_table(change: pl.DataFrame) -> Table:
-    return table_of(
-        "Each person compared with itself, start to end",
-        change,
-        [
-            ("proposition", "name", _name),
-            ("shift", "shift", _signed),
-            ("size of shift", "absolute_shift", _three),
-            ("spread kept", "spread_kept", percent),
-            ("changed side", "changed_side", percent),
-            ("change of accuracy", "accuracy_shift", _signed),
-        ],
-    )
+def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
+    """Start against end: everybody who was there, then each person against itself."""
+    start, end = course.row(0, named=True), course.row(-1, named=True)
+    both: list[tuple[str, str, Format]] = [
+        ("people", "agents", number),
+        ("mean stance", "mean", _signed),
+        ("standard deviation", "sd", _three),
+        ("for (above 0)", "share_for", percent),
+        ("against (below 0)", "share_against", percent),
+        ("at the bounds", "share_at_bounds", percent),
+        ("polarization", "polarization", _three),
+        ("bimodality", "bimodality", _three),
+        ("accuracy", "accuracy", _three),
+        ("confidence", "confidence", _three),
+    ]
+    rows = [[title, text(start[column]), text(end[column])] for title, column, text in both]
+    each = [
+        ("mean shift of a person", _signed(row["shift"])),
+        ("mean size of the shift", _three(row["absolute_shift"])),
+        ("spread kept", percent(row["spread_kept"])),
+        ("changed side", percent(row["changed_side"])),
+        ("change of accuracy", _signed(row["accuracy_shift"])),
+    ]
+    return Table(f"{name}: start and end", ["", "start", "end"], [*rows, *([title, "", text] for title, text in each)])
 
 
-def _polarization_table(course: pl.DataFrame) -> Table:
-    ends = course.filter(pl.col("step").is_in([course["step"].min(), course["step"].max()]))
-    return table_of(
-        "Spread and polarization",
-        ends.sort("proposition", "step"),
-        [
-            ("proposition", "name", _name),
-            ("step", "step", number),
-            ("sd", "sd", _three),
-            ("polarization", "polarization", _three),
-            ("bimodality", "bimodality", _three),
-            ("at bounds", "share_at_bounds", percent),
-        ],
-    )
-
-
-def _course_table(course: pl.DataFrame) -> Table:
-    return table_of(
-        "After each step",
-        course.sort("proposition", "step"),
-        [
-            ("proposition", "name", _name),
-            ("step", "step", number),
-            ("mean", "mean", _signed),
-            ("sd", "sd", _three),
-            ("for", "share_for", percent),
-            ("accuracy", "accuracy", _three),
-        ],
-    )
+def _course_table(name: str, course: pl.DataFrame) -> Table:
+    columns: list[tuple[str, str, Format]] = [
+        ("step", "step", number),
+        ("mean", "mean", _signed),
+        ("sd", "sd", _three),
+        ("for", "share_for", percent),
+        ("accuracy", "accuracy", _three),
+    ]
+    return table_of(f"{name}: after each step", course, columns, words=0)
