@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
 from made import draws_of
 
 from townsquare.config import Feed as FeedSettings
-from townsquare.draws import Stage, bits_oracle
+from townsquare.draws import Stage
 from townsquare.schema import NONE, PostKind, PostStatus, Slot
 from townsquare.world import World
 
 Bits = Callable[[str, int, int], int]
+_MASK = (1 << 64) - 1
 
 
 class Row(NamedTuple):
@@ -27,8 +27,8 @@ class Row(NamedTuple):
 
 def expected_feed(world: World, agent: int, settings: FeedSettings, score: list[float], seed: int = 1) -> list[Row]:
     """The rows that ``agent`` is shown in the step being taken; ``score`` is the ranker's, by post."""
-    bits = _bits(world, seed)
-    key, root = world.posts["key"], world.posts["root"].tolist()
+    bits, posts = _bits(world, seed), _columns(world)
+    key, root = posts["key"], posts["root"]
     followed = {other for other in range(world.n_agents) if world.follows.get(agent, other, NONE) != NONE}
 
     def in_order(rows: list[int]) -> list[int]:
@@ -37,7 +37,7 @@ def expected_feed(world: World, agent: int, settings: FeedSettings, score: list[
     newest: dict[int, int] = {}
     for p in _newest_rows_of(world, followed):
         r = root[p]
-        if world.posts["author"][r] == agent or world.posts["status"][r] != PostStatus.ACTIVE:
+        if posts["author"][r] == agent or posts["status"][r] != PostStatus.ACTIVE:
             continue
         old = newest.get(r)
         if old is None or _age_order(world, bits, agent, p) < _age_order(world, bits, agent, old):
@@ -45,7 +45,7 @@ def expected_feed(world: World, agent: int, settings: FeedSettings, score: list[
     above = in_order(list(newest.values()))[: settings.followed]
     shown = {root[p] for p in above}
     pool, n_injected = expected_pool(world, settings, bits)
-    free = [p for p in pool if world.posts["author"][p] not in (followed | {agent}) and p not in shown]
+    free = [p for p in pool if posts["author"][p] not in (followed | {agent}) and p not in shown]
 
     def place(p: int) -> int:
         draw, n_rest = bits("pool", agent, key[p]), len(pool) - n_injected
@@ -62,13 +62,13 @@ def expected_feed(world: World, agent: int, settings: FeedSettings, score: list[
 
 def expected_pool(world: World, settings: FeedSettings, bits: Bits) -> tuple[list[int], int]:
     """Roots of the pool, injected ones first, and how many these are."""
-    posts = world.posts
+    posts = _columns(world)
     live = [
         p
-        for p in range(posts.n)
+        for p in range(world.posts.n)
         if posts["status"][p] == PostStatus.ACTIVE and posts["kind"][p] in (PostKind.ORIGINAL, PostKind.INJECTED)
     ]
-    live.sort(key=lambda p: (-int(posts["step"][p]), bits("pool order", 0, posts["key"][p])))
+    live.sort(key=lambda p: (-posts["step"][p], bits("pool order", 0, posts["key"][p])))
     window = range(world.step + 2 - settings.injected_window, world.step + 2)
     fresh = [p for p in live if posts["kind"][p] == PostKind.INJECTED and posts["step"][p] in window]
     rest = [p for p in live if p not in fresh]
@@ -78,34 +78,51 @@ def expected_pool(world: World, settings: FeedSettings, bits: Bits) -> tuple[lis
     return injected + [p for p in rest if p not in injected], len(injected)
 
 
+def _columns(world: World) -> dict[str, list[int]]:
+    names = ("key", "kind", "author", "root", "parent", "step", "status", "likes")
+    return {name: world.posts[name].tolist() for name in names}
+
+
 def _bits(world: World, seed: int) -> Bits:
+    """The draw itself is tested elsewhere; here it is in plain integers, for speed."""
     draw = draws_of(world, Stage.FEED, seed)
+    bases: dict[str, int] = {}
 
     def bits(purpose: str, agent: int, key: int) -> int:
-        return int(bits_oracle(draw.base(purpose), np.array([agent]), np.array([key], np.uint64))[0])
+        if purpose not in bases:
+            bases[purpose] = int(draw.base(purpose))
+        return _mix(_mix((bases[purpose] + agent * 0x9E3779B97F4A7C15) & _MASK) ^ int(key))
 
     return bits
 
 
+def _mix(z: int) -> int:
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+    return z ^ (z >> 31)
+
+
 def _newest_rows_of(world: World, authors: set[int]) -> list[int]:
     """The newest few rows of each author, comments not among them."""
-    posts, ring = world.posts, world.newest.shape[1]
+    posts, ring = _columns(world), world.newest.shape[1]
     out: list[int] = []
     for author in sorted(authors):
-        rows = [p for p in range(posts.n) if posts["author"][p] == author and posts["kind"][p] != PostKind.COMMENT]
+        rows = [p for p in range(world.posts.n) if posts["author"][p] == author and posts["kind"][p] != PostKind.COMMENT]
         out += rows[-ring:]
     return out
 
 
 def _age_order(world: World, bits: Bits, agent: int, p: int) -> tuple[int, int]:
-    return -int(world.posts["step"][p]), bits("newest", agent, world.posts["key"][p])
+    posts = _columns(world)
+    return -posts["step"][p], bits("newest", agent, posts["key"][p])
 
 
 def _comments_under(world: World, root: int, agent: int, bits: Bits) -> list[int]:
-    posts = world.posts
+    posts = _columns(world)
     rows = [
         p
-        for p in range(posts.n)
+        for p in range(world.posts.n)
         if posts["kind"][p] == PostKind.COMMENT and posts["parent"][p] == root and posts["author"][p] != agent
+        and posts["status"][p] == PostStatus.ACTIVE
     ]
-    return sorted(rows, key=lambda p: (-int(posts["likes"][p]), bits("comment order", 0, posts["key"][p])))
+    return sorted(rows, key=lambda p: (-posts["likes"][p], bits("comment order", 0, posts["key"][p])))

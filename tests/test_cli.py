@@ -24,6 +24,7 @@ from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.resolve import resolve_for
 from townsquare.simulation import simulate
+from townsquare.threads import threads_for
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ["run", "made:20", "--agents", "30", "--steps", "3"]
@@ -405,7 +406,8 @@ def _wait_for_steps(folder: Path, n: int, process: subprocess.Popen[str]) -> Non
 def undisturbed() -> str:
     """Content hash of the long run when nobody stops it."""
     alone = MemoryRecorder()
-    simulate(resolve_for("made:20", None, ["moderation.strategy=none"], agents=40, steps=STEPS), alone)
+    with threads_for(40):
+        simulate(resolve_for("made:20", None, ["moderation.strategy=none"], agents=40, steps=STEPS), alone)
     return Run.of(alone).content_hash
 
 

@@ -29,11 +29,12 @@ from made import (
     town,
 )
 
-from townsquare import registry
+from townsquare import registry, schema
+from townsquare.change import Change
 from townsquare.config import Beliefs, LabelWeight
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import Stage
-from townsquare.feed import Feed, comments_per_post, shared_pool
+from townsquare.feed import comments_per_post, shared_pool
 from townsquare.scenario import made_scenario
 from townsquare.schema import NONE, ActionKind, LogKind, PostKind, Slot, Verdict
 from townsquare.world import World
@@ -84,7 +85,7 @@ FEED_SETTINGS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 10_000), ring=st.integers(1, 4), given_settings=FEED_SETTINGS)
 def test_a_feed_is_what_plain_python_says(seed: int, ring: int, given_settings: dict[str, Any]) -> None:
     world = busy_town(seed, ring)
@@ -122,7 +123,8 @@ def test_nobodys_feed_depends_on_who_else_is_asked(
     seed: int, given_settings: dict[str, Any], data: st.DataObject
 ) -> None:
     world = busy_town(seed)
-    note(world, 0, int(world.posts["root"][0])) if world.posts.n else None
+    if world.posts.n:
+        note(world, 0, int(world.posts["root"][0]))
     some = sorted(data.draw(st.sets(st.integers(0, PERSONS - 1))))
     whole, part = feed_of(world, **given_settings), feed_of(world, some, **given_settings)
     assert part.agents.tolist() == some
@@ -323,9 +325,6 @@ def test_no_own_note_and_no_rated_one_is_offered() -> None:
     assert seen[9] == set(numbers)  # pending ones before the shown one
     assert seen[0] == {NONE, *numbers[1:]}
     rated_by = np.arange(10)
-    from townsquare import schema
-    from townsquare.change import Change
-
     rows = schema.rows("note_ratings", 10, note=numbers[1], agent=rated_by, step=1, helpful=True)
     world.append(Change({"note_ratings": rows}))
     for seed in range(10):
@@ -354,9 +353,7 @@ def test_injected_posts_of_the_last_steps_take_up_to_half_of_the_pool() -> None:
     assert (len(injected), len(rest)) == (8, 8)
     assert injected <= set(fresh)
     assert rest <= set(own)
-    injected, rest = pool(pool=100, injected_window=2)  # ten in the window; the newest others fill up
-    assert injected == set(fresh)
-    assert (len(rest), set(own) < rest) == (90 - 10, True) or len(injected) + len(rest) == 100
+    assert pool(pool=50, injected_window=2) == (set(fresh), set(own))  # ten in the window; the newest others fill up
     injected, rest = pool(pool=1000, injected_window=2)  # everything there is, older injected ones too
     assert set(old) < injected
     assert len(injected) + len(rest) == world.posts.n
@@ -373,14 +370,13 @@ def test_a_pool_is_no_larger_than_its_injected_half_by_another_door() -> None:
     assert (roots.size, n_injected) == (20, 10)
 
 
-def _injected_share(agents: int, seed: int, name: str = "others") -> float:
-    settings_ = settings_of(agents=agents, steps=7, seed=seed, graph={"m": 10}, beliefs="no_change")
-    settings_ = settings_of(agents=agents, steps=7, seed=seed, graph={"m": 10}, beliefs="no_change", feed={"comments": 0})
+def _injected_share(agents: int, seed: int) -> float:
+    """Share of rows with an injected root in the last steps of a run with the default feed, but for comments."""
+    given_settings = {"graph": {"m": 10}, "beliefs": "no_change", "feed": {"comments": 0}}
     rows: list[float] = []
-    for world, out in steps_of(settings_, made_scenario(200)):
+    for world, out in steps_of(settings_of(given_settings, agents=agents, steps=7, seed=seed), made_scenario(200)):
         if world.step > 4:
-            exposures = out.get("exposures")
-            kind = world.posts["kind"][np.asarray(exposures["root"])]
+            kind = world.posts["kind"][np.asarray(out.get("exposures")["root"])]
             rows.append(float((kind == PostKind.INJECTED).mean()))
     return float(np.mean(rows))
 

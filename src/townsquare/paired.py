@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from townsquare.errors import UnknownName
 from townsquare.registry import did_you_mean
@@ -118,9 +118,9 @@ def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, floa
     mean = float(np.mean(differences))
     if n == 1:
         return mean, math.nan, math.nan, math.nan, ONE_SEED
-    error = float(stats.sem(differences))
+    error = float(np.std(differences, ddof=1)) / math.sqrt(n)
     if error == 0.0:
         return mean, mean, mean, 1.0 if mean == 0.0 else math.nan, SAME
-    margin = float(stats.t.ppf(0.5 + LEVEL / 2, n - 1)) * error
-    p = float(2 * stats.t.sf(abs(mean) / error, n - 1))
+    margin = float(special.stdtrit(n - 1, 0.5 + LEVEL / 2)) * error
+    p = 2.0 * float(special.stdtr(n - 1, -abs(mean) / error))
     return mean, mean - margin, mean + margin, p, ""

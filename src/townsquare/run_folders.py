@@ -12,10 +12,10 @@ from townsquare.errors import DataError, RecordError, WrongVersion
 from townsquare.record import database
 from townsquare.record.contract import StepMark, check_same_run
 from townsquare.record.run import Run
-from townsquare.record.sqlite import FolderRecorder
 from townsquare.resolve import Settings, check_version, resolve
 from townsquare.scenario import load_scenario
 from townsquare.simulation import header, simulate
+from townsquare.threads import threads_for
 
 NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
 
@@ -110,5 +110,5 @@ def settings_of(run: Run, where: str) -> Settings:
 
 def go_on(folder: Path, settings: Settings, on_step: Callable[[StepMark], None] | None = None) -> Run:
     """Execute a run into its folder, from the start or from where it stopped, and read it back."""
-    simulate(settings, FolderRecorder(folder), on_step=on_step)
-    return Run.open(folder)
+    with threads_for(settings.config.agents):
+        return simulate(settings, folder, on_step=on_step)

@@ -110,7 +110,7 @@ def list_scenarios() -> list[ScenarioLine]:
     """The bundled scenarios, by name.
 
     >>> [line.name for line in list_scenarios()]
-    ['health-rumour']
+    ['compulsory-voting', 'health-rumour']
     """
     loaded = [load_scenario(name) for name in _bundled_names()]
     return [ScenarioLine(item.name, item.title, len(item.posts), len(item.propositions)) for item in loaded]

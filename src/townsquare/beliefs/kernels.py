@@ -69,10 +69,9 @@ def _trust_and_confidence(
     i: int, setting: Float, rows: Shown, own: Written, held: Held, slot: Slots, trust: Float, moved: Moved
 ) -> None:
     """Trust steps toward agreement with the stance that resulted; confidence follows own likes and dislikes."""
-    rate = setting[_RATE]
     for x in range(rows.indptr[i], rows.indptr[i + 1]):
         apart = abs(rows.stance[x] - moved.stance[i, rows.proposition[x]])
-        stepped = trust[slot[x]] + ((1.0 - apart / 2.0) - 0.5) * rate
+        stepped = trust[slot[x]] + ((1.0 - apart / 2.0) - 0.5) * setting[_RATE]
         trust[slot[x]] = _clip(stepped, 0.0, 1.0)
     for k in range(held.stance.shape[1]):
         gain = own.likes[i, k] * setting[_LIKED] - own.dislikes[i, k] * setting[_DISLIKED]
@@ -103,7 +102,7 @@ def _exact_agent(
 ) -> None:
     at, wrote = rows.indptr[i], own.indptr[i]
     for k in range(held.stance.shape[1]):
-        end = rows.indptr[i + 1]
+        end = _run_end(rows.proposition, at, rows.indptr[i + 1], k)
         wrote_end = _run_end(own.proposition, wrote, own.indptr[i + 1], k)
         before = held.stance[i, k]
         resistance = setting[_RESIST] + held.confidence[i, k] * setting[_SLOPE]
@@ -149,24 +148,20 @@ def exact_step(rows: Shown, own: Written, held: Held, slot: Slots, table: Float,
 def _bounded_agent(
     i: int, setting: Float, rows: Shown, own: Written, held: Held, slot: Slots, trust: Float, moved: Moved
 ) -> None:
-    new, repeat, floor, per_like, pull = setting[0], setting[1], setting[2], setting[3], setting[6]
     at, wrote = rows.indptr[i], own.indptr[i]
     for k in range(held.stance.shape[1]):
-        end = rows.indptr[i + 1]
+        end = _run_end(rows.proposition, at, rows.indptr[i + 1], k)
         wrote_end = _run_end(own.proposition, wrote, own.indptr[i + 1], k)
         before = held.stance[i, k]
         low = high = before
         resistance = setting[_RESIST] + held.confidence[i, k] * setting[_SLOPE]
         total = 0.0
         for x in range(at, end):
-            read = trust[slot[x]]
-            social_proof = floor + rows.likes[x] * per_like
-            novelty = new if rows.first_seen[x] else repeat
-            w = read * social_proof * novelty / resistance * pull * rows.weight[x]
-            moved.trust[x] = read
-            moved.exposure[x] = w
-            total += w
-            if w > 0.0:
+            moved.trust[x] = trust[slot[x]]
+            influence = _influence(setting, moved.trust[x], rows.likes[x], rows.first_seen[x], resistance)
+            moved.exposure[x] = influence * setting[_PULL] * rows.weight[x]
+            total += moved.exposure[x]
+            if moved.exposure[x] > 0.0:
                 low, high = min(low, rows.stance[x]), max(high, rows.stance[x])
         if setting[_OWN] != 0.0:
             for x in range(wrote, wrote_end):

@@ -11,10 +11,10 @@ from townsquare.analysis.outcome_words import FAMILIES, Outcome, describe
 from townsquare.report.comparison import Compared, Comparison
 from townsquare.report.forest import forest, strip
 from townsquare.report.page import render, write
-from townsquare.report.section import Panel, Section, Table, table_of
+from townsquare.report.section import Panel, Section, Table
 from townsquare.report.svg import clean
 from townsquare.report.theme import SERIES
-from townsquare.report.words import count, listed, number, small
+from townsquare.report.words import count, listed, number, significant
 
 
 def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Path:
@@ -105,7 +105,9 @@ def _section(comparison: Comparison, family: str) -> Section | None:
     caption = "Every run as a dot, the mean as a bar"
     panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
     says = [said for what in outcomes if (said := _sentence(comparison, what))]
-    return Section(family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, outcomes)])
+    return Section(
+        family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, what) for what in outcomes]
+    )
 
 
 def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, object]]:
@@ -124,7 +126,7 @@ def _sentence(comparison: Comparison, what: Outcome) -> str:
     if all(math.isnan(_float(row["low"])) for row in rows):
         return ""
     told = [
-        f"{comparison.labels[str(row['arm'])]} {number(_float(row['difference']), _digits(row), signed=True)}"
+        f"{comparison.labels[str(row['arm'])]} {significant(_float(row['difference']), signed=True)}"
         for row in rows
         if _clear(row)
     ]
@@ -140,11 +142,6 @@ def _clear(row: dict[str, object]) -> bool:
 
 def _float(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _digits(row: dict[str, object]) -> int:
-    size = abs(_float(row["difference"]))
-    return 0 if size >= 100 else 2 if size >= 1 else 3
 
 
 def _summary(comparison: Comparison) -> list[str]:
@@ -173,33 +170,27 @@ def _warnings(comparison: Comparison) -> list[str]:
     return said
 
 
-def _table(comparison: Comparison, outcomes: list[Outcome]) -> Table:
-    titles = {what.name: clean(what.title, 80) for what in outcomes}
-    rows = comparison.paired.filter(pl.col("outcome").is_in(list(titles)))
-    in_words = [
-        pl.col("outcome").replace_strict(titles, return_dtype=pl.String),
-        pl.col("arm").replace_strict(comparison.labels, return_dtype=pl.String),
-    ]
-    return table_of(
-        "Means and paired differences",
-        rows.with_columns(in_words),
-        [
-            ("outcome", "outcome", str),
-            ("arm", "arm", str),
-            ("mean", "mean", _three),
-            ("difference", "difference", _signed),
-            ("low", "low", _signed),
-            ("high", "high", _signed),
-            ("p", "p", small),
-            ("n", "n", number),
-        ],
-        words=2,
-    )
+def _table(comparison: Comparison, what: Outcome) -> Table:
+    rows = comparison.paired.filter(pl.col("outcome") == what.name).iter_rows(named=True)
+    by_arm = {str(row["arm"]): row for row in rows}
+    cells, fewer = [], []
+    for arm, label in comparison.labels.items():
+        row = by_arm.get(arm, {})
+        values = {name: _float(row.get(name)) for name in ("mean", "difference", "low", "high", "p")}
+        difference = "" if arm == comparison.baseline else significant(values["difference"], signed=True)
+        cells.append([label, significant(values["mean"]), difference, _interval(values), _chance(values["p"])])
+        if row.get("n", 0) < len(comparison.seeds):
+            fewer.append(f"{label} {row.get('n', 0)}")
+    note = f"Defined in fewer than {len(comparison.seeds)} seeds: {', '.join(fewer)}." if fewer else ""
+    head = ["arm", "mean", "difference", "95% interval", "p"]
+    return Table(f"{clean(what.title, 80)} ({what.unit})", head, cells, note=note)
 
 
-def _three(value: float | None) -> str:
-    return number(value, 3)
+def _interval(values: dict[str, float]) -> str:
+    if math.isnan(values["low"]):
+        return ""
+    return f"{significant(values['low'], signed=True)} to {significant(values['high'], signed=True)}"
 
 
-def _signed(value: float | None) -> str:
-    return number(value, 3, signed=True)
+def _chance(p: float) -> str:
+    return "" if math.isnan(p) else "<0.001" if p < 0.001 else number(p, 3)

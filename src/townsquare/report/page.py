@@ -14,9 +14,18 @@ from markupsafe import Markup
 from townsquare.errors import RecordError
 from townsquare.report.theme import SHADES, custom_properties
 
+
+def _printable(value: object) -> object:
+    """Control characters out of every text, the end of a line kept; escaping follows."""
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in value)
+
+
 _ENVIRONMENT = Environment(
     loader=PackageLoader("townsquare.report", "templates"),
     autoescape=True,
+    finalize=_printable,
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,

@@ -65,7 +65,7 @@ def _shown(run: Reads, posts: pl.DataFrame) -> list[ShownPost]:
     return [
         ShownPost(
             text=clean(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
-            author=authors[row["author"]],
+            author=authors.get(row["author"], f"account {row['author']}"),
             veracity=row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
             step=row["step"],
             numbers=(

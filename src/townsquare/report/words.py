@@ -11,7 +11,7 @@ _MINUS = "\u2212"
 def number(value: float | int | None, digits: int = 2, *, signed: bool = False) -> str:
     """A number with at most ``digits`` decimals and thousands apart; whole numbers have none.
 
-    >>> number(1234567), number(0.5), number(-0.125, signed=True), number(float("nan"))
+    >>> number(1234567), number(0.5), number(-0.126, signed=True), number(float("nan"))
     ('1,234,567', '0.50', '−0.13', '–')
     """
     if value is None or not math.isfinite(value):
@@ -23,18 +23,25 @@ def number(value: float | int | None, digits: int = 2, *, signed: bool = False) 
     return text.replace("-", _MINUS)
 
 
+def significant(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
+    """A number of any size with so many significant digits; whole digits are kept.
+
+    >>> significant(63.333), significant(-0.011634, signed=True), significant(18566.2)
+    ('63.3', '−0.0116', '18,566')
+    """
+    if value is None or not math.isfinite(value) or value == 0:
+        return MISSING if value is None or not math.isfinite(value) else "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return number(float(value), min(decimals, 8), signed=signed)
+
+
 def small(value: float | None) -> str:
     """A number of any size in about two significant digits.
 
     >>> small(0.00341), small(12.3), small(0.0)
     ('0.0034', '12', '0')
     """
-    if value is None or not math.isfinite(value):
-        return MISSING
-    if value == 0:
-        return "0"
-    decimals = max(0, 1 - math.floor(math.log10(abs(value))))
-    return f"{value:,.{min(decimals, 8)}f}".replace("-", _MINUS)
+    return significant(value, 2)
 
 
 def percent(value: float | None) -> str:

@@ -1,0 +1,135 @@
+"""Equation 1 of the Belief Engine: evidence summed in log odds, and the stance that follows (seeds, section 3.1).
+
+    L = Σ p ln(1 + s γ)        over the active records, from left to right
+    S = 2 σ(L) − 1 = 2 / (1 + exp(−L)) − 1
+
+p is the polarity (+1 or −1), s the strength in [0, 1], γ the anchoring *a* for seeds and the uptake *u* for the rest.
+exp and log stand in compiled functions only, so that every part of Townsquare gets the same last bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+
+STANCE_MARGIN = 1e-3
+"""ε: a starting stance is clipped to ±(1 − ε) before its log odds are taken; 0.99 passes, 1 becomes 0.999."""
+
+
+@nb.njit(cache=True, error_model="numpy")
+def contribution(polarity: int, strength: float, gamma: float) -> float:
+    """p ln(1 + s γ) of one active record, in log odds.
+
+    >>> round(contribution(-1, 0.5, 0.4), 6)
+    -0.182322
+    """
+    amount: float = polarity * math.log(1.0 + strength * gamma)
+    return amount
+
+
+@nb.njit(cache=True, error_model="numpy")
+def stance_at(log_odds: float) -> float:
+    """The stance in [-1, 1] that log odds stand for.
+
+    >>> stance_at(0.0)
+    0.0
+    """
+    stance: float = 2.0 / (1.0 + math.exp(-log_odds)) - 1.0
+    return stance
+
+
+@nb.njit(cache=True, error_model="numpy")
+def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
+    """L₀ = a ln((1 + S₀) / (1 − S₀)) of a stated stance, clipped to ±(1 − margin) first.
+
+    >>> round(log_odds_at(0.5, 1.0, 0.001), 6)
+    1.098612
+    """
+    most = 1.0 - margin
+    kept = most if stance > most else -most if stance < -most else stance
+    start: float = anchoring * math.log((1.0 + kept) / (1.0 - kept))
+    return start
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _contributions(polarity: npt.NDArray[np.int8], strength: Float, gamma: Float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = contribution(polarity[x], strength[x], gamma[x])
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _stances(log_odds: Float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = stance_at(log_odds[x])
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _starts(stance: Float, anchoring: Float, margin: float, out: Float) -> None:
+    for x in range(out.shape[0]):
+        out[x] = log_odds_at(stance[x], anchoring[x], margin)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _sum(amounts: Float, prior: float) -> float:
+    total = prior
+    for x in range(amounts.shape[0]):
+        total += amounts[x]
+    return total
+
+
+def contributions(polarity: npt.ArrayLike, strength: npt.ArrayLike, gamma: npt.ArrayLike) -> Float:
+    """What each of k records adds to the log odds, (k,) float64.
+
+    Parameters
+    ----------
+    polarity : (k,) of -1 or +1
+    strength : (k,) in [0, 1]
+        As weighted, if it is.
+    gamma : (k,) or scalar, at least 0
+        Anchoring for seeds, uptake for the rest.
+
+    >>> contributions([1, -1], [0.5, 0.5], 0.4).round(6).tolist()
+    [0.182322, -0.182322]
+    """
+    sign = np.ascontiguousarray(polarity, np.int8)
+    out = np.empty(sign.shape[0])
+    _contributions(sign, _filled(strength, out.shape), _filled(gamma, out.shape), out)
+    return out
+
+
+def sum_of(amounts: npt.ArrayLike, prior: float = 0.0) -> float:
+    """L: the prior and then the contributions, added from left to right as the rule does."""
+    return float(_sum(np.ascontiguousarray(amounts, np.float64), float(prior)))
+
+
+def stances_of(log_odds: npt.ArrayLike) -> Float:
+    """S = 2σ(L) − 1 of every entry; the shape of the input.
+
+    >>> stances_of([0.0, 1.0]).round(6).tolist()
+    [0.0, 0.462117]
+    """
+    given = np.ascontiguousarray(log_odds, np.float64)
+    out = np.empty(given.size)
+    _stances(given.ravel(), out)
+    return out.reshape(given.shape)
+
+
+def start_log_odds(stance: npt.ArrayLike, anchoring: npt.ArrayLike = 1.0, margin: float = STANCE_MARGIN) -> Float:
+    """L₀ = a ln((1 + S₀)/(1 − S₀)) of stated stances, which are clipped to ±(1 − ``margin``); the shape of ``stance``.
+
+    ``anchoring`` broadcasts to ``stance``. With a = 1 the stance that follows is the stated one; with another a it is
+    not: :func:`stances_of` says what was attained.
+    """
+    given = np.ascontiguousarray(stance, np.float64)
+    out = np.empty(given.size)
+    _starts(given.ravel(), _filled(anchoring, given.shape).ravel(), float(margin), out)
+    return out.reshape(given.shape)
+
+
+def _filled(value: npt.ArrayLike, shape: tuple[int, ...]) -> Float:
+    return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.float64), shape))

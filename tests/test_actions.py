@@ -1,0 +1,560 @@
+"""From what agents choose to what happens: each refusal, what counts once, and that nothing is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made import (
+    EVERY_KIND,
+    act,
+    choices,
+    draws_of,
+    end_step,
+    feed_of,
+    follow,
+    log,
+    note,
+    post,
+    rate,
+    reasons,
+    row_of,
+    show,
+    shown_to,
+    town,
+)
+
+from townsquare import schema
+from townsquare.actions import resolve
+from townsquare.config import Actions
+from townsquare.draws import Stage
+from townsquare.errors import ContractError
+from townsquare.feed import Feed
+from townsquare.schema import (
+    NONE,
+    ActionKind,
+    ActionStatus,
+    LogKind,
+    PostKind,
+    PostType,
+    Reason,
+    Scorer,
+    Slot,
+    Veracity,
+)
+from townsquare.views import Chosen
+from townsquare.world import World
+
+K = ActionKind
+
+
+class Square:
+    """A small town with a feed: 0 follows 1, who shared the injected ``root``; 3 commented and 4 annotated it."""
+
+    def __init__(self) -> None:
+        self.world = world = town(8, 1, propositions=2)
+        follow(world, (0, 1))
+        self.root = post(
+            world, 8, kind=PostKind.INJECTED, veracity=Veracity.FALSE, plausibility=0.3, type=PostType.NEWS,
+            topic=0, stances={0: 0.8},
+        )  # fmt: skip
+        self.other = post(world, 2, stances={1: -0.4})
+        self.share = post(world, 1, share_of=self.root, veracity=Veracity.FALSE)
+        self.comment = post(world, 3, under=self.root)
+        self.note = note(world, 4, self.root)
+        self.see()
+
+    def see(self) -> Feed:
+        """Show everybody a new feed."""
+        self.feed = feed_of(self.world)
+        show(self.world, self.feed)
+        return self.feed
+
+    def on(self, agent: int, kind: ActionKind, shown: int, **more: Any) -> dict[str, Any]:
+        """An action on the row in which ``agent`` is shown a post."""
+        at = row_of(self.feed, agent, shown)
+        column = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(kind, "root")
+        target = int(np.asarray(self.feed.exposures[column])[at])
+        return {"agent": agent, "kind": kind, "row": at, "target": target} | more
+
+    def act(self, *actions: dict[str, Any], texts: tuple[str, ...] = (), **more: Any) -> schema.Columns:
+        """Resolve and apply."""
+        return act(self.world, self.feed, choices(*actions, texts=texts), **more)
+
+    @property
+    def new_text(self) -> int:
+        """The row that the first new text gets."""
+        return len(self.world.texts)
+
+
+@pytest.fixture
+def square() -> Square:
+    return Square()
+
+
+def column(rows: schema.Columns, name: str) -> list[Any]:
+    return np.asarray(rows[name]).tolist()  # type: ignore[no-any-return]
+
+
+# --- what is accepted --------------------------------------------------------------------------------------
+
+
+def test_everything_an_agent_can_do(square: Square) -> None:
+    new = square.new_text
+    did = [
+        {"agent": 0, "kind": K.POST, "text": new},
+        square.on(0, K.LIKE, square.share),
+        square.on(0, K.DISLIKE, square.share),
+        square.on(0, K.SHARE, square.share),
+        square.on(0, K.COMMENT, square.share, text=new + 1),
+        square.on(0, K.COMMENT, square.share, text=new + 1),
+        square.on(0, K.LIKE_COMMENT, square.comment),
+        square.on(0, K.FLAG, square.share),
+        square.on(0, K.FLAG, square.comment),
+        square.on(0, K.FOLLOW, square.other),
+        square.on(0, K.UNFOLLOW, square.share),
+        square.on(0, K.ADD_NOTE, square.share, text=new + 2),
+        square.on(0, K.RATE_NOTE, square.share, helpful=1),
+        {"agent": 0, "kind": K.IGNORE},
+    ]
+    rows = square.act(*did, texts=("mine", "hm", "no source"))
+    assert set(reasons(rows)) == {"none"}
+    assert column(rows, "ordinal") == list(range(len(did)))
+    world = square.world
+    counts = [int(world.posts[name][square.root]) for name in ("likes", "dislikes", "shares", "comments", "flags")]
+    assert counts == [1, 1, 1, 2, 1]
+    assert [int(world.posts[name][square.share]) for name in ("likes", "shares", "flags")] == [0, 0, 0]
+    assert [int(world.posts[name][square.comment]) for name in ("likes", "flags")] == [1, 1]
+    made = [row for row in column(rows, "result") if row != NONE]
+    assert made[:-1] == list(range(square.comment + 1, world.posts.n))
+    assert made[-1] == square.note + 1 == world.notes.n - 1
+    assert (world.follows.get(0, 2, NONE), world.follows.get(0, 1, NONE)) == (0, NONE) or world.in_degree[2] == 1
+    assert column(rows, "target")[1:4] == [square.root] * 3  # a share stands for its root
+    assert column(rows, "rank")[0] == NONE
+
+
+def test_a_share_hides_neither_author_nor_truth(square: Square) -> None:
+    rows = square.act(square.on(0, K.SHARE, square.share))
+    made = int(column(rows, "result")[0])
+    posts = square.world.posts
+    row = {name: posts[name][made].item() for name in ("kind", "author", "root", "parent", "veracity", "type", "topic")}
+    assert row == {
+        "kind": PostKind.SHARE, "author": 0, "root": square.root, "parent": square.share, "veracity": Veracity.FALSE,
+        "type": PostType.NEWS, "topic": 0,
+    }  # fmt: skip
+    assert posts["text"][made] == posts["text"][square.root]
+    assert posts["plausibility"][made] == 0.3
+    assert posts["author"][posts["root"][made]] == 8
+
+
+def test_a_share_of_a_share_is_a_share_of_the_root(square: Square) -> None:
+    end_step(square.world)
+    follow(square.world, (5, 0))
+    square.see()
+    second = int(column(square.act(square.on(0, K.SHARE, square.share)), "result")[0])
+    end_step(square.world)
+    square.see()
+    third = int(column(square.act(square.on(5, K.SHARE, second)), "result")[0])
+    assert square.world.posts["root"][third] == square.root
+    assert square.world.posts["parent"][third] == second
+    assert square.world.posts["shares"][square.root] == 2
+
+
+def test_comments_are_posts_under_the_root_with_the_stance_they_declare(square: Square) -> None:
+    new = square.new_text
+    chosen = choices(
+        square.on(0, K.COMMENT, square.share, text=new), {"agent": 0, "kind": K.POST, "text": new},
+        square.on(5, K.LIKE, square.root), texts=("so what",),
+    )  # fmt: skip
+    declared = (np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.3, -1.0, 1.0]), np.array([np.nan, 0.5, 0.0]))
+    chosen = Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), declared, chosen.new_texts)
+    rows = act(square.world, square.feed, chosen)
+    comment, own, _ = column(rows, "result")
+    posts, stances = square.world.posts, square.world.post_stances
+    assert [posts["kind"][comment], posts["parent"][comment], posts["root"][comment]] == [2, square.root, comment]
+    assert posts["veracity"][comment] == Veracity.UNKNOWN
+    first = posts["stances"][comment]
+    assert stances["stance"][first : first + 2].tolist() == [0.3, -1.0]
+    assert stances["scorer"][first] == Scorer.DECLARED
+    assert [posts["n_stances"][own], stances["stance"][posts["stances"][own]]] == [1, 1.0]
+
+
+def test_the_stance_of_what_was_refused_is_nobodys(square: Square) -> None:
+    chosen = choices({"agent": 0, "kind": K.POST, "text": square.new_text}, texts=("",))
+    declared = (np.array([0]), np.array([0]), np.array([0.3]), np.array([np.nan]))
+    before = square.world.post_stances.n
+    rows = act(
+        square.world, square.feed,
+        Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), declared, chosen.new_texts),
+    )  # fmt: skip
+    assert reasons(rows) == ["empty"]
+    assert square.world.post_stances.n == before
+
+
+def test_following_and_unfollowing_change_the_next_feed(square: Square) -> None:
+    rows = square.act(square.on(0, K.FOLLOW, square.other), square.on(0, K.UNFOLLOW, square.share))
+    assert reasons(rows) == ["none", "none"]
+    end_step(square.world)
+    feed = square.see()
+    slots = dict(zip(shown_to(feed, 0), shown_to(feed, 0, "slot"), strict=True))
+    assert slots == {square.other: Slot.FOLLOWED, square.root: Slot.OTHER}
+
+
+def test_the_author_of_a_comment_can_be_followed(square: Square) -> None:
+    assert reasons(square.act(square.on(0, K.FOLLOW, square.comment))) == ["none"]
+    assert square.world.in_degree[3] == 1
+
+
+def test_a_text_is_stored_once(square: Square) -> None:
+    new, known = square.new_text, square.world.texts[0]
+    rows = square.act(
+        {"agent": 0, "kind": K.POST, "text": new}, {"agent": 1, "kind": K.POST, "text": new + 1},
+        {"agent": 2, "kind": K.POST, "text": new + 2}, {"agent": 3, "kind": K.POST, "text": new + 3, "reasoning": new},
+        texts=("same", "other", "same", known),
+    )  # fmt: skip
+    assert column(rows, "text") == [new, new + 1, new, 0]
+    assert column(rows, "reasoning") == [NONE, NONE, NONE, new]
+    assert square.world.texts[new:] == ["same", "other"]
+
+
+# --- what is refused ---------------------------------------------------------------------------------------
+
+
+def refusals(square: Square) -> dict[str, list[dict[str, Any]]]:
+    """Actions by the reason for which they are refused; each alone, on the square as it is."""
+    new, on, here = square.new_text, square.on, square.share
+    like = on(0, K.LIKE, here)
+    return {
+        "not_shown": [
+            like | {"row": NONE},
+            like | {"row": like["row"] + 10_000},
+            like | {"row": row_of(square.feed, 1, square.root)},  # another agent's row
+            like | {"target": square.other},
+            like | {"target": NONE},
+            like | {"target": 2**31 - 1},
+            like | {"agent": 7, "kind": K.POST, "agent": 700},  # noqa: PIE800
+            on(0, K.LIKE, square.comment),
+            on(0, K.SHARE, square.comment),
+            on(0, K.LIKE_COMMENT, here),
+            on(0, K.FOLLOW, here) | {"target": 8},  # the root's author is not who passed it on
+            on(0, K.RATE_NOTE, here, helpful=1) | {"target": square.note + 1},
+            on(0, K.RATE_NOTE, square.other, helpful=1),  # no note is offered: its target is -1
+        ],
+        "empty": [
+            {"agent": 0, "kind": K.POST},
+            {"agent": 0, "kind": K.POST, "text": new + 1},
+            {"agent": 0, "kind": K.POST, "text": new + 99},
+            on(0, K.COMMENT, here),
+            on(0, K.ADD_NOTE, here, text=new + 1),
+            on(0, K.RATE_NOTE, here),
+            on(0, K.RATE_NOTE, here, helpful=7),
+        ],
+        "too_long": [
+            on(0, K.COMMENT, here, text=new + 2),
+            {"agent": 0, "kind": K.POST, "text": new + 3},
+            on(0, K.ADD_NOTE, here, text=new + 3),
+        ],
+        "disabled": [like | {"kind": 12}, like | {"kind": 255}],
+        "not_following": [on(0, K.UNFOLLOW, square.other)],
+        "repeated": [on(0, K.FOLLOW, here)],
+        "own": [on(4, K.RATE_NOTE, square.root, helpful=1) | {"target": square.note}],
+    }
+
+
+@pytest.mark.parametrize("reason", ["not_shown", "empty", "too_long", "disabled", "not_following", "repeated"])
+def test_each_refusal_is_a_row_with_its_reason(reason: str) -> None:
+    for number in range(len(refusals(Square())[reason])):
+        square = Square()
+        before = square.world.posts.n
+        action = refusals(square)[reason][number]
+        rows = square.act(action, texts=("fine", "  \n", "x" * 251, "x" * 2001))
+        assert reasons(rows) == [reason], action
+        assert column(rows, "status") == [ActionStatus.REFUSED]
+        assert column(rows, "result") == [NONE]
+        assert square.world.posts.n == before
+        assert square.world.posts["likes"].sum() == 0
+
+
+def test_lengths_at_the_limit_are_accepted(square: Square) -> None:
+    new = square.new_text
+    actions = [square.on(0, K.COMMENT, square.share, text=new), {"agent": 0, "kind": K.POST, "text": new + 1}]
+    assert reasons(square.act(*actions, texts=("é" * 250, "x" * 2000))) == ["none", "none"]
+    assert reasons(square.act(*actions, texts=("ab", "abc"), comment_length=1, post_length=2)) == ["too_long"] * 2
+
+
+def test_own_posts_and_notes() -> None:
+    """A feed shows neither; were it otherwise, they would be refused."""
+    square = Square()
+    feed = square.feed
+    exposures = {name: np.array(column) for name, column in feed.exposures.items()}
+    at = row_of(feed, 4, square.root)
+    exposures["offered"][at] = square.note
+    exposures["post"][at + 2], exposures["root"][at + 2] = square.root, square.root
+    exposures["author"][at + 2] = 4
+    square.feed = Feed(feed.agents, feed.indptr, exposures)
+    square.world.posts.write("author")[square.root] = 4
+    rows = square.act(
+        {"agent": 4, "kind": K.LIKE, "row": at, "target": square.root},
+        {"agent": 4, "kind": K.RATE_NOTE, "row": at, "target": square.note, "helpful": 1},
+        {"agent": 4, "kind": K.FOLLOW, "row": at + 2, "target": 4},
+    )
+    assert reasons(rows) == ["own", "own", "self"]
+
+
+def test_what_was_taken_down_meanwhile_is_gone(square: Square) -> None:
+    log(square.world, LogKind.TAKEDOWN, square.root)
+    rows = square.act(
+        *(square.on(0, kind, square.share, text=0) for kind in (K.LIKE, K.SHARE, K.COMMENT, K.FLAG, K.ADD_NOTE)),
+        square.on(5, K.LIKE, square.other),
+    )
+    assert reasons(rows) == ["gone"] * 5 + ["none"]
+
+
+def test_kinds_that_are_not_enabled(square: Square) -> None:
+    actions = [square.on(0, K.LIKE, square.share), square.on(0, K.FLAG, square.share)]
+    rows = square.act(*actions, allowed=EVERY_KIND - {K.FLAG})
+    assert reasons(rows) == ["none", "disabled"]
+
+
+# --- once --------------------------------------------------------------------------------------------------
+
+ONCE = (K.LIKE, K.DISLIKE, K.SHARE, K.FLAG, K.ADD_NOTE)
+
+
+def test_one_like_in_three_steps_counts_one(square: Square) -> None:
+    said = []
+    for shown in (square.share, square.share, square.share):
+        rows = square.act(*(square.on(0, kind, shown, text=0) for kind in ONCE))
+        said.append(reasons(rows))
+        end_step(square.world)
+        square.see()
+    assert said == [["none"] * 5, ["repeated"] * 5, ["repeated"] * 5]
+    counts = [int(square.world.posts[name][square.root]) for name in ("likes", "dislikes", "shares", "flags", "notes")]
+    assert counts == [1, 1, 1, 1, 2]
+
+
+def test_the_root_counts_whatever_row_it_was_seen_in(square: Square) -> None:
+    assert reasons(square.act(square.on(0, K.LIKE, square.share))) == ["none"]
+    follow(square.world, (0, 1), change=-1)
+    end_step(square.world)
+    square.see()
+    assert reasons(square.act(square.on(0, K.LIKE, square.root))) == ["repeated"]
+
+
+def test_two_equal_actions_in_one_batch(square: Square) -> None:
+    for kind in (*ONCE, K.FOLLOW, K.UNFOLLOW, K.RATE_NOTE):
+        fresh = Square()
+        shown = fresh.other if kind == K.FOLLOW else fresh.share
+        one = fresh.on(0, kind, shown, text=0, helpful=1)
+        assert reasons(fresh.act(one, one, one)) == ["none", "repeated", "repeated"], kind
+    rows = square.act(
+        *[square.on(0, K.COMMENT, square.share, text=0)] * 2, *[{"agent": 0, "kind": K.POST, "text": 0}] * 2
+    )
+    assert reasons(rows) == ["none"] * 4
+    assert np.unique(square.world.posts["key"]).size == square.world.posts.n
+
+
+def test_one_author_in_several_rows_is_followed_once(square: Square) -> None:
+    second = post(square.world, 2)
+    square.see()
+    rows = square.act(square.on(0, K.FOLLOW, square.other), square.on(0, K.FOLLOW, second))
+    assert reasons(rows) == ["none", "repeated"]
+
+
+def test_a_refused_action_does_not_stand_in_the_way_of_a_good_one(square: Square) -> None:
+    rows = square.act(
+        square.on(0, K.FOLLOW, square.share), square.on(0, K.UNFOLLOW, square.share),
+        square.on(0, K.ADD_NOTE, square.share), square.on(0, K.ADD_NOTE, square.share, text=0),
+    )  # fmt: skip
+    assert reasons(rows) == ["repeated", "none", "empty", "none"]
+
+
+def test_a_note_is_rated_once(square: Square) -> None:
+    assert reasons(square.act(square.on(0, K.RATE_NOTE, square.share, helpful=0))) == ["none"]
+    rating = square.on(5, K.RATE_NOTE, square.root, helpful=1)
+    rate(square.world, square.note, helpful=6)  # by agents 0 to 5
+    assert reasons(square.act(rating)) == ["repeated"]
+
+
+# --- keys --------------------------------------------------------------------------------------------------
+
+
+def test_the_key_of_a_post_does_not_depend_on_what_else_its_author_does(square: Square) -> None:
+    """Or arms in which agents also write notes would draw differently from there on."""
+    plain, busy = Square(), Square()
+    comment = plain.on(0, K.COMMENT, plain.share, text=0)
+    plain.act(comment, {"agent": 0, "kind": K.POST, "text": 0})
+    busy.act(
+        busy.on(0, K.ADD_NOTE, busy.share, text=0), busy.on(0, K.LIKE, busy.share), busy.on(0, K.LIKE, busy.share),
+        comment, busy.on(0, K.ADD_NOTE, busy.share, text=0), {"agent": 0, "kind": K.POST, "text": 0},
+    )  # fmt: skip
+    assert plain.world.posts["key"].tolist() == busy.world.posts["key"].tolist()
+
+
+def test_nor_on_what_others_do(square: Square) -> None:
+    alone, crowd = Square(), Square()
+    mine = {"agent": 6, "kind": K.POST, "text": 0}
+    alone.act(mine)
+    crowd.act(*({"agent": agent, "kind": K.POST, "text": 0} for agent in range(6)), mine)
+    assert crowd.world.posts["key"][-1] == alone.world.posts["key"][-1]
+    shares = [Square(), Square()]
+    shares[0].act(shares[0].on(5, K.SHARE, shares[0].root))
+    shares[1].act(shares[1].on(2, K.SHARE, shares[1].root), shares[1].on(5, K.SHARE, shares[1].root))
+    assert shares[0].world.posts["key"][-1] == shares[1].world.posts["key"][-1]
+
+
+# --- whatever a policy says --------------------------------------------------------------------------------
+
+
+def oracle(square: Square, actions: list[dict[str, int]], texts: tuple[str, ...]) -> list[Reason]:
+    """The reason for each action, one after the other, from the sentences of DESIGN §2."""
+    world, feed = square.world, square.feed
+    rows = {name: np.asarray(values).tolist() for name, values in feed.exposures.items()}
+    content = [*world.texts, *texts]
+    done: set[tuple[int, int, int]] = set()
+    out = []
+    for action in actions:
+        reason = _why(world, feed, rows, action, content, done)
+        kind, agent = action["kind"], action["agent"]
+        if reason == Reason.NONE and kind not in (K.POST, K.COMMENT, K.IGNORE):
+            target = rows["root"][action["row"]] if kind in (*ONCE, K.LIKE_COMMENT) else action["target"]
+            done.add((agent, kind, target))
+        out.append(reason)
+    return out
+
+
+def _why(
+    world: World,
+    feed: Feed,
+    rows: dict[str, list[Any]],
+    action: dict[str, int],
+    content: list[str],
+    done: set[tuple[int, int, int]],
+) -> Reason:
+    agent, kind, row, target = (action[name] for name in ("agent", "kind", "row", "target"))
+    if kind > K.IGNORE:
+        return Reason.DISABLED
+    if agent not in feed.agents:
+        return Reason.NOT_SHOWN
+    if kind not in (K.POST, K.IGNORE):
+        at = feed.agents.tolist().index(agent)
+        if not feed.indptr[at] <= row < feed.indptr[at + 1]:
+            return Reason.NOT_SHOWN
+        on_comment = rows["slot"][row] == Slot.COMMENT
+        wanted = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(K(kind), "root")
+        good = target == rows[wanted][row] and target >= 0
+        if wanted == "root":
+            good = target in (rows["root"][row], rows["post"][row])
+            good &= kind == K.FLAG or on_comment == (kind == K.LIKE_COMMENT)
+        if not good:
+            return Reason.NOT_SHOWN
+    if kind in (K.POST, K.COMMENT, K.ADD_NOTE):
+        text = content[action["text"]] if 0 <= action["text"] < len(content) else ""
+        if not text.strip():
+            return Reason.EMPTY
+        if len(text) > (250 if kind == K.COMMENT else 2000):
+            return Reason.TOO_LONG
+    if kind == K.RATE_NOTE and action["helpful"] not in (0, 1):
+        return Reason.EMPTY
+    follows = kind in (K.FOLLOW, K.UNFOLLOW) and world.follows.get(agent, target, NONE) != NONE
+    if kind == K.FOLLOW and follows:
+        return Reason.REPEATED
+    if kind == K.UNFOLLOW and not follows:
+        return Reason.NOT_FOLLOWING
+    root = rows["root"][row] if kind in (*ONCE, K.LIKE_COMMENT) else target
+    return Reason.REPEATED if (agent, kind, root) in done else Reason.NONE
+
+
+NUMBERS = st.one_of(st.integers(-2, 40), st.sampled_from([-(2**31), 2**31 - 1]))
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_whatever_is_chosen_becomes_one_row(data: st.DataObject) -> None:
+    square = Square()
+    known = len(square.world.texts)
+    texts = ("fine", " ", "y" * 251, "z" * 2001, "fine")
+    feed = square.feed
+    row = st.one_of(st.integers(-2, int(feed.indptr[-1]) + 2), st.sampled_from([-(2**63), 2**62, 2**63 - 1]))
+    wild = st.fixed_dictionaries(
+        {
+            "agent": st.integers(-1, 10), "kind": st.integers(0, 255), "row": row, "target": NUMBERS,
+            "text": st.one_of(NUMBERS, st.integers(0, known + 6)), "helpful": st.integers(-2, 2), "reasoning": NUMBERS,
+        }
+    )  # fmt: skip
+
+    def near(one: dict[str, int]) -> dict[str, int]:
+        """Mostly right: on a row of the agent's own feed, with what stands there as target."""
+        agent, kind = one["agent"] % 8, one["kind"] % 12
+        lo, hi = feed.indptr[agent], feed.indptr[agent + 1]
+        at = int(lo + one["row"] % (hi - lo))
+        name = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(K(kind), "post")
+        target = int(np.asarray(feed.exposures[name])[at])
+        return one | {"agent": agent, "kind": kind, "row": at, "target": target}
+
+    actions = data.draw(st.lists(st.one_of(wild, wild.map(near), wild.map(near)), max_size=12))
+    actions.sort(key=lambda action: action["agent"])
+    before = (square.world.posts.n, square.world.notes.n)
+    rows = square.act(*actions, texts=texts)
+    assert len(rows["agent"]) == len(actions)
+    if not actions:
+        return
+    wanted = oracle(Square(), actions, texts)
+    assert [Reason(reason) for reason in column(rows, "reason")] == wanted
+    for name in ("agent", "kind"):
+        assert column(rows, name) == [action[name] for action in actions]
+    n_texts = len(square.world.texts)
+    assert all(NONE <= text < n_texts for name in ("text", "reasoning") for text in column(rows, name))
+    accepted = [action["kind"] for action, reason in zip(actions, wanted, strict=True) if reason == Reason.NONE]
+    made = sum(kind in (K.POST, K.SHARE, K.COMMENT) for kind in accepted), accepted.count(K.ADD_NOTE)
+    assert (square.world.posts.n - before[0], square.world.notes.n - before[1]) == made
+
+
+def test_a_feed_of_nobody_and_a_choice_all_the_same() -> None:
+    world = town()
+    feed = feed_of(world, [])
+    chosen = choices({"agent": 0, "kind": K.LIKE, "row": 0, "target": 0}, {"agent": 1, "kind": K.POST, "text": 0})
+    assert reasons(act(world, feed, chosen)) == ["not_shown", "not_shown"]
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        ([1], [0], [0.5], [0.5]),
+        ([-1], [0], [0.5], [0.5]),
+        ([0], [2], [0.5], [0.5]),
+        ([0], [-1], [0.5], [0.5]),
+        ([0], [0], [1.5], [0.5]),
+        ([0], [0], [np.nan], [0.5]),
+        ([0], [0], [0.5], [-0.5]),
+        ([0, 0], [1, 1], [0.5, 0.5], [0.5, 0.5]),
+        ([0], [0, 1], [0.5], [0.5]),
+    ],
+)
+def test_a_declared_stance_that_cannot_be_is_a_breach_of_contract(declared: tuple[list[float], ...]) -> None:
+    square = Square()
+    chosen = choices({"agent": 0, "kind": K.POST, "text": 0})
+    action, proposition, stance, strength = declared
+    given_stances = (np.array(action, int), np.array(proposition, int), np.array(stance), np.array(strength))
+    broken = Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), given_stances)
+    with pytest.raises(ContractError, match="declared"):
+        resolve(square.world, square.feed, broken, EVERY_KIND, Actions())
+
+
+def test_agents_that_do_not_ascend_are_a_breach_of_contract(square: Square) -> None:
+    post_by = [{"agent": agent, "kind": K.POST, "text": 0} for agent in (3, 1)]
+    with pytest.raises(ContractError, match="ascending"):
+        square.act(*post_by)
+
+
+def test_resolving_changes_nothing_by_itself(square: Square) -> None:
+    before = (square.world.posts.n, len(square.world.texts), len(square.world.reactions))
+    chosen = choices(square.on(0, K.LIKE, square.share), square.on(0, K.SHARE, square.share))
+    one = resolve(square.world, square.feed, chosen, EVERY_KIND, Actions())
+    two = resolve(square.world, square.feed, chosen, EVERY_KIND, Actions())
+    assert (square.world.posts.n, len(square.world.texts), len(square.world.reactions)) == before
+    assert column(one.rows["actions"], "result") == column(two.rows["actions"], "result")
+    assert draws_of(square.world, Stage.POLICY).step == 1
