@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from made import draws_of
-
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import Stage
 from townsquare.schema import NONE, PostKind, PostStatus, Slot
@@ -106,9 +105,9 @@ def _newest_rows_of(world: World, authors: set[int]) -> list[int]:
     """The newest few rows of each author, comments not among them."""
     posts, ring = _columns(world), world.newest.shape[1]
     out: list[int] = []
+    rows = [p for p in range(world.posts.n) if posts["kind"][p] != PostKind.COMMENT]
     for author in sorted(authors):
-        rows = [p for p in range(world.posts.n) if posts["author"][p] == author and posts["kind"][p] != PostKind.COMMENT]
-        out += rows[-ring:]
+        out += [p for p in rows if posts["author"][p] == author][-ring:]
     return out
 
 
@@ -122,7 +121,9 @@ def _comments_under(world: World, root: int, agent: int, bits: Bits) -> list[int
     rows = [
         p
         for p in range(world.posts.n)
-        if posts["kind"][p] == PostKind.COMMENT and posts["parent"][p] == root and posts["author"][p] != agent
+        if posts["kind"][p] == PostKind.COMMENT
+        and posts["parent"][p] == root
+        and posts["author"][p] != agent
         and posts["status"][p] == PostStatus.ACTIVE
     ]
     return sorted(rows, key=lambda p: (-posts["likes"][p], bits("comment order", 0, posts["key"][p])))

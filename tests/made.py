@@ -57,9 +57,7 @@ def town(persons: int = 6, sources: int = 1, *, propositions: int = 1, ring: int
 def follow(world: World, *pairs: tuple[int, int], change: int = 1) -> None:
     """Each pair is (follower, followed)."""
     follower, followed = (np.array(column) for column in zip(*pairs, strict=True))
-    rows = schema.rows(
-        "follows", len(pairs), step=world.step, follower=follower, followed=followed, change=change
-    )
+    rows = schema.rows("follows", len(pairs), step=world.step, follower=follower, followed=followed, change=change)
     world.append(Change({"follows": rows}))
 
 
@@ -161,9 +159,7 @@ def feed_of(
     persons = np.flatnonzero(world.persons()) if agents is None else np.array(agents)
     member = registry.get("ranker", settings.ranker)
     draw = draws_of(world, Stage.FEED, seed)
-    return feeds.build(
-        world, persons.astype(np.int32), (member, member.params()), settings, weights or Beliefs(), draw
-    )
+    return feeds.build(world, persons.astype(np.int32), (member, member.params()), settings, weights or Beliefs(), draw)
 
 
 def show(world: World, feed: Feed) -> None:

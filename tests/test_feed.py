@@ -7,9 +7,10 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from feed_oracle import expected_feed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from feed_oracle import expected_feed
 from made import (
     draws_of,
     end_step,
@@ -28,7 +29,6 @@ from made import (
     steps_of,
     town,
 )
-
 from townsquare import registry, schema
 from townsquare.change import Change
 from townsquare.config import Beliefs, LabelWeight
@@ -295,7 +295,7 @@ def test_the_least_of_several_label_weights_counts() -> None:
 
 
 def test_hidden_labels_leave_no_trace() -> None:
-    world, roots = labelled_town()
+    world, _ = labelled_town()
     shown, hidden = feed_of(world), feed_of(world, show_labels=False)
     labels = {"verdict": 0, "note": NONE, "offered": NONE, "weight": 1.0}
     for name, value in labels.items():

@@ -88,9 +88,9 @@ def test_a_store_grows_block_by_block() -> None:
     pairs = Pairs(np.uint8, 3)
     pairs.grow(2)
     assert (pairs.n_agents, len(pairs.blocks)) == (3, 1)
-    pairs.blocks[0] = upsert(
-        pairs.blocks[0], np.array([0, 0, 1, 1]), np.array([7], np.int32), np.array([5], np.uint8)
-    )[0]
+    pairs.blocks[0] = upsert(pairs.blocks[0], np.array([0, 0, 1, 1]), np.array([7], np.int32), np.array([5], np.uint8))[
+        0
+    ]
     pairs.grow(BLOCK - 1)
     pairs.grow(2 * BLOCK + 10)
     assert [block.n_agents for block in pairs.blocks] == [BLOCK, BLOCK, 10]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from made import (
     end_step,
     feed_of,
@@ -20,7 +21,6 @@ from made import (
     steps_of,
     town,
 )
-
 from townsquare import schema
 from townsquare.beliefs.contract import BeliefState
 from townsquare.change import NOTHING, Change

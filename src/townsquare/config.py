@@ -6,26 +6,16 @@ defaults, then the scenario's ``settings``, then a configuration file, then ``--
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-ActionName = Literal[
-    "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
-    "rate_note", "ignore",
-]  # fmt: skip
-"""The words of :class:`townsquare.schema.ActionKind`."""
-
-
-class MemberParams(BaseModel):
-    """Base of every member's ``Params``: frozen, unknown keys refused, numbers finite."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
-
-
-class Section(MemberParams):
-    """Base of the sections below."""
+from townsquare.event_settings import Event, Treatment
+from townsquare.registry import did_you_mean, names
+from townsquare.settings_base import ActionName as ActionName
+from townsquare.settings_base import Friction, Section
+from townsquare.settings_base import MemberParams as MemberParams
+from townsquare.settings_base import Share as Share
 
 
 class StanceStart(Section):
@@ -102,6 +92,9 @@ class Actions(Section):
     post_length: int = Field(
         2000, ge=1, le=100000, description="longest post or note", json_schema_extra={"unit": "characters"}
     )
+    friction: Friction = Field(
+        default_factory=dict, description="kind of action -> chance that it is given up when asked a second time"
+    )
 
 
 class LabelWeight(Section):
@@ -116,6 +109,43 @@ class Beliefs(Section):
 
     rule: str = Field("exposure-bounded", description="member of the family `beliefs`")
     label_weight: LabelWeight = Field(default_factory=LabelWeight)
+    stance_scorer: str = Field(
+        "declared", description="where stances of what agents write come from: their declaration, or a text scorer"
+    )
+
+    @field_validator("stance_scorer")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        allowed = ("declared", *names("stance"))
+        if name not in allowed:
+            raise ValueError(f"{did_you_mean(name, allowed)} allowed: {', '.join(allowed)}".strip())
+        return name
+
+
+class Evidence(Section):
+    """Argument records: how claims are made from posts, and which of them count. Only some belief rules use them."""
+
+    extractor: str = Field("given", description="member of the family `extractor`: what makes claims from posts")
+    theta: float | None = Field(
+        None, gt=0, le=1, description="cosine from which two claims are near-duplicates; unset: the embedder's own"
+    )
+    theta_self: float | None = Field(
+        None, gt=0, le=1, description="the same for what an agent says itself; unset: the embedder's own"
+    )
+    own_claims: bool = Field(False, description="what an agent says becomes a record of its own")
+    archive_weight: Share = Field(0.0, description="a record shown with a label weight of at most this is archived")
+
+
+class Embedder(Section):
+    """What turns claims into vectors, whose cosine finds near-duplicates."""
+
+    name: str = Field("hashing", description="member of the family `embedder`")
+
+
+class Strength(Section):
+    """What estimates how strong a claim is, where nobody said."""
+
+    judge: str = Field("constant", description="member of the family `strength`")
 
 
 class Moderation(Section):
@@ -177,7 +207,12 @@ class Config(BaseModel):
     policy: Policy = Field(default_factory=Policy)
     moderation: Moderation = Field(default_factory=Moderation)
     beliefs: Beliefs = Field(default_factory=Beliefs)
+    evidence: Evidence = Field(default_factory=Evidence)
+    embedder: Embedder = Field(default_factory=Embedder)
+    strength: Strength = Field(default_factory=Strength)
     record: Record = Field(default_factory=Record)
+    events: tuple[Event, ...] = Field((), description="what happens at a step; see docs/events.md")
+    treatments: tuple[Treatment, ...] = Field((), description="what some agents get by chance; see docs/events.md")
 
     def plain(self) -> dict[str, Any]:
         """As JSON-able values."""

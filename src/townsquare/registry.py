@@ -44,6 +44,15 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "random": "townsquare.graph:RANDOM",
         "file": "townsquare.graph:FILE",
     },
+    "extractor": {
+        "given": "townsquare.evidence.given:EXTRACTOR",
+    },
+    "embedder": {
+        "hashing": "townsquare.evidence.hashing:EMBEDDER",
+    },
+    "strength": {
+        "constant": "townsquare.evidence.constant:JUDGE",
+    },
     "stance": {
         "vader": "townsquare.stance.vader:SCORER",
     },

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,8 @@ from pydantic import BaseModel, ValidationError
 
 from townsquare import registry
 from townsquare.config import Config, MemberParams
-from townsquare.errors import DataError, WrongVersion
+from townsquare.errors import DataError, SettingError, WrongVersion
+from townsquare.event_checks import check_against, event_name, named, problems_of
 from townsquare.layers import Layer, merge, parse_set, read_yaml
 from townsquare.scenario import load_scenario
 from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate, unknown
@@ -64,6 +65,8 @@ class Settings:
         Their parameters, checked.
     others : mapping of family to mapping
         Given parameters of members that were not chosen: checked, kept, unused.
+    changes : tuple of (int, Settings)
+        What holds from a step on where events set settings, by ascending step: see :meth:`at`.
     scenario_digest : str
         SHA-256 of the scenario's files; empty if none was loaded.
     digest : str
@@ -75,6 +78,7 @@ class Settings:
     params: Mapping[str, MemberParams] = field(compare=False)
     others: Mapping[str, Mapping[str, Any]] = field(compare=False, default_factory=dict)
     scenario_digest: str = field(compare=False, default="")
+    changes: tuple[tuple[int, Settings], ...] = field(compare=False, default=())
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +95,10 @@ class Settings:
         out["version"] = current_version()
         out["scenario_digest"] = self.scenario_digest
         return dict(_sorted(out))
+
+    def at(self, step: int) -> Settings:
+        """The settings that hold in a step; these where no event has set any."""
+        return next((later for first, later in reversed(self.changes) if step >= first), self)
 
     def member(self, family: str) -> str:
         """The name of the chosen member of a family."""
@@ -123,6 +131,12 @@ def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Setting
     >>> settings.config.feed.followed, settings.member("policy")
     (5, 'silent')
     """
+    found = _resolve(*layers, origins=origins)
+    return replace(found, changes=tuple(_changes(found).items())) if found.config.events else found
+
+
+def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
+    """As :func:`resolve`, without what events set."""
     merged = merge(*(_normal(layer) for layer in layers))
     identity = {key: merged.pop(key, "") for key in IDENTITY}
     problems: list[Problem] = []
@@ -135,10 +149,28 @@ def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Setting
         members[family] = registry.get(family, name)
         params[family], others[family] = _check_params(family, name, given, problems)
     config = _check(Config, merged, (), problems)
-    raise_all(problems, origins or {})
+    problems += problems_of(config) if config is not None else ()
+    raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
     assert config is not None
     chosen = {family: checked for family, checked in params.items() if checked is not None}
     return Settings(config, members, chosen, others, str(identity["scenario_digest"]))
+
+
+def _changes(found: Settings) -> dict[int, Settings]:
+    """What holds from each step on in which events set settings."""
+    changes: dict[int, Settings] = {}
+    before = found
+    setting = [(event.step, number, event.set) for number, event in enumerate(found.config.events, 1) if event.set]
+    for step, number, layer in sorted(setting, key=lambda item: item[:2]):
+        where = f"{event_name(number, step)}, set"
+        try:
+            after = _resolve(before.plain(), layer)
+        except SettingError as error:
+            raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
+        if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
+            raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
+        changes[step] = before = after
+    return changes
 
 
 def _normal(layer: Layer) -> dict[str, Any]:
@@ -277,7 +309,9 @@ def resolve_with_scenario(*layers: Layer, origins: Mapping[str, str] | None = No
     below = merge({"injection": scenario.injection}, _normal(scenario.settings))
     given = set(_paths(merged))
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
-    return resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
+    found = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
+    check_against(scenario, found.config)
+    return found
 
 
 def layers_for(

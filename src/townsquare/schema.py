@@ -142,6 +142,28 @@ class TrailKind(IntEnum):
     CLIP = 5
 
 
+class Origin(IntEnum):
+    """Where an argument record came from: what one started with, said oneself, or was shown."""
+
+    SEED = 0
+    SELF = 1
+    PEER = 2
+
+
+class HoldingChange(IntEnum):
+    """What happened to an argument record.
+
+    ``ACCEPTED``: it became active for the first time. ``ARCHIVED``: it was active and is no longer, replaced by a
+    stronger near-duplicate or shown with a label of weight 0. ``RESTORED``: it was archived and is active again.
+    ``REFUSED``: it came and was archived at once, for the same reasons. Every record stays on record.
+    """
+
+    ACCEPTED = 0
+    ARCHIVED = 1
+    RESTORED = 2
+    REFUSED = 3
+
+
 class Scorer(IntEnum):
     """Where a stance came from; text scorers are numbered from ``TEXT`` on in the order of their registry."""
 
@@ -279,6 +301,8 @@ _TABLES = (
             _count("notes", "notes on the root", current=True),
             _C("stances", "i4", "first row of post_stances", current=True),
             _C("n_stances", "u1", "how many rows of post_stances", "count", current=True),
+            _C("claims", "i4", "first row of claims", current=True),
+            _C("n_claims", "u1", "how many rows of claims", "count", current=True),
         ),
         kept=True,
     ),
@@ -291,6 +315,42 @@ _TABLES = (
             _C("stance", "f8", "-1 against to +1 for"),
             _C("strength", "f8", "how good an argument it is, 0 to 1; NaN where nobody said"),
             _C("scorer", "u1", "given, declared in the action, or a text scorer", words=Scorer),
+        ),
+        kept=True,
+    ),
+    Table(
+        "claims",
+        "arguments made from posts, once a post, and the bank's arguments that agents start with",
+        (
+            _C("claim", "i4", "row of claims"),
+            _C("post", "i4", "row of posts that it was made from; -1 for an argument of the bank"),
+            _PROPOSITION,
+            _C("text", "i4", "row of texts: the claim in its own words"),
+            _C("snippet", "i4", "row of texts: the passage that it was taken from; -1 for none"),
+            _C("tag", "i4", "row of texts: category; -1 for none"),
+            _C("polarity", "i1", "+1 for the proposition, -1 against; never tone"),
+            _C("strength", "f8", "the strength in use, 0 to 1"),
+            _C("same_as", "i4", "row of claims: the first with this text, proposition, polarity and strength"),
+        ),
+        kept=True,
+    ),
+    Table(
+        "claim_strengths",
+        "every estimate of the strength of a claim that is the first of its kind",
+        (
+            _C("claim", "i4", "row of claims"),
+            _C("judge", "str", "who judged: `given`, or a member of the family `strength`"),
+            _C("strength", "f8", "estimate, 0 to 1"),
+            _C("in_use", "?", "whether it is the strength in use"),
+        ),
+    ),
+    Table(
+        "near_duplicates",
+        "pairs of claims, each the first of its kind, of one proposition and polarity that say much the same",
+        (
+            _C("claim", "i4", "row of claims: the later one"),
+            _C("other", "i4", "row of claims: the earlier one"),
+            _C("similarity", "f8", "cosine of their embeddings, at least the smaller threshold in use", "cosine"),
         ),
         kept=True,
     ),
@@ -380,6 +440,22 @@ _TABLES = (
             _C("reason", "str", "why"),
             _C("value", "f8", "verdict confidence, or row of notes"),
         ),
+    ),
+    Table(
+        "holdings",
+        "what happened to the argument records of each agent; nothing is deleted",
+        (
+            _STEP,
+            _AGENT,
+            _C("claim", "i4", "row of claims: the record, named by the first claim of its kind"),
+            _C("origin", "u1", "where the record came from", words=Origin),
+            _C("change", "u1", "what happened to it", words=HoldingChange),
+            _C("by", "i4", "row of claims: the near-duplicate that replaced or stopped it; -1 if none did"),
+            _C("post", "i4", "row of posts that brought it about, as in the exposure, or the own post; -1 for a seed"),
+            _C("rank", "i2", "rank of that exposure; -1 if it is none"),
+            _C("agreed", "?", "its polarity was the sign of the agent's stance when it was accepted"),
+        ),
+        bulky=True,
     ),
     Table(
         "beliefs",

@@ -19,18 +19,22 @@ LONGEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong; ``got``, ``allowed`` and ``do`` as in :class:`~townsquare.errors.TownsquareError`."""
+    """One thing that is wrong; ``got``, ``allowed`` and ``do`` as in :class:`~townsquare.errors.TownsquareError`.
+
+    ``where`` is said instead of the path, if it is given.
+    """
 
     path: Path
     got: str
     allowed: str = ""
     do: str = ""
     unknown: bool = False
+    where: str = ""
 
     @property
     def dotted(self) -> str:
-        """The path with dots."""
-        return ".".join(str(part) for part in self.path) or "settings"
+        """The path with dots, or what says better where it is."""
+        return self.where or ".".join(str(part) for part in self.path) or "settings"
 
 
 def plain_json(value: Any) -> str:
@@ -72,6 +76,8 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         elif isinstance(inner := item.get("ctx", {}).get("error"), ValidationError):
             for below in inner.errors(include_url=False):
                 yield Problem((*path, *below["loc"]), shown(below["input"]), below["msg"])
+        elif path[-1] == "[key]":
+            yield Problem(path[:-2], shown(path[-2]), item["msg"].removeprefix("Input should be "))
         elif item["type"] in ("value_error", "assertion_error"):
             yield Problem(path, shown(item["input"]), do=item["msg"].partition(", ")[2])
         else:
@@ -125,7 +131,8 @@ def raise_all(problems: Sequence[Problem], origins: Mapping[str, str]) -> None:
 
 
 def _as_error(problem: Problem, origins: Mapping[str, str]) -> SettingError:
-    origin = origins.get(problem.dotted)
+    # Items of a list have no origin of their own.
+    origin = origins.get(problem.dotted) or (origins.get(str(problem.path[0])) if problem.where else None)
     where = f"{problem.dotted} ({origin})" if origin else problem.dotted
     kind = UnknownName if problem.unknown else SettingError
     return kind(where, got=problem.got, allowed=problem.allowed, do=problem.do)

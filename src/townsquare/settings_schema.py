@@ -25,6 +25,9 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "policy": ("policy", "name"),
     "moderation": ("moderation", "strategy"),
     "graph": ("graph", "kind"),
+    "extractor": ("evidence", "extractor"),
+    "embedder": ("embedder", "name"),
+    "strength": ("strength", "judge"),
 }
 """Family of members -> the section that names one, and the key it is named by."""
 

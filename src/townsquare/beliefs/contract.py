@@ -71,12 +71,75 @@ class Own:
 
 
 @dataclass(frozen=True, slots=True)
+class Records:
+    """The argument records of a block after the step, active and archived: a CSR by agent, by claim within it."""
+
+    indptr: npt.NDArray[np.int64]  # (n + 1,)
+    claim: npt.NDArray[np.int32]  # (k,) row of claims, ascending within an agent
+    proposition: npt.NDArray[np.int16]  # (k,)
+    polarity: npt.NDArray[np.int8]  # (k,) -1 or +1
+    strength: Float  # (k,) [0, 1]
+    origin: npt.NDArray[np.uint8]  # (k,) schema.Origin
+    active: npt.NDArray[np.bool_]  # (k,) whether it counts
+    agreed: npt.NDArray[np.bool_]  # (k,) its polarity was the sign of the stance when it was accepted
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened to the records of a block in the step, in order: a CSR by agent."""
+
+    indptr: npt.NDArray[np.int64]  # (n + 1,)
+    record: npt.NDArray[np.int32]  # (c,) which of the agent's records, from 0
+    kind: npt.NDArray[np.uint8]  # (c,) schema.HoldingChange
+    post: npt.NDArray[np.int32]  # (c,) the row that was shown, or the own post
+    rank: npt.NDArray[np.int16]  # (c,) -1 for an own post
+
+
+@dataclass(frozen=True, slots=True)
+class Showings:
+    """Every claim that a block was shown, in feed order, whether it changed anything or not: a CSR by agent."""
+
+    indptr: npt.NDArray[np.int64]  # (n + 1,)
+    record: npt.NDArray[np.int32]  # (m,) which of the agent's records, from 0
+    post: npt.NDArray[np.int32]  # (m,) the row that was shown
+    rank: npt.NDArray[np.int16]  # (m,)
+    author: npt.NDArray[np.int32]  # (m,) who passed it on
+    credibility: Float  # (m,) trust in that author before anything was learned
+    likes: npt.NDArray[np.int32]  # (m,) of the root as shown
+    first_seen: npt.NDArray[np.bool_]  # (m,)
+    weight: Float  # (m,) label weight, [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """Argument records, what happened to them, and when they were shown (DESIGN §3, claims and holdings)."""
+
+    records: Records
+    changes: Changes
+    showings: Showings
+
+
+def no_holdings(n: int) -> Holdings:
+    """Inputs for a block of ``n`` agents without argument records."""
+
+    def columns(*dtypes: str) -> list[Any]:
+        return [np.zeros(n + 1, np.int64), *(np.empty(0, dtype) for dtype in dtypes)]
+
+    return Holdings(
+        Records(*columns("i4", "i2", "i1", "f8", "u1", "?", "?")),
+        Changes(*columns("i4", "u1", "i4", "i2")),
+        Showings(*columns("i4", "i4", "i2", "i4", "f8", "i4", "?", "f8")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class BeliefInputs:
     """All that moved a block in one step. Parts that the rule does not need are empty."""
 
     first: int  # row of the block's first agent, for draws by agent
     exposures: Exposed
     own: Own
+    holdings: Holdings = field(default_factory=lambda: no_holdings(0))
 
 
 class Trail(NamedTuple):
@@ -104,9 +167,11 @@ class BeliefRule:
     name : str
         As in the registry.
     needs : frozenset of str
-        Which inputs it uses: ``"exposures"``, ``"own"``.
+        Which inputs it uses: ``"exposures"``, ``"own"``, ``"holdings"`` (argument records and their changes), and
+        beside these ``"showings"``.
     unit : str
-        Unit of its trail: ``"stance"`` or ``"log odds"``.
+        Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds keeps them in an (n, P) array
+        ``log_odds``, and its stance is always 2σ(L) − 1.
     ordered : bool
         Whether the order of an agent's rows may change the result beyond rounding (trust stepped in feed order does).
     bounded : bool
@@ -114,7 +179,8 @@ class BeliefRule:
     params : type of MemberParams
         Its settings, in its own file.
     init : callable
-        ``init(stance, confidence, params) -> BeliefState`` for new agents; both inputs (n, P).
+        ``init(stance, confidence, params) -> BeliefState`` for new agents; both inputs (n, P). A rule in log odds may
+        start elsewhere than at the stance it is given; ``start`` is where it did.
     step : callable
         ``step(state, inputs, params, rng) -> (BeliefState, Trail)``.
     """

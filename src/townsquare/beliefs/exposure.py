@@ -7,8 +7,6 @@ and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``e
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from pydantic import Field
 
@@ -19,8 +17,6 @@ from townsquare.beliefs.trust import TRUST, author_trust
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
 from townsquare.pairs import empty_block
-
-Kernel = Callable[..., None]
 
 
 class Params(MemberParams):
@@ -47,22 +43,21 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     return BeliefState(stance.copy(), confidence.copy(), stance.copy(), pairs={TRUST: trust})
 
 
-def move_with(
-    kernel: Kernel, state: BeliefState, inputs: BeliefInputs, params: AgentParams
-) -> tuple[BeliefState, Trail]:
-    """One step with one of the two kernels of :mod:`townsquare.beliefs.kernels`, which share everything else."""
+def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bounded: bool) -> tuple[BeliefState, Trail]:
+    """One step of either exposure rule; they differ only in how the gains of a step are put together."""
     rows = arrays.shown(inputs.exposures)
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     table = arrays.settings(params, kernels.SETTINGS, state.stance.shape[0])
-    kernel(rows, arrays.written(inputs.own), arrays.held(state), slot, table, block.value, moved)
+    own, held, trust = arrays.written(inputs.own), arrays.held(state), np.asarray(block.value, dtype=np.float64)
+    kernels.exposure_step(rows, own, held, slot, table, trust, moved, bounded)
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Move stance, trust and confidence by one step; the trail is in stance units. Draws nothing."""
-    return move_with(kernels.exact_step, state, inputs, params)
+    return move(state, inputs, params, bounded=False)
 
 
 RULE = BeliefRule(

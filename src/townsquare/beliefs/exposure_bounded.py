@@ -7,10 +7,9 @@ that is ``exposure`` itself. Own posts, if ``own_pull`` is set, are weights amon
 
 from __future__ import annotations
 
-from townsquare.beliefs import kernels
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
 from townsquare.beliefs.exposure import Params as ExposureParams
-from townsquare.beliefs.exposure import init, move_with
+from townsquare.beliefs.exposure import init, move
 from townsquare.draws import StageDraws
 
 
@@ -20,7 +19,7 @@ class Params(ExposureParams):
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Move stance, trust and confidence by one step; the trail is in stance units. Draws nothing."""
-    return move_with(kernels.bounded_step, state, inputs, params)
+    return move(state, inputs, params, bounded=True)
 
 
 RULE = BeliefRule(
