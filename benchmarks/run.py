@@ -55,7 +55,7 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float]) -> str:
         "Statistical policy, hybrid moderation, `exposure-bounded` beliefs on one proposition with trust and novelty,",
         "feeds of 15 + 10, everybody online, exposures, actions, beliefs and trail recorded to disk and hashed.",
         "",
-        "| agents | steps | seconds a step (median) | exposures a second | actions a step | peak memory, GiB | on disk, MiB |",
+        "| agents | steps | seconds a step (median) | exposures a second | actions a step | peak GiB | MiB on disk |",
         "|---:|---:|---:|---:|---:|---:|---:|",
     ]
     lines += [
@@ -70,8 +70,8 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float]) -> str:
         "",
         "## The exposure rule against the published formula",
         "",
-        f"{kernel['agents']:.0f} agents, {kernel['rows']:.0f} exposures each, {kernel['steps']:.0f} steps, with trust and "
-        "novelty of any pair; one process, one after the other.",
+        f"{kernel['agents']:.0f} agents, {kernel['rows']:.0f} exposures each, {kernel['steps']:.0f} steps, with "
+        "trust and novelty of any pair; one process, one after the other.",
         "",
         "| form | exposures a second | our kernel is faster by |",
         "|---|---:|---:|",

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from made import (
     draws_of,
     end_step,
@@ -22,7 +23,6 @@ from made import (
     steps_of,
     town,
 )
-
 from townsquare import registry, schema
 from townsquare.change import Change
 from townsquare.draws import Draws, Stage
@@ -142,8 +142,9 @@ def test_the_queue_is_news_then_flags_then_engagement() -> None:
     assert order == [*noted, news[1], news[2], flagged, liked]
     for limit in range(7):
         assert queue(world, draws, limit, noted_first=True).tolist() == order[:limit]
-        assert queue(world, draws, limit, noted_first=False).tolist()[:limit] == (
-            queue(world, draws, 10, noted_first=False).tolist()[:limit]
+        assert (
+            queue(world, draws, limit, noted_first=False).tolist()[:limit]
+            == (queue(world, draws, 10, noted_first=False).tolist()[:limit])
         )
 
 

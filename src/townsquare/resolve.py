@@ -164,13 +164,22 @@ def _changes(found: Settings) -> dict[int, Settings]:
     for step, number, layer in sorted(setting, key=lambda item: item[:2]):
         where = f"{event_name(number, step)}, set"
         try:
-            after = _resolve(before.plain(), layer)
+            after = _resolve(_as_given(before), layer)
         except SettingError as error:
             raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
         if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
             raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
         changes[step] = before = after
     return changes
+
+
+def _as_given(found: Settings) -> dict[str, Any]:
+    """The plain form without members' parameters at their defaults, which are not those of another member."""
+    plain = found.plain()
+    for family, (section, _) in SECTIONS.items():
+        defaults = type(found.params[family]).model_construct().model_dump(mode="json", by_alias=True)
+        plain[section] = {key: value for key, value in plain[section].items() if (key, value) not in defaults.items()}
+    return plain
 
 
 def _normal(layer: Layer) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class PostKind(IntEnum):
     SHARE = 1
     COMMENT = 2
     INJECTED = 3
+    MESSAGE = 4  # sent to an audience by an event; in nobody else's feed unless it is passed on
 
 
 class Veracity(IntEnum):
@@ -65,6 +66,7 @@ class Slot(IntEnum):
     FOLLOWED = 0
     OTHER = 1
     COMMENT = 2
+    SENT = 3  # a message, put at the top
 
 
 class ActionKind(IntEnum):
@@ -104,6 +106,7 @@ class Reason(IntEnum):
     TOO_LONG = 7
     EMPTY = 8
     NOT_FOLLOWING = 9
+    FRICTION = 10  # given up when asked a second time
 
 
 class NoteStatus(IntEnum):
@@ -264,6 +267,16 @@ _TABLES = (
         bulky=True,
     ),
     Table(
+        "treatments",
+        "who was assigned to which treatment, at birth and for good; no rows in a run without treatments",
+        (
+            _AGENT,
+            _C("treatment", "i2", "number of the treatment in the run's settings, from 0"),
+            _C("assigned", "?", "whether this agent gets its effects"),
+        ),
+        bulky=True,
+    ),
+    Table(
         "follows",
         "the follow graph as events: the first rows, with step 0, are the initial graph",
         (
@@ -276,11 +289,11 @@ _TABLES = (
     ),
     Table(
         "posts",
-        "original posts, shares, comments, injected posts",
+        "original posts, shares, comments, injected posts, messages of events",
         (
             _POST,
             _C("key", "u8", "64-bit key by which draws are made"),
-            _C("kind", "u1", "original, share, comment or injected", words=PostKind),
+            _C("kind", "u1", "original, share, comment, injected or message", words=PostKind),
             _C("author", "i4", "row of agents: who wrote it, or passed it on"),
             _C("root", "i4", "row of posts: what a share passes on; else itself"),
             _C("parent", "i4", "row of posts: what a comment answers, or a share was made from; -1 for none"),
@@ -438,7 +451,7 @@ _TABLES = (
             _POST,
             _C("kind", "u1", "what was done", words=LogKind),
             _C("reason", "str", "why"),
-            _C("value", "f8", "verdict confidence, or row of notes"),
+            _C("value", "f8", "verdict confidence, row of notes, or the count of flags or notes that took it down"),
         ),
     ),
     Table(

@@ -15,9 +15,10 @@ from townsquare import actions, belief_inputs, feed, schema
 from townsquare.arrivals import Arrivals, bank_of
 from townsquare.change import Change
 from townsquare.draws import Draws, Stage, StageDraws
+from townsquare.errors import WrongVersion
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import RunHeader, StepMark
+from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
@@ -25,6 +26,7 @@ from townsquare.resolve import Settings
 from townsquare.scenario import load_scenario
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import ActionKind, ActionStatus
+from townsquare.threads import threads_for
 from townsquare.views import Bank, Views
 from townsquare.world import World
 
@@ -125,25 +127,35 @@ def simulate(
     """
     if recorder is None or isinstance(recorder, Path | str):
         recorder = MemoryRecorder() if recorder is None else FolderRecorder(Path(recorder))
+    scenario = scenario or load_scenario(settings.config.scenario)
+    if settings.scenario_digest not in ("", scenario.digest):
+        raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
     recorder.open(header(settings))
     state = "stopped"
     try:
-        began = time.perf_counter()
-        setup, world, out = begin(settings, scenario or load_scenario(settings.config.scenario))
-        chain, n_online = HashChain(), 0
-        for _ in range(settings.config.steps + 1):
-            mark = _mark(world, out, n_online, chain.add(out.step, out.get), time.perf_counter() - began)
-            recorder.save_step(out, mark)
-            if on_step is not None:
-                on_step(mark)
-            if world.step == settings.config.steps:
-                break
-            began = time.perf_counter()
-            out, n_online = step(setup, world)
+        with threads_for(settings.config.agents):
+            _execute(settings, scenario, recorder, on_step or (lambda mark: None))
         state = "finished"
     finally:
         recorder.close(state)
     return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(recorder.folder)
+
+
+def _execute(settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep) -> None:
+    """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next begins."""
+    chain = HashChain()
+    began = time.perf_counter()
+    setup, world, out = begin(settings, scenario)
+    n_online = 0
+    while True:
+        mark = _mark(world, out, n_online, chain.add(out.step, out.get), time.perf_counter() - began)
+        recorder.save_step(out, mark)
+        del out
+        on_step(mark)
+        if world.step == settings.config.steps:
+            return
+        began = time.perf_counter()
+        out, n_online = step(setup, world)
 
 
 def header(settings: Settings) -> RunHeader:

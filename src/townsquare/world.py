@@ -84,6 +84,7 @@ class World:
         self.n_rows = np.empty(0, np.int32)
         self.comment_rows = np.empty(0, np.int32)
         self.injected_rows = np.empty(0, np.int32)
+        self.message_rows = np.empty(0, np.int32)
         self.step_starts: list[int] = [0]
         self.belief: list[BeliefState] = []
 
@@ -185,7 +186,8 @@ class World:
         ids = np.arange(first, self.posts.n, dtype=np.int32)
         self.comment_rows = np.append(self.comment_rows, ids[kind == PostKind.COMMENT])
         self.injected_rows = np.append(self.injected_rows, ids[kind == PostKind.INJECTED])
-        shown = kind != PostKind.COMMENT
+        self.message_rows = np.append(self.message_rows, ids[kind == PostKind.MESSAGE])
+        shown = (kind != PostKind.COMMENT) & (kind != PostKind.MESSAGE)
         self._push(np.asarray(rows["author"])[shown], ids[shown])
 
     def _push(self, authors: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> None:

@@ -69,9 +69,9 @@ def _stances(log_odds: Float, out: Float) -> None:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _starts(stance: Float, anchoring: Float, margin: float, out: Float) -> None:
+def _starts(stance: Float, anchoring: Float, margin: Float, out: Float) -> None:
     for x in range(out.shape[0]):
-        out[x] = log_odds_at(stance[x], anchoring[x], margin)
+        out[x] = log_odds_at(stance[x], anchoring[x], margin[x])
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -119,15 +119,17 @@ def stances_of(log_odds: npt.ArrayLike) -> Float:
     return out.reshape(given.shape)
 
 
-def start_log_odds(stance: npt.ArrayLike, anchoring: npt.ArrayLike = 1.0, margin: float = STANCE_MARGIN) -> Float:
+def start_log_odds(
+    stance: npt.ArrayLike, anchoring: npt.ArrayLike = 1.0, margin: npt.ArrayLike = STANCE_MARGIN
+) -> Float:
     """L₀ = a ln((1 + S₀)/(1 − S₀)) of stated stances, which are clipped to ±(1 − ``margin``); the shape of ``stance``.
 
-    ``anchoring`` broadcasts to ``stance``. With a = 1 the stance that follows is the stated one; with another a it is
-    not: :func:`stances_of` says what was attained.
+    ``anchoring`` and ``margin`` broadcast to ``stance``. With a = 1 the stance that follows is the stated one; with
+    another a it is not: :func:`stances_of` says what was attained.
     """
     given = np.ascontiguousarray(stance, np.float64)
     out = np.empty(given.size)
-    _starts(given.ravel(), _filled(anchoring, given.shape).ravel(), float(margin), out)
+    _starts(given.ravel(), _filled(anchoring, given.shape).ravel(), _filled(margin, given.shape).ravel(), out)
     return out.reshape(given.shape)
 
 

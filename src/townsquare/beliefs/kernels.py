@@ -55,23 +55,11 @@ def exposure_step(
     moved: Moved,
     bounded: bool,
 ) -> None:
-    """Move stances, trust and confidence of a block of n agents.
+    """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
-    Parameters
-    ----------
-    rows, own, held
-        The inputs and the state; n agents, P propositions, m rows.
-    slot : (m,) int64
-        Where each row's author stands in ``trust``; no two agents share a place.
-    table : (n or 1, 12) float64
-        Values of :data:`SETTINGS`.
-    trust : float64
-        Stepped in place.
-    moved : Moved
-        Written: stance, confidence, trust as read, and the parts of the move.
-    bounded : bool
-        False: gains are summed, then clipped to [-1, 1]. True: they are scaled by (1 − e^(−W))/W, W being the sum of
-        the weights, then clipped to the hull of the stance and of what moved it.
+    ``slot`` (m,) says where each row's author stands in ``trust``; no two agents share a place. ``table`` (n or 1, 12)
+    holds :data:`SETTINGS`. Gains are summed and clipped to [-1, 1]; if ``bounded``, they are first scaled by
+    (1 − e^(−W))/W, W being the sum of the weights, and clipped to the hull of the stance and of what moved it.
     """
     # One long body: a compiled call with whole arrays costs as much as five rows, and a tuple's fields cannot be
     # written to inside the loop (see townsquare.beliefs.arrays).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,7 +28,28 @@ Vary = Annotated[
     ),
 ]
 Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
+Every = Annotated[bool, Parameter(name="--all", negative="", help="Print every outcome, not the headlines alone.")]
 LOW = 0.05
+MOST_COLUMNS = 5
+HEADLINES = frozenset(
+    {
+        "engagement_true_per_post",
+        "engagement_false_per_post",
+        "reach_true_mean",
+        "reach_false_mean",
+        "precision",
+        "recall",
+        "f1",
+        "true_labelled",
+        "true_removed",
+        "false_removed",
+        "shift",
+        "absolute_shift",
+        "accuracy",
+        "accuracy_shift",
+    }
+)
+"""Outcomes that a comparison prints without being asked; those of propositions by the part before the dot."""
 Workers = Annotated[int | None, Parameter(help="Processes at a time; by default one a processor.")]
 
 
@@ -44,6 +66,7 @@ def compare(
     sets: options.Sets = None,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
+    every: Every = False,
 ) -> int:
     """Run every combination of the settings that vary, with every seed, and compare with the first.
 
@@ -71,7 +94,7 @@ def compare(
     finally:
         with suppress(OSError):
             folder.rmdir()  # a folder made here that nothing came into
-    _show(found, quiet=quiet, as_json=as_json)
+    _show(found, quiet=quiet, as_json=as_json, every=every)
     return 1 if found.failed else 0
 
 
@@ -102,7 +125,7 @@ def _stopped(folder: Path) -> int:
     return 130
 
 
-def _show(found: Experiment, *, quiet: bool, as_json: bool) -> None:
+def _show(found: Experiment, *, quiet: bool, as_json: bool, every: bool) -> None:
     from townsquare.report import write_comparison
 
     page = found.folder / "report.html"
@@ -127,25 +150,77 @@ def _show(found: Experiment, *, quiet: bool, as_json: bool) -> None:
     elif quiet:
         print(found.folder)
     else:
-        _show_tables(found)
+        _show_tables(found, every=every)
         print(f"comparison  {found.folder}\nreport      {page}")
 
 
-def _show_tables(found: Experiment) -> None:
+def _show_tables(found: Experiment, *, every: bool) -> None:
     if not any(run.arm == found.baseline for run in found.finished):
         complain(f"no run of the baseline {found.baseline} is finished: there is nothing to compare", kind="note")
         return
     compared = found.paired()
-    cells = [_cells(row) for (_,), rows in compared.group_by("outcome", maintain_order=True) for row in _arms(rows)]
-    columns = ("outcome", "unit", "arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
-    right = ("mean", "seeds", "difference", "95 % interval", "p")
-    console().print(table("", columns, cells, right=right))
+    names = list(dict.fromkeys(compared["outcome"].to_list()))
+    kept = names if every else [name for name in names if name.partition(".")[0] in HEADLINES]
+    arms = list(dict.fromkeys(compared["arm"].to_list()))
+    if len(arms) <= MOST_COLUMNS:
+        _show_side_by_side(compared, kept, arms)
+    else:
+        _show_long(compared, kept)
+    if len(kept) < len(names):
+        print(f"{len(names) - len(kept)} more outcomes: --all, or the report.")
     print(f"Differences are to {found.baseline}, seed by seed; intervals are over the seeds only.")
     if len(found.seeds) == 1:
         print("One seed says nothing about chance: there is no interval. Give --seeds 10.")
     elif (compared["p"] < LOW).any():
         n_outcomes = compared["outcome"].n_unique()
         print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
+
+
+def _show_side_by_side(compared: pl.DataFrame, names: list[str], arms: list[str]) -> None:
+    """A row an outcome, a column an arm: its mean, and below it the difference to the baseline with its interval."""
+    from townsquare.analysis import describe
+
+    cells: list[tuple[object, ...]] = []
+    for name in names:
+        rows = {row["arm"]: row for row in compared.filter(compared["outcome"] == name).iter_rows(named=True)}
+        if not any(row["n"] for row in rows.values()):
+            continue
+        what = describe(name)
+        cells.append((what.title, what.unit, *(number(rows[arm]["mean"]) if arm in rows else "" for arm in arms)))
+        differences = [_difference(rows.get(arm)) for arm in arms]
+        if any(differences):
+            cells.append(("", "", *differences))
+    titles = [short_arm(arm, arms) for arm in arms]
+    console().print(table("", ("outcome", "unit", *titles), cells, right=titles))
+
+
+def short_arm(arm: str, arms: list[str]) -> str:
+    """The name of an arm without the settings that all arms share, and without the key where one setting varies.
+
+    >>> short_arm("moderation.strategy=none", ["moderation.strategy=none", "moderation.strategy=hybrid"])
+    'none'
+    """
+    keys = {tuple(part.partition("=")[0] for part in one.split(", ")) for one in arms}
+    return arm.partition("=")[2] if len(keys) == 1 and len(next(iter(keys))) == 1 and "=" in arm else arm
+
+
+def _difference(row: dict[str, Any] | None) -> str:
+    if row is None or row["note"] == "baseline":
+        return ""
+    if row["difference"] is None or not math.isfinite(row["difference"]):
+        return ""
+    if row["low"] is None or not math.isfinite(row["low"]):
+        return f"{signed(row['difference'], 2)} (no interval)"
+    return f"{signed(row['difference'], 2)} [{signed(row['low'], 2)}, {signed(row['high'], 2)}]"
+
+
+def _show_long(compared: pl.DataFrame, names: list[str]) -> None:
+    """A row an outcome and arm, for comparisons of many arms."""
+    kept = compared.filter(compared["outcome"].is_in(names))
+    cells = [_cells(row) for (_,), rows in kept.group_by("outcome", maintain_order=True) for row in _arms(rows)]
+    columns = ("outcome", "unit", "arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
+    right = ("mean", "seeds", "difference", "95 % interval", "p")
+    console().print(table("", columns, cells, right=right))
 
 
 def _arms(rows: pl.DataFrame) -> list[dict[str, Any]]:

@@ -1,0 +1,163 @@
+"""``log_odds``: beliefs as evidence, summed in log odds over the argument records that count.
+
+Source: seeds, ``belief-engine``, section 3.1, Equation 1, defaults of table A5; decisions in ``docs/evidence.md``.
+
+    L = prior + κ Σ_seeds p ln(1 + s a) + Σ_others p ln(1 + s u)        S = 2σ(L) − 1
+
+over the active records, recomputed from them in each step. With ``start: records`` the prior is 0 and the seeds are
+all there is, as in the paper; with ``start: stated`` there are no seeds and the prior is a ln((1 + S₀)/(1 − S₀)).
+Confidence does not move.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.beliefs import arrays
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
+from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, room_for, rows_of, sum_up
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.schema import NONE, HoldingChange, TrailKind
+
+LOG_ODDS, PRIOR = "log_odds", "prior"
+
+
+class Params(MemberParams):
+    """Uptake, anchoring, and how an agent starts."""
+
+    uptake: float = Field(0.40, ge=0, description="u: how far records of later evidence move the log odds")
+    anchoring: float = Field(0.70, ge=0, description="a: how strongly the start is held; may exceed 1")
+    confirmation: float = Field(
+        0.0, ge=0, le=1, description="B: a record that agrees when accepted counts with u(1+B), any other with u(1-B)"
+    )
+    start: Literal["stated", "records"] = Field(
+        "stated", description="prior from the drawn stance, or from seed records chosen to meet it"
+    )
+    seed_records: int = Field(10, ge=1, description="with `start: records`, seeds of each agent and proposition")
+    prior_scale: float = Field(1.0, gt=0, description="factor on what each seed adds; 1 is Equation 1")
+    stance_margin: float = Field(
+        STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are clipped to 1 less this before"
+    )
+
+
+def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
+    """New agents: at log odds a ln((1 + S)/(1 − S)) of the (n, P) ``stance`` in [-1, 1], or at 0 before their seeds.
+
+    The stance that they start with is that of their log odds: the given one only for a = 1.
+    """
+    if params["start"] == "records":
+        prior = np.zeros(stance.shape)
+    else:
+        prior = start_log_odds(stance, params["anchoring"][:, None], params["stance_margin"][:, None])
+    held = stances_of(prior)
+    return BeliefState(held, confidence.copy(), held.copy(), arrays={LOG_ODDS: prior.copy(), PRIOR: prior})
+
+
+def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
+    """Sum the active records anew; the trail is in log odds. Draws nothing."""
+    strength = inputs.holdings.records.strength
+    summed = summed_over(state, inputs, params, strength, strength)
+    return moved(state, summed), trail_of(inputs, summed)
+
+
+def summed_over(
+    state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, before: Float
+) -> Summed:
+    """The sums with records that count with ``strength`` (k,) now and counted with ``before`` (k,) until this step."""
+    rows = rows_of(inputs.holdings, strength, before)
+    summed = room_for(rows, (state.stance.shape[0], state.stance.shape[1]))
+    table = arrays.settings(params, SETTINGS, state.stance.shape[0])
+    old, prior = (arrays.read_only(state.arrays[name], np.float64) for name in (LOG_ODDS, PRIOR))
+    sum_up(rows, prior, old, arrays.read_only(state.stance, np.float64), table, summed)
+    return summed
+
+
+def moved(state: BeliefState, summed: Summed) -> BeliefState:
+    """The state after the step."""
+    held = {**state.arrays, LOG_ODDS: summed.log_odds}
+    return BeliefState(summed.stance, state.confidence, state.start, held, state.pairs)
+
+
+def trail_of(
+    inputs: BeliefInputs,
+    summed: Summed,
+    trust: Float | None = None,
+    shown: npt.NDArray[np.int64] | None = None,
+    shown_trust: Float | None = None,
+) -> Trail:
+    """The rows of a step in log odds, agent by agent: changes of records in order, then records that weigh otherwise.
+
+    A record that became active is an exposure, or an own post; one that was archived counts negative; what no row
+    accounts for is a clip.
+
+    Parameters
+    ----------
+    inputs, summed
+        Of the step.
+    trust : (c,) float64, optional
+        Trust that was read for each change.
+    shown : (k,) int64, optional
+        For each record the last row of the showings that showed it, -1 if none did; needed where records can weigh
+        otherwise than before.
+    shown_trust : (k,) float64, optional
+        Trust that goes with ``shown``.
+    """
+    records, changes = inputs.holdings.records, inputs.holdings.changes
+    at = np.flatnonzero(changes.kind != HoldingChange.REFUSED)
+    agent = _agents(changes.indptr)[at]
+    kind = np.full(at.size, TrailKind.EXPOSURE, np.uint8)
+    kind[changes.rank[at] == NONE] = TrailKind.OWN
+    kind[changes.kind[at] == HoldingChange.ARCHIVED] = TrailKind.ARCHIVED
+    kind[changes.kind[at] == HoldingChange.RESTORED] = TrailKind.RESTORED
+    proposition = records.proposition[records.indptr[agent] + changes.record[at]]
+    read = np.full(at.size, np.nan) if trust is None else trust[at]
+    parts = [
+        Trail(agent.astype(np.int32), proposition, kind, changes.rank[at], changes.post[at], summed.change[at], read)
+    ]
+    if shown is not None and shown_trust is not None:
+        parts.append(_reweighed(inputs, summed, shown, shown_trust))
+    parts.append(_clipped(summed.clip))
+    columns: list[npt.NDArray[Any]] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return Trail(*(column[order] for column in columns))
+
+
+def _reweighed(inputs: BeliefInputs, summed: Summed, shown: npt.NDArray[np.int64], trust: Float) -> Trail:
+    records, showings = inputs.holdings.records, inputs.holdings.showings
+    at = np.flatnonzero(summed.reweighed != 0.0)
+    return Trail(
+        agent=_agents(records.indptr)[at].astype(np.int32),
+        proposition=records.proposition[at],
+        kind=np.full(at.size, TrailKind.EXPOSURE, np.uint8),
+        rank=showings.rank[shown[at]],
+        post=showings.post[shown[at]],
+        amount=summed.reweighed[at],
+        trust=trust[at],
+    )
+
+
+def _clipped(clip: Float) -> Trail:
+    agent, proposition = np.nonzero(clip)
+    n = agent.size
+    return Trail(
+        agent=agent.astype(np.int32),
+        proposition=proposition.astype(np.int16),
+        kind=np.full(n, TrailKind.CLIP, np.uint8),
+        rank=np.full(n, NONE, np.int16),
+        post=np.full(n, NONE, np.int32),
+        amount=clip[agent, proposition],
+        trust=np.full(n, np.nan),
+    )
+
+
+def _agents(indptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
+
+
+RULE = BeliefRule("log_odds", frozenset({"holdings"}), "log odds", False, False, Params, init, step)

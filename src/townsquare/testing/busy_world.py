@@ -1,0 +1,54 @@
+"""A small public in full swing, for the conformance checks: posts, shares, comments, notes, ratings, verdicts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare import feed
+from townsquare.draws import Draws, Stage, StageDraws
+from townsquare.resolve import resolve
+from townsquare.scenario import made_scenario
+from townsquare.schema import ActionKind
+from townsquare.simulation import Setup, begin, step
+from townsquare.views import Views
+from townsquare.world import World
+
+_SETTINGS = {
+    "agents": 40,
+    "graph": {"m": 6},
+    "growth": {"max_per_step": 1},
+    "policy": {"name": "blind", "like": 0.3, "flag": 0.1, "add_note": 0.1, "rate_note": 0.8, "share": 0.1},
+    "moderation": {"strategy": "community", "helpful_ratio": 1.0},
+}
+
+
+class BusyWorld(NamedTuple):
+    """A world after some steps; ``setup`` holds the settings and texts it was made with."""
+
+    world: World
+    setup: Setup
+
+    def draws(self, stage: Stage, later: int = 0) -> StageDraws:
+        """The draws of a stage in the step that is being taken, or some steps ``later``."""
+        return Draws(self.setup.settings.config.seed, self.world.step + 1 + later)(stage)
+
+    def views(self) -> Views:
+        """Everybody's views of their next feed, with every kind of action allowed."""
+        config, ranker = self.setup.settings.config, self.setup.member("ranker")
+        persons = np.flatnonzero(self.world.persons()).astype(np.int32)
+        shown = feed.build(self.world, persons, ranker, config.feed, config.beliefs, self.draws(Stage.FEED))
+        return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions)
+
+
+def busy_world(seed: int, steps: int = 5) -> BusyWorld:
+    """A world in which ``steps`` steps were taken; 0 gives the start, without a post.
+
+    Settings are fixed but for ``seed``: 40 agents that act at random, 60 injected posts toward two propositions, every
+    fifth of them false, and community notes, some of which are shown.
+    """
+    setup, world, _ = begin(resolve(_SETTINGS, {"seed": seed}), made_scenario(60, false_share=0.2, propositions=2))
+    for _ in range(steps):
+        step(setup, world)
+    return BusyWorld(world, setup)
