@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 
 import townsquare as ts
+from townsquare.resolve import resolve
 
 
 def main() -> None:
     """Run, and print."""
     agents, steps, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    settings = ts.resolve(
+    settings = resolve(
         {
             "scenario": "made",
             "agents": agents,

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
+from townsquare.resolve import resolve
 
 REPOSITORY = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("TOWNSQUARE_SHARED", REPOSITORY.parent / "shared"))
@@ -66,7 +67,7 @@ def test_runs_killed_at_random_instants_and_resumed_have_the_hash_of_one_that_wa
 
 
 def test_the_size_of_the_mosaic_study_records_everything(tmp_path: Path) -> None:
-    settings = ts.resolve(
+    settings = resolve(
         {
             "scenario": "made",
             "agents": 50,

@@ -311,13 +311,62 @@ def log_odds_init(stance, confidence, params):
     return BeliefState(stance.copy(), confidence.copy(), stance.copy(), arrays=held)
 
 
+LOG_ODDS = BeliefRule(
+    "mine", frozenset({"exposures"}), "log odds", False, False, LogOddsParams, log_odds_init, log_odds_step
+)
+
+
 def test_a_rule_in_log_odds_passes_and_its_trail_is_held_to_log_odds() -> None:
-    rule = BeliefRule(
-        "mine", frozenset({"exposures"}), "log odds", False, False, LogOddsParams, log_odds_init, log_odds_step
+    check_belief_rule(LOG_ODDS)
+    with pytest.raises(ContractError, match="does not sum to the move"):
+        check_belief_rule(broken(leaves_no_trail, LOG_ODDS))
+
+
+def test_the_stance_of_log_odds_is_theirs() -> None:
+    def detached(after, trail, state, inputs, params, rng):
+        return replace(after, stance=after.stance * 0.9), trail
+
+    with pytest.raises(ContractError, match="other than that of its log odds"):
+        check_belief_rule(broken(detached, LOG_ODDS))
+
+
+def records_step(state, inputs, params, rng):
+    """L is the sum of the polarities of the active records; each change is a row."""
+    records, changes = inputs.holdings.records, inputs.holdings.changes
+    owner = np.repeat(np.arange(len(state.stance)), np.diff(records.indptr))
+    odds = np.zeros(state.stance.shape)
+    np.add.at(odds, (owner[records.active], records.proposition[records.active]), records.polarity[records.active])
+    agent = np.repeat(np.arange(len(state.stance)), np.diff(changes.indptr))
+    record = records.indptr[:-1][agent] + changes.record
+    sign = np.array([1.0, -1.0, 1.0, 0.0])[changes.kind]
+    own = np.where(changes.rank < 0, TrailKind.OWN, TrailKind.EXPOSURE)
+    kind = np.choose(changes.kind, [own, TrailKind.ARCHIVED, TrailKind.RESTORED, own]).astype(np.uint8)
+    trail = Trail(
+        agent.astype(np.int32),
+        records.proposition[record],
+        kind,
+        changes.rank,
+        changes.post,
+        sign * records.polarity[record],
+        np.full(len(agent), np.nan),
     )
-    check_belief_rule(rule)
+    return replace(state, stance=np.tanh(odds / 2), arrays={"log_odds": odds}), trail
+
+
+def records_init(stance, confidence, params):
+    zero = np.zeros_like(stance)
+    return BeliefState(zero, confidence.copy(), zero.copy(), arrays={"log_odds": zero.copy()})
+
+
+def test_a_rule_over_argument_records_passes() -> None:
+    needs = frozenset({"holdings", "showings"})
+    rule = BeliefRule("records", needs, "log odds", False, False, LogOddsParams, records_init, records_step)
+    for seed in range(3):
+        check_belief_rule(rule, seed)
     with pytest.raises(ContractError, match="does not sum to the move"):
         check_belief_rule(broken(leaves_no_trail, rule))
+    with pytest.raises(ContractError, match="trail row of kind"):
+        check_belief_rule(broken(names_a_post_not_shown, rule))
 
 
 def test_a_keyed_draw_by_agent_passes() -> None:

@@ -12,17 +12,13 @@ from hypothesis import strategies as st
 from townsquare import registry
 from townsquare.draws import U64, Draws, Stage, StageDraws, uniform_oracle
 from townsquare.errors import DataError, SettingError
-from townsquare.graph import (
-    FILE,
-    RANDOM,
-    SCALE_FREE,
-    Edges,
-    FileParams,
-    GraphKind,
-    RandomParams,
-    ScaleFreeParams,
-    attach,
-)
+from townsquare.graphs.attach import attach
+from townsquare.graphs.block import BLOCK
+from townsquare.graphs.contract import Edges, GraphKind
+from townsquare.graphs.file import FILE, FileParams
+from townsquare.graphs.random import RANDOM, RandomParams
+from townsquare.graphs.scale_free import SCALE_FREE, ScaleFreeParams
+from townsquare.graphs.small_world import SMALL_WORLD
 
 
 def draws(seed: int = 1) -> StageDraws:
@@ -53,7 +49,9 @@ def check_simple(edges: Edges, n: int) -> None:
 def test_the_registry_has_them() -> None:
     members = {name: registry.get("graph", name) for name in registry.names("graph")}
     assert all(isinstance(kind, GraphKind) and kind.name == name for name, kind in members.items())
-    assert members == {"scale_free": SCALE_FREE, "random": RANDOM, "file": FILE}
+    assert members == {
+        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE,
+    }  # fmt: skip
 
 
 # --- scale-free --------------------------------------------------------------------------------------------

@@ -41,7 +41,6 @@ from townsquare.schema import (
     Verdict,
 )
 from townsquare.simulation import allowed_kinds
-from townsquare.testing.moderator_conformance import check_moderator
 from townsquare.world import World
 
 SURE = {"unverified": 0.0, "sensitivity": 1.0, "specificity": 1.0}
@@ -60,11 +59,6 @@ def review(world: World, strategy: str, *, takedown: bool = True, seed: int = 1,
 
 def injected(world: World, veracity: Veracity = Veracity.FALSE, **given: Any) -> int:
     return post(world, world.n_agents - 1, kind=PostKind.INJECTED, veracity=veracity, **given)
-
-
-@pytest.mark.parametrize("name", registry.names("moderation"))
-def test_every_registered_moderator_keeps_the_contract(name: str) -> None:
-    check_moderator(registry.get("moderation", name))
 
 
 # --- notes -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ if typing.TYPE_CHECKING:
     from townsquare.record.run import Run
     from townsquare.record.sqlite import FolderRecorder
     from townsquare.registry import register
-    from townsquare.resolve import Settings, json_schema, resolve, resolve_for
+    from townsquare.resolve import Settings, json_schema, resolve_for
     from townsquare.scenario import list_scenarios, load_scenario, made_scenario
     from townsquare.scenario_contents import Scenario
     from townsquare.simulation import simulate
@@ -36,7 +36,6 @@ _HOMES = {
     "load_scenario": "townsquare.scenario",
     "made_scenario": "townsquare.scenario",
     "register": "townsquare.registry",
-    "resolve": "townsquare.resolve",
     "resolve_for": "townsquare.resolve",
     "simulate": "townsquare.simulation",
 }
@@ -53,7 +52,6 @@ __all__ = [
     "load_scenario",
     "made_scenario",
     "register",
-    "resolve",
     "resolve_for",
     "simulate",
 ]

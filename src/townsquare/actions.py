@@ -17,6 +17,7 @@ from townsquare.change import NOTHING, Change
 from townsquare.config import Actions as ActionSettings
 from townsquare.draws import U64, bits_oracle, chain, text_key
 from townsquare.feed import Feed
+from townsquare.friction import Friction, given_up
 from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
 from townsquare.views import Chosen
@@ -33,11 +34,17 @@ _BITS = np.array([REACTIONS.get(kind, 0) for kind in ActionKind], np.uint8)
 
 
 def resolve(
-    world: World, feed: Feed, chosen: Chosen, allowed: frozenset[ActionKind], settings: ActionSettings
+    world: World,
+    feed: Feed,
+    chosen: Chosen,
+    allowed: frozenset[ActionKind],
+    settings: ActionSettings,
+    friction: Friction | None = None,
 ) -> Change:
     """What comes of ``chosen``: rows of actions, and of the posts, notes, ratings and follows they make.
 
-    Every choice becomes one row of actions, accepted or refused, whatever its kind, row, target or text.
+    Every choice becomes one row of actions, accepted or refused, whatever its kind, row, target or text. ``friction``
+    comes last: it is asked only of what would be accepted.
 
     Raises
     ------
@@ -52,6 +59,9 @@ def resolve(
     target = _targets(feed, chosen, shown)
     reason = _reasons(world, feed, chosen, target, shown, allowed, settings, contents)
     accepted = reason == Reason.NONE
+    if friction is not None:
+        stopped = given_up(world, chosen, _place(feed, chosen)[0], target, accepted, friction)
+        reason[stopped], accepted = Reason.FRICTION, accepted & ~stopped
     makes_post = accepted & np.isin(chosen.kind, _MAKES_POST)
     makes_note = accepted & (chosen.kind == ActionKind.ADD_NOTE)
     result = np.full(chosen.n, schema.NONE, np.int32)

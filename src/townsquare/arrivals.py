@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import graph, schema
+from townsquare import schema
 from townsquare.beliefs.contract import BeliefState, per_agent
 from townsquare.change import NOTHING, Change
 from townsquare.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
+from townsquare.event_checks import check_against
+from townsquare.evidence.claims import Judges
+from townsquare.evidence.start import Start, started
+from townsquare.graphs.attach import attach
+from townsquare.graphs.contract import Edges, GraphKind
 from townsquare.personas import trait_rows, trait_value_rows
 from townsquare.policies.mix import members_of
 from townsquare.population import People, sample_people
@@ -21,11 +27,12 @@ from townsquare.resolve import Settings
 from townsquare.scenario import injection_schedule
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import NONE, AgentKind, PostKind, Scorer
+from townsquare.shocks import shocks_of
+from townsquare.treatments import treatment_rows
 from townsquare.views import Bank
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
-_M_WITHOUT_SETTING = 10  # accounts that a newcomer follows where the graph has no number for it, as a file has not
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +40,22 @@ class Arrivals:
     """What will enter, and when; a function of settings and scenario alone.
 
     ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
+    ``judges`` make claims of posts, and of the arguments that agents start with.
     """
 
     settings: Settings
     scenario: Scenario
     post: npt.NDArray[np.int64]
     step: npt.NDArray[np.int64]
+    judges: Judges
 
     @classmethod
     def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
-        """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step."""
-        post, step = injection_schedule(scenario.posts, settings.config.injection, settings.config.seed)
-        return cls(settings, scenario, post, step.astype(np.int64))
+        """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step; and shocks."""
+        config = settings.config
+        check_against(scenario, config)
+        post, step = injection_schedule(scenario.posts, config.injection, config.seed, shocks_of(config, scenario))
+        return cls(settings, scenario, post, step.astype(np.int64), Judges.of(settings, scenario))
 
     @property
     def folder(self) -> Path | None:
@@ -72,7 +83,8 @@ class Arrivals:
             name=names.astype(np.int64),
         )  # fmt: skip
         edges = self._first_edges(n, people, draws)
-        newborn = self._newborn(people, s)
+        start = self._start(world, np.arange(n), people, s, draws, texts)
+        newborn = start.state
         joined = np.flatnonzero(agents["kind"] == AgentKind.PERSON)
         p = len(scenario.propositions)
         rows: dict[str, schema.Columns] = {
@@ -84,6 +96,8 @@ class Arrivals:
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
             "agents": agents,
             "traits": trait_rows(joined, people.traits),
+            **treatment_rows(joined, config),
+            **start.rows,
             "follows": schema.rows(
                 "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
             ),
@@ -117,13 +131,20 @@ class Arrivals:
     def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
         return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
 
-    def _first_edges(self, n: int, people: People, draws: Draws) -> graph.Edges:
-        kind: graph.GraphKind = self.settings.members["graph"]
+    def _first_edges(self, n: int, people: People, draws: Draws) -> Edges:
+        kind: GraphKind = self.settings.members["graph"]
         params = self.settings.params["graph"]
-        return kind.build(n, params, draws(Stage.GRAPH), folder=self.folder, names=people.names)
+        return kind.build(n, params, draws(Stage.GRAPH), folder=self.folder, names=people.names, people=people)
+
+    def _start(
+        self, world: World, new: Array, people: People, sources: int, draws: Draws, texts: Sequence[str]
+    ) -> Start:
+        """Beliefs of people, and empty ones of sources, which never move; and the records that people start with."""
+        rule = (self.settings.members["beliefs"], self.settings.params["beliefs"])
+        born = self._newborn(people, sources)
+        return started(world, self.scenario, self.judges, rule, new, people.stance, born, draws, texts)
 
     def _newborn(self, people: People, sources: int) -> BeliefState:
-        """Beliefs of people, and empty ones of sources, which never move."""
         p = len(self.scenario.propositions)
         stance = np.concatenate([people.stance, np.zeros((sources, p))])
         confidence = np.concatenate([people.confidence, np.full((sources, p), 0.5)])
@@ -167,21 +188,24 @@ class Arrivals:
         names = [name for name in people.names if name not in world.text_row]
         row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
         draws = Draws(config.seed, step)
-        m = _follows_at_birth(self.settings.params["graph"], config.agents)
-        edges = graph.attach(new, world.in_degree, m, draws(Stage.GRAPH))
+        kind: GraphKind = self.settings.members["graph"]
+        m = kind.follows_at_birth(self.settings.params["graph"], config.agents)
+        edges = attach(new, world.in_degree, m, draws(Stage.GRAPH))
         rows: dict[str, schema.Columns] = {
             "agents": schema.rows(
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
                 policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
             ),
             "traits": trait_rows(new, people.traits),
+            **treatment_rows(new, config),
             "follows": schema.rows(
                 "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
             ),
         }  # fmt: skip
         if names:
             rows["texts"] = schema.rows("texts", len(names), text=[row[name] for name in names], content=names)
-        return Change(rows, newborn=self._newborn(people, 0))
+        start = self._start(world, new, people, 0, draws, world.texts)
+        return Change(rows | start.rows, newborn=start.state)
 
 
 def bank_of(world: World, scenario: Scenario) -> Bank:
@@ -203,13 +227,6 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
 
 def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
     return np.array([row[name] for name in names]) if names else np.full(n, NONE)
-
-
-def _follows_at_birth(params: Any, agents: int) -> int:
-    """How many accounts a newcomer follows: as many as the graph gave everybody at the start."""
-    if isinstance(params, graph.RandomParams):
-        return round(params.mean_followed if params.p is None else params.p * (agents - 1))
-    return params.m if isinstance(params, graph.ScaleFreeParams) else _M_WITHOUT_SETTING
 
 
 def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:

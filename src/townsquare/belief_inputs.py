@@ -10,10 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
-from townsquare.beliefs.contract import BeliefInputs, BeliefState, Exposed, Own, Trail, no_exposures, no_own, per_agent
+from townsquare.beliefs.contract import (
+    BeliefInputs,
+    BeliefState,
+    Exposed,
+    Own,
+    Trail,
+    no_exposures,
+    no_holdings,
+    no_own,
+    per_agent,
+)
 from townsquare.change import Change
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.evidence.inputs import holdings_of
+from townsquare.evidence.showings import by_agent
 from townsquare.pairs import spans
 from townsquare.record.batches import Batches
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
@@ -70,11 +82,8 @@ class InputsOfStep:
 
     def __init__(self, world: World, out: Batches, needs: frozenset[str]) -> None:
         self._world, self._needs = world, needs
-        self._rows = {name: np.asarray(column) for name, column in out.get("exposures").items()}
-        agent = self._rows["agent"]
-        if agent.size and (agent[1:] < agent[:-1]).any():  # several batches took turns
-            order = np.argsort(agent, kind="stable")
-            self._rows = {name: column[order] for name, column in self._rows.items()}
+        self._rows = by_agent(out, "exposures")
+        self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         self._credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
         self._own_counts = self._engagement() if "own" in needs else None
@@ -84,7 +93,12 @@ class InputsOfStep:
         for number, first, stop in spans(self._world.n_agents):
             exposed = self._exposed(first, stop) if "exposures" in self._needs else no_exposures(stop - first)
             own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
-            yield number, BeliefInputs(first, _frozen(exposed), _frozen(own))
+            holdings = no_holdings(stop - first)
+            if "holdings" in self._needs:
+                holdings = holdings_of(
+                    self._world, number, first, stop, self._changes, self._rows, with_showings="showings" in self._needs
+                )
+            yield number, _frozen(BeliefInputs(first, exposed, own, holdings))
 
     def _exposed(self, first: int, stop: int) -> Exposed:
         rows, posts, stances = self._rows, self._world.posts, self._world.post_stances
@@ -159,8 +173,13 @@ class InputsOfStep:
 
 
 def _frozen(part: Any) -> Any:
+    """The same, with every array in it read-only."""
     for name in part.__slots__:
-        getattr(part, name).flags.writeable = False
+        value = getattr(part, name)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif hasattr(value, "__slots__"):
+            _frozen(value)
     return part
 
 

@@ -12,10 +12,31 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from townsquare.event_settings import Event, Treatment
 from townsquare.registry import did_you_mean, names
-from townsquare.settings_base import ActionName as ActionName
-from townsquare.settings_base import Friction, Section
-from townsquare.settings_base import MemberParams as MemberParams
-from townsquare.settings_base import Share as Share
+from townsquare.settings_base import ActionName, Friction, MemberParams, Section, Share
+
+__all__ = [
+    "ActionName",
+    "Actions",
+    "Activation",
+    "Beliefs",
+    "Config",
+    "Embedder",
+    "Evidence",
+    "Feed",
+    "Graph",
+    "Growth",
+    "Injection",
+    "LabelWeight",
+    "MemberParams",
+    "Moderation",
+    "Policy",
+    "Population",
+    "Record",
+    "Section",
+    "Share",
+    "StanceStart",
+    "Strength",
+]
 
 
 class StanceStart(Section):

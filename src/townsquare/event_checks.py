@@ -10,8 +10,10 @@ from townsquare.config import Config
 from townsquare.errors import SettingError
 from townsquare.event_settings import Message
 from townsquare.registry import did_you_mean
+from townsquare.scenario import injection_schedule
 from townsquare.scenario_contents import Scenario
 from townsquare.setting_problems import Problem, shown
+from townsquare.shocks import shocks_of
 
 _AT_THE_START = "it is part of how a run starts"
 FIXED: Mapping[str, str] = {
@@ -115,7 +117,7 @@ def check_against(scenario: Scenario, config: Config) -> None:
     Raises
     ------
     SettingError
-        A message's source or proposition, or the source of a shock, is unknown.
+        A message's source or proposition, or the source of a shock, is unknown; or too few posts are left for one.
     """
     sources = [source.name for source in scenario.sources]
     for number, event in enumerate(config.events, 1):
@@ -126,6 +128,8 @@ def check_against(scenario: Scenario, config: Config) -> None:
                 _check_name(f"{where}, message, stance", name, list(scenario.proposition_names))
         if event.inject is not None and event.inject.source is not None:
             _check_name(f"{where}, inject, source", event.inject.source, sources)
+    if shocks := shocks_of(config, scenario):
+        injection_schedule(scenario.posts, config.injection, config.seed, shocks)
 
 
 def _check_name(where: str, name: str, names: list[str]) -> None:

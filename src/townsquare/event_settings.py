@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
+from pydantic.config import JsonDict
 
 from townsquare.settings_base import Friction, Section, Share
 
-_STEP = {"unit": "step"}
+_STEP: JsonDict = {"unit": "step"}
 Stance = Annotated[float, Field(ge=-1.0, le=1.0)]
 
 

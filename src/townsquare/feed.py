@@ -21,6 +21,7 @@ from townsquare.config import Beliefs, MemberParams
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
 from townsquare.feed_kernels import count_rows, fill_feeds, lay_out
+from townsquare.feed_personal import Personal, alike, put_on_top
 from townsquare.pairs import lookup, spans
 from townsquare.rankers.contract import Ranker
 from townsquare.schema import NoteStatus, PostKind, PostStatus, Verdict
@@ -50,9 +51,14 @@ def build(
     settings: FeedSettings,
     beliefs: Beliefs,
     draw: StageDraws,
+    special: Personal | None = None,
 ) -> Feed:
-    """The feeds of ``agents`` (ascending rows of agents) in step ``world.step + 1``. Reads the world only."""
+    """The feeds of ``agents`` (ascending rows of agents) in step ``world.step + 1``. Reads the world only.
+
+    ``special`` says what differs between agents; nothing does where it is not given.
+    """
     member, params = ranker
+    special = special or alike(agents, settings)
     score = member.score(world.posts, world.step + 1, params)
     pool = shared_pool(world, settings, draw)
     per_post = comments_per_post(world, settings)
@@ -61,8 +67,9 @@ def build(
     for number, first, stop in spans(world.n_agents):
         lo, hi = (int(x) for x in np.searchsorted(agents, [first, stop]))
         if hi > lo:
-            parts.append(_block(world, number, first, agents[lo:hi], score, pool, comments, per_post, settings, draw))
-    return _label(world, agents, parts, settings, beliefs, draw)
+            mine = (agents[lo:hi], special.part(lo, hi))
+            parts.append(_block(world, number, first, *mine, score, pool, comments, per_post, settings, draw))
+    return _label(world, agents, parts, special.labels, beliefs, draw)
 
 
 def comments_per_post(world: World, settings: FeedSettings) -> int:
@@ -134,6 +141,7 @@ def _block(
     number: int,
     first: int,
     agents: npt.NDArray[np.int32],
+    special: Personal,
     score: Array,
     pool: Pool,
     comments: tuple[Array, Array],
@@ -142,7 +150,7 @@ def _block(
     draw: StageDraws,
 ) -> dict[str, Array]:
     """Agent, rank, post, under, slot, first_seen and rows per agent for some agents of one block."""
-    n, width = agents.shape[0], settings.followed + settings.others
+    n, width = agents.shape[0], settings.followed + int(special.others.max(initial=0))
     posts = world.posts
     author, root, status = posts["author"], posts["root"], posts["status"]
     rows, slots = np.empty((n, width), np.int32), np.empty((n, width), np.uint8)
@@ -151,9 +159,11 @@ def _block(
     fill_feeds(
         agents, first, follows.indptr, follows.key, world.newest, world.n_rows,
         author, root, status, posts["step"], posts["key"], score,
-        *pool, settings.followed, settings.others, draw.base("newest"), draw.base("order"), draw.base("pool"),
+        *pool, settings.followed, special.others, draw.base("newest"), draw.base("order"), draw.base("pool"),
         rows, slots, counts,
     )  # fmt: skip
+    if special.sent.size:
+        rows, slots, counts = put_on_top(special.sent, rows, slots, counts, root)
     indptr = np.zeros(n + 1, np.int64)
     count_rows(agents, rows, counts, root, author, *comments, per_post, indptr)
     np.cumsum(indptr, out=indptr)
@@ -179,7 +189,7 @@ def _label(
     world: World,
     agents: npt.NDArray[np.int32],
     parts: list[dict[str, Array]],
-    settings: FeedSettings,
+    shows: npt.NDArray[np.bool_],
     beliefs: Beliefs,
     draw: StageDraws,
 ) -> Feed:
@@ -191,9 +201,14 @@ def _label(
     indptr = np.r_[0, np.cumsum(column.pop("counts"))].astype(np.int64)
     posts, root, n = world.posts, column["root"], column["root"].size
     verdict, note, offered = (np.full(n, value, dtype) for value, dtype in ((0, "u1"), (-1, "i4"), (-1, "i4")))
-    if settings.show_labels:
+    if shows.any():
         verdict, note = posts["verdict"][root], posts["note"][root]
         offered = _offer(world, column["agent"], root, draw)
+    if not shows.all():
+        hidden = ~np.repeat(shows, np.diff(indptr))
+        verdict, note, offered = (
+            np.where(hidden, none, labels) for none, labels in ((0, verdict), (-1, note), (-1, offered))
+        )
     weight = np.ones(n)
     weight[note >= 0] = beliefs.label_weight.noted
     is_false = verdict == Verdict.FALSE

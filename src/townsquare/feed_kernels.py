@@ -166,7 +166,7 @@ def fill_feeds(
     pool: Array,
     n_injected: int,
     n_followed: int,
-    n_others: int,
+    n_others: Array,
     age_base: U64,
     tie_base: U64,
     pool_base: U64,
@@ -176,7 +176,8 @@ def fill_feeds(
 ) -> None:
     """Rows of the feeds of ``agents`` (all of one block that starts at ``first``), ranked.
 
-    Writes ``rows`` and ``slots`` (n, n_followed + n_others) and ``counts`` (n,). Scores and keyed draws alone decide
+    ``n_others`` (n,) int64 is the number of rows from other accounts for each agent. Writes ``rows`` and ``slots`` (n,
+    n_followed + the largest of them) and ``counts`` (n,). Scores and keyed draws alone decide
     the order, so neither the block nor the number of threads can change it.
     """
     for i in nb.prange(agents.shape[0]):
@@ -195,16 +196,17 @@ def fill_feeds(
         top_score = np.empty(n_followed + 1, np.float64)
         top_tie = np.empty(n_followed + 1, np.uint64)
         m = _best(agent, found, n, n_followed, score, key, tie_base, top, top_score, top_tie) if n_followed else 0
-        other = np.empty(n_others + 1, np.int32)
-        other_tie = np.empty(n_others + 1, np.uint64)
+        limit = n_others[i]
+        other = np.empty(limit + 1, np.int32)
+        other_tie = np.empty(limit + 1, np.uint64)
         k = 0
-        if n_others:
+        if limit:
             k = _others(
-                agent, followed, pool, n_injected, n_others, author, status, root, key, pool_base, top, m,
+                agent, followed, pool, n_injected, limit, author, status, root, key, pool_base, top, m,
                 other, other_tie,
             )  # fmt: skip
         # The followed are in order; the others are put among them by score, equal ones by draw.
-        ties = np.empty(n_followed + n_others + 1, np.uint64)
+        ties = np.empty(n_followed + limit + 1, np.uint64)
         for x in range(m):
             rows[i, x], slots[i, x], ties[x] = top[x], 0, top_tie[x]
         for x in range(k):

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.config import Config
+from townsquare.config import Feed as FeedSettings
 from townsquare.messages import sent_to
 from townsquare.schema import NONE, Slot
 from townsquare.treatments import rows_of_others, shows_labels
@@ -32,6 +33,12 @@ class Personal:
     def part(self, lo: int, hi: int) -> Personal:
         """The same for the agents at places ``lo`` to ``hi``."""
         return Personal(self.others[lo:hi], self.labels[lo:hi], self.sent[lo:hi])
+
+
+def alike(agents: npt.NDArray[np.int32], settings: FeedSettings) -> Personal:
+    """Nothing differs between ``agents``."""
+    k = agents.shape[0]
+    return Personal(np.full(k, settings.others, np.int64), np.full(k, settings.show_labels), np.empty((k, 0), np.int32))
 
 
 def personal(world: World, agents: npt.NDArray[np.int32], config: Config) -> Personal:

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare import treatments
+from townsquare.config import Config
 from townsquare.draws import U64, StageDraws
 from townsquare.schema import ActionKind
 from townsquare.views import Chosen
@@ -21,6 +23,12 @@ class Friction(NamedTuple):
 
     chance: npt.NDArray[np.float64]
     draw: StageDraws
+
+
+def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | None:
+    """The friction that ``agents`` meet in the step of ``draw``; None where nobody meets any."""
+    chance = treatments.friction(agents, config, draw.step)
+    return None if chance is None else Friction(chance, draw)
 
 
 def given_up(

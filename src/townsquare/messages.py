@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
+from townsquare.change import NOTHING, Change
 from townsquare.config import Config
 from townsquare.draws import U64, Draws, Stage, bits_oracle, text_key
 from townsquare.event_settings import Audience, Message
@@ -20,12 +21,12 @@ from townsquare.world import World
 Array = npt.NDArray[Any]
 
 
-def message_rows(world: World, config: Config, scenario: Scenario) -> dict[str, schema.Columns]:
+def send(world: World, config: Config, scenario: Scenario) -> Change:
     """Posts, stances and new texts of the messages that are first sent in step ``world.step + 1``."""
     step = world.step + 1
     due = [event.message for event in config.events if event.message is not None and event.step == step]
     if not due:
-        return {}
+        return NOTHING
     n, sources = len(due), [source.name for source in scenario.sources]
     fresh = list(dict.fromkeys(message.text for message in due if message.text not in world.text_row))
     row = {text: len(world.texts) + k for k, text in enumerate(fresh)}
@@ -50,7 +51,7 @@ def message_rows(world: World, config: Config, scenario: Scenario) -> dict[str, 
     }  # fmt: skip
     if fresh:
         rows["texts"] = schema.rows("texts", len(fresh), text=list(row.values()), content=fresh)
-    return rows
+    return Change(rows)
 
 
 def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:

@@ -20,7 +20,7 @@ from townsquare.config import Population, StanceStart
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import DataError, UnknownName
 from townsquare.personas import Int16, Personas, read_personas
-from townsquare.question_bank import NO_ANSWER, NumberRange, QuestionBank, Trait, bundled_bank
+from townsquare.question_bank import NO_ANSWER, NumberRange, QuestionBank, Trait, bundled_bank, parse_band
 from townsquare.registry import did_you_mean
 
 Float = npt.NDArray[np.float64]
@@ -45,6 +45,8 @@ class People:
         In [0, 1].
     names, texts : tuple of str
         Of imported people, their ids and personas; empty for sampled ones.
+    propositions : tuple of str
+        Names of the P columns of ``stance`` and ``confidence``.
     """
 
     activity: Float
@@ -53,6 +55,7 @@ class People:
     confidence: Float
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    propositions: tuple[str, ...] = ()
 
 
 def sample_people(
@@ -113,7 +116,8 @@ def sample_people(
         start_of = settings.stance.get(name, settings.stance.get("default", StanceStart()))
         stance[:, column] = _stance(name, agents, start_of, traits, bank, draws)
         confidence[:, column] = _confidence(name, agents, settings, draws)
-    return People(_activity(agents, settings.activity_shape, draws), traits, stance, confidence, names, texts)
+    activity = _activity(agents, settings.activity_shape, draws)
+    return People(activity, traits, stance, confidence, names, texts, tuple(propositions))
 
 
 def check_settings(settings: Population, propositions: Sequence[str], bank: QuestionBank) -> None:
@@ -128,7 +132,7 @@ def check_settings(settings: Population, propositions: Sequence[str], bank: Ques
             trait = bank.traits[bank.number_of(label, where)]
             for answer in shifts:
                 if trait.number:
-                    _band(answer, f"{where}.{label}")
+                    parse_band(answer, f"{where}.{label}")
                 else:
                     bank.code(label, answer, f"{where}.{label}")
 
@@ -232,15 +236,6 @@ def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: Qu
         number = bank.number_of(label)
         codes = traits[:, number]
         for answer, shift in shifts.items():
-            low, high = _band(answer) if bank.traits[number].number else (bank.code(label, answer),) * 2
+            low, high = parse_band(answer) if bank.traits[number].number else (bank.code(label, answer),) * 2
             total += np.where((codes >= low) & (codes <= high) & (codes != NO_ANSWER), shift, 0.0)
     return total
-
-
-def _band(answer: str, where: str = "by_trait") -> tuple[int, int]:
-    """The numbers that ``30``, ``18-24`` or ``55+`` mean, both ends included."""
-    low, dash, high = answer.replace("+", "-120").partition("-")
-    parts = (low.strip(), high.strip() if dash else low.strip())
-    if not all(part.isdecimal() and len(part) <= 3 for part in parts):
-        raise UnknownName(where, got=repr(answer), allowed="a number, a range such as 18-24, or 55+")
-    return int(parts[0]), int(parts[1])

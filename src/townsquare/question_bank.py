@@ -56,6 +56,8 @@ class Trait:
         Number of the trait on which the answer depends; -1 for none.
     number : NumberRange, optional
         Set where the answer is a number; the code is the number itself.
+    bands : tuple of str
+        Of a number, the ranges by which people are counted, such as ``18-24``.
     """
 
     label: str
@@ -66,6 +68,7 @@ class Trait:
     chances: Float
     given: int = -1
     number: NumberRange | None = None
+    bands: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,12 +130,45 @@ class QuestionBank:
             return ""
         return str(code) if self.traits[trait].number else self.traits[trait].answers[code]
 
+    def groups(self, trait: int) -> tuple[str, ...]:
+        """By what people are counted: the answers; of a number its bands, and ``other`` for numbers in none.
+
+        >>> bundled_bank().groups(0)
+        ('18-24', '25-34', '35-44', '45-54', '55+', 'other')
+        """
+        asked = self.traits[trait]
+        return (*asked.bands, "other") if asked.number else asked.answers
+
+    def group_of(self, trait: int, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Which of :meth:`groups` codes (n,) belong to, (n,) int64; -1 for no answer."""
+        asked = self.traits[trait]
+        if not asked.number:
+            return codes.astype(np.int64)
+        group = np.where(codes == NO_ANSWER, NO_ANSWER, len(asked.bands))
+        for at, band in enumerate(asked.bands):
+            low, high = parse_band(band)
+            group[(codes >= low) & (codes <= high)] = at
+        return group
+
     def sentence(self, trait: int, code: int) -> str:
         """The answer as a first-person sentence; "" for no answer."""
         if code == NO_ANSWER:
             return ""
         asked = self.traits[trait]
         return asked.sentence.replace("{value}", str(code) if asked.number else asked.words[code])
+
+
+def parse_band(text: str, where: str = "band") -> tuple[int, int]:
+    """The whole numbers that ``30``, ``18-24`` or ``55+`` mean, both ends included.
+
+    >>> parse_band("18-24"), parse_band("55+")
+    ((18, 24), (55, 120))
+    """
+    low, dash, high = text.replace("+", "-120").partition("-")
+    parts = (low.strip(), high.strip() if dash else low.strip())
+    if not all(part.isdecimal() and len(part) <= 3 for part in parts):
+        raise UnknownName(where, got=repr(text), allowed="a number, a range such as 18-24, or 55+")
+    return int(parts[0]), int(parts[1])
 
 
 @lru_cache(maxsize=1)
@@ -172,10 +208,12 @@ def _trait(where: str, entry: Mapping[str, Any], before: Mapping[str, Trait]) ->
     label, question, sentence = (_text(where, entry, name) for name in ("label", "question", "sentence"))
     if sentence.count("{value}") != 1:
         raise DataError(f"{where}, sentence", got=repr(sentence), allowed="a text with {value} once")
+    listed = [str(answer) for answer in entry.get("listed", [])]
     if "distribution" in entry:
         number = _number(f"{where}, distribution", entry["distribution"])
-        return Trait(label, question, sentence, (), (), np.empty((0, 0)), number=number)
-    listed = [str(answer) for answer in entry.get("listed", [])]
+        for band in listed:
+            parse_band(band, f"{where}, listed")
+        return Trait(label, question, sentence, (), (), np.empty((0, 0)), number=number, bands=tuple(listed))
     if "given" not in entry:
         answers, words, chances = _answers(where, [entry.get("answers")], listed)
         return Trait(label, question, sentence, answers, words, chances)

@@ -3,12 +3,18 @@
 A member of a family is one file and one line here: the name that settings use, and where its object stands. Members
 are imported when they are first asked for. Order matters only for ``stance``, whose numbers are recorded
 (:class:`townsquare.schema.Scorer`): append there, never insert.
+
+Members of your own come in by :func:`register`, or from an installed package whose entry points of the group
+``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): those are known to the
+command line and to every process of a comparison. No code of theirs runs before a setting names them.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from townsquare.errors import UnknownName
@@ -20,11 +26,13 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "bounded_confidence": "townsquare.beliefs.bounded_confidence:RULE",
         "averaging": "townsquare.beliefs.averaging:RULE",
         "no_change": "townsquare.beliefs.no_change:RULE",
+        "log_odds": "townsquare.beliefs.log_odds:RULE",
     },
     "ranker": {
         "recent": "townsquare.rankers.recent:RANKER",
         "engagement": "townsquare.rankers.engagement:RANKER",
         "random": "townsquare.rankers.random:RANKER",
+        "hot": "townsquare.rankers.hot:RANKER",
     },
     "policy": {
         "statistical": "townsquare.policies.statistical:POLICY",
@@ -32,6 +40,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "scripted": "townsquare.policies.scripted:POLICY",
         "silent": "townsquare.policies.silent:POLICY",
         "mix": "townsquare.policies.mix:POLICY",
+        "coordinated": "townsquare.policies.coordinated:POLICY",
     },
     "moderation": {
         "none": "townsquare.moderation.none:MODERATOR",
@@ -40,9 +49,11 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "hybrid": "townsquare.moderation.hybrid:MODERATOR",
     },
     "graph": {
-        "scale_free": "townsquare.graph:SCALE_FREE",
-        "random": "townsquare.graph:RANDOM",
-        "file": "townsquare.graph:FILE",
+        "scale_free": "townsquare.graphs.scale_free:SCALE_FREE",
+        "random": "townsquare.graphs.random:RANDOM",
+        "small_world": "townsquare.graphs.small_world:SMALL_WORLD",
+        "block": "townsquare.graphs.block:BLOCK",
+        "file": "townsquare.graphs.file:FILE",
     },
     "extractor": {
         "given": "townsquare.evidence.given:EXTRACTOR",
@@ -57,6 +68,8 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "vader": "townsquare.stance.vader:SCORER",
     },
 }
+_BUNDLED = {family: tuple(members) for family, members in _FAMILIES.items()}
+ENTRY_POINTS = "townsquare.members"
 
 
 def families() -> tuple[str, ...]:
@@ -66,7 +79,13 @@ def families() -> tuple[str, ...]:
 
 def names(family: str) -> tuple[str, ...]:
     """The members of a family, in order of registration."""
+    add_installed()
     return tuple(_FAMILIES[family])
+
+
+def bundled(family: str) -> tuple[str, ...]:
+    """The members that come with Townsquare."""
+    return _BUNDLED[family]
 
 
 def get(family: str, name: str) -> Any:
@@ -80,8 +99,9 @@ def get(family: str, name: str) -> Any:
     >>> get("ranker", "recnt")
     Traceback (most recent call last):
     ...
-    townsquare.errors.UnknownName: ranker: got 'recnt'; allowed: recent, engagement, random; did you mean 'recent'?
+    townsquare.errors.UnknownName: ranker: got 'recnt'; allowed: recent, engagement, random, hot; did you mean 'recent'?
     """
+    add_installed()
     members = _FAMILIES[family]
     if name not in members:
         raise UnknownName(family, got=repr(name), allowed=", ".join(members), do=did_you_mean(name, members))
@@ -102,6 +122,27 @@ def register(family: str, name: str, target: str) -> None:
     if _FAMILIES[family].get(name, target) != target:
         raise UnknownName(family, got=repr(name), do=f"the name is taken by {_FAMILIES[family][name]}")
     _FAMILIES[family][name] = target
+
+
+@cache
+def add_installed() -> None:
+    """Register the entry points of installed packages, once; imports none of them.
+
+    Raises
+    ------
+    UnknownName
+        An entry point is not named ``family.name``, or takes a name that is taken; says of which package.
+    """
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
+        package = point.dist.name if point.dist else "an installed package"
+        where = f"entry point {point.name!r} of {package}"
+        family, _, name = point.name.partition(".")
+        if not name or family not in _FAMILIES:
+            allowed = "family.name, with a family of " + ", ".join(_FAMILIES)
+            raise UnknownName(where, allowed=allowed, do="correct or uninstall that package")
+        if _FAMILIES[family].get(name, point.value) != point.value:
+            raise UnknownName(where, got=f"a name taken by {_FAMILIES[family][name]}", do="rename or uninstall it")
+        _FAMILIES[family][name] = point.value
 
 
 def did_you_mean(got: str, allowed: object) -> str:

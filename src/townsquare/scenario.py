@@ -6,6 +6,7 @@ What a scenario holds stands in :mod:`townsquare.scenario_contents`, how files a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from townsquare.scenario_files import (
 )
 from townsquare.scenario_made import MADE_POSTS, made_scenario
 from townsquare.schema import Veracity
+from townsquare.shocks import Shock, with_shocks
 
 __all__ = [
     "Arguments",
@@ -124,14 +126,17 @@ def injection_order(posts: Posts, injection: Injection, seed: int) -> Int64:
     return injection_schedule(posts, injection, seed)[0]
 
 
-def injection_schedule(posts: Posts, injection: Injection, seed: int) -> tuple[Int64, Int32]:
+def injection_schedule(
+    posts: Posts, injection: Injection, seed: int, shocks: Sequence[Shock] = ()
+) -> tuple[Int64, Int32]:
     """Which post enters in which step.
 
     Posts with a step of their own enter then. The others form a queue, of which ``posts_per_step`` enter a step from
     ``start_step`` on. The queue is in the order of the file, or shuffled by draws keyed by the row of the post. With a
     ``false_share`` s, the k-th of the queue (from 0) is false if floor((k + 1)s) > floor(ks), so that false posts are
     evenly spread; false ones and all others each keep their order. The queue then ends when the kind that is due is
-    used up, since going on with the other kind would change the share.
+    used up, since going on with the other kind would change the share. Shocks take from the queue, and from what it
+    leaves out (:func:`townsquare.shocks.with_shocks`).
 
     Parameters
     ----------
@@ -141,22 +146,28 @@ def injection_schedule(posts: Posts, injection: Injection, seed: int) -> tuple[I
         Settings; ``limit`` cuts the whole.
     seed : int
         Seed of the run.
+    shocks : sequence of Shock
+        By step.
 
     Returns
     -------
     rows : (k,) int64
-        Rows of ``posts`` as they enter, each at most once; within a step, those with a step of their own come first.
+        Rows of ``posts`` as they enter, each at most once; within a step, those with a step of their own come first,
+        then those of shocks.
     steps : (k,) int32
         The step of each, ascending.
 
     Raises
     ------
     SettingError
-        ``false_share`` asks for a kind of post that the scenario does not have.
+        ``false_share`` asks for a kind of post that the scenario does not have, or a shock for more than are left.
     """
     queue = _queue(posts, injection, seed) if injection.posts_per_step else np.empty(0, np.int64)
     own = np.flatnonzero(posts.step >= 0)
     turn = injection.start_step + np.arange(queue.shape[0]) // max(1, injection.posts_per_step)
+    if shocks:
+        every = _queue(posts, injection.model_copy(update={"false_share": None}), seed)
+        queue, turn = with_shocks(posts, queue, every[~np.isin(every, queue)], injection, list(shocks))
     rows = np.concatenate([own, queue])
     steps = np.concatenate([posts.step[own].astype(np.int64), turn])
     first = np.argsort(steps, kind="stable")[: injection.limit]

@@ -168,11 +168,12 @@ class HoldingChange(IntEnum):
 
 
 class Scorer(IntEnum):
-    """Where a stance came from; text scorers are numbered from ``TEXT`` on in the order of their registry."""
+    """Where a stance came from; bundled text scorers are numbered from ``TEXT`` on in the order of their registry."""
 
     GIVEN = 0
     DECLARED = 1
     TEXT = 2
+    OUTSIDE = 255  # a text scorer that did not come with Townsquare; the settings name it
 
 
 @dataclass(frozen=True, slots=True)
@@ -479,6 +480,18 @@ _TABLES = (
             _PROPOSITION,
             _C("stance", "f8", "-1 against to +1 for"),
             _C("confidence", "f8", "how firmly it is held, 0 to 1"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "starts",
+        "where agents were to start and where they did, under rules that count in log odds",
+        (
+            _STEP,
+            _AGENT,
+            _PROPOSITION,
+            _C("wanted", "f8", "the stance that was drawn or given, -1 to 1", "stance"),
+            _C("attained", "f8", "the stance of the prior, or of the seed records, -1 to 1", "stance"),
         ),
         bulky=True,
     ),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import actions, belief_inputs, feed, schema
+from townsquare import actions, belief_inputs, feed, messages, schema
 from townsquare.arrivals import Arrivals, bank_of
 from townsquare.change import Change
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import WrongVersion
+from townsquare.evidence import claims, holdings
+from townsquare.feed_personal import personal
+from townsquare.friction import friction_of
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
@@ -26,6 +29,7 @@ from townsquare.resolve import Settings
 from townsquare.scenario import load_scenario
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import ActionKind, ActionStatus
+from townsquare.stance.scoring import scored
 from townsquare.threads import threads_for
 from townsquare.views import Bank, Views
 from townsquare.world import World
@@ -35,12 +39,27 @@ OnStep = Callable[[StepMark], None]
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything a step needs beside the world, fixed for the whole run."""
+    """Everything a step needs beside the world; ``later`` holds, by step, what events put in its place."""
 
     settings: Settings
     arrivals: Arrivals
     bank: Bank
     allowed: frozenset[ActionKind]
+    later: tuple[tuple[int, Setup], ...] = ()
+
+    @property
+    def statements(self) -> list[str]:
+        """The propositions, as they are worded."""
+        return [proposition.text for proposition in self.arrivals.scenario.propositions]
+
+    def under(self, settings: Settings) -> Setup:
+        """The same under other settings."""
+        arrivals = replace(self.arrivals, settings=settings)
+        return replace(self, settings=settings, arrivals=arrivals, allowed=allowed_kinds(settings))
+
+    def at(self, step: int) -> Setup:
+        """What holds in a step."""
+        return next((setup for first, setup in reversed(self.later) if step >= first), self)
 
     def member(self, family: str) -> tuple[Any, Any]:
         """The chosen member of a family and its parameters."""
@@ -52,6 +71,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
     Returns the rows of the step and how many agents were online.
     """
+    setup = setup.at(world.step + 1)
     config = setup.settings.config
     (ranker, policy, moderator, rule) = (setup.member(f) for f in ("ranker", "policy", "moderation", "beliefs"))
     draw = Draws(config.seed, world.step + 1)
@@ -61,14 +81,20 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
         out.add(world.append(change))
 
     commit(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
+    commit(messages.send(world, config, setup.arrivals.scenario))
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
-        shown = feed.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED))
+        special, barrier = personal(world, agents, config), friction_of(agents, config, draw(Stage.POLICY))
+        shown = feed.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED), special)
         views = Views(world, shown, setup.allowed, setup.bank, config.actions)
         chosen = policy[0].decide(views, draw(Stage.POLICY), policy[1])
         commit(Change({"exposures": shown.exposures}))
-        commit(actions.resolve(world, shown, chosen, setup.allowed, config.actions))
+        done = actions.resolve(world, shown, chosen, setup.allowed, config.actions, barrier)
+        commit(scored(done, world, config.beliefs, setup.statements))
         n_online += agents.size
     commit(moderator[0].review(world, draw(Stage.MODERATE), moderator[1], config.moderation.takedown))
+    if "holdings" in rule[0].needs:
+        commit(claims.make(world, setup.arrivals.judges))
+        commit(holdings.update(world, out, setup.arrivals.judges, config.evidence))
     commit(belief_inputs.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=config.record.trail))
     world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
     return out, n_online
@@ -94,7 +120,8 @@ def begin(settings: Settings, scenario: Scenario) -> tuple[Setup, World, Batches
     world = World(len(scenario.propositions), settings.config.feed.newest)
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
-    return Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings)), world, out
+    setup = Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings))
+    return replace(setup, later=tuple((step, setup.under(then)) for step, then in settings.changes)), world, out
 
 
 def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:

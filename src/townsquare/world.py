@@ -17,6 +17,7 @@ from townsquare import schema
 from townsquare.beliefs.contract import BeliefState
 from townsquare.change import Change
 from townsquare.draws import StageDraws
+from townsquare.evidence.flags import apply_changes
 from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, spans, upsert
 from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.table import GrowingTable
@@ -50,7 +51,7 @@ class World:
     ----------
     step : int
         Last step that was completed; 0 is the initial state.
-    agents, posts, post_stances, notes : GrowingTable
+    agents, posts, post_stances, notes, claims, near_duplicates : GrowingTable
         Rows that stay in memory; see :mod:`townsquare.schema`.
     texts : list of str
         ``texts[i]`` is row i of the table.
@@ -60,6 +61,11 @@ class World:
         Followers of each agent.
     seen, reactions, ratings : Pairs
         (agent, root) -> step of first sight; (agent, root) -> bits of :data:`REACTIONS`; (agent, note) -> 1.
+    claim_kinds : dict
+        (text, proposition, polarity, strength) -> the first claim of that kind.
+    holdings : Pairs
+        (agent, claim) -> flags of the argument record, see :mod:`townsquare.evidence.flags`; the claim is the first
+        of its kind.
     newest : (n_agents, c) int32, n_rows : (n_agents,) int32
         The newest rows of each author in a ring: slot ``n_rows % c`` is overwritten next.
     belief : list of BeliefState
@@ -72,6 +78,9 @@ class World:
         self.agents = GrowingTable("agents")
         self.posts = GrowingTable("posts", {"note": schema.NONE})
         self.post_stances = GrowingTable("post_stances")
+        self.claims = GrowingTable("claims")
+        self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
+        self.near_duplicates = GrowingTable("near_duplicates")
         self.notes = GrowingTable("notes")
         self.texts: list[str] = []
         self.text_row: dict[str, int] = {}
@@ -79,6 +88,7 @@ class World:
         self.seen = Pairs(np.int16)
         self.reactions = Pairs(np.uint8)
         self.ratings = Pairs(np.uint8)
+        self.holdings = Pairs(np.uint8)
         self.in_degree = np.empty(0, np.int32)
         self.newest = np.empty((0, ring), np.int32)
         self.n_rows = np.empty(0, np.int32)
@@ -160,7 +170,7 @@ class World:
     def _apply_agents(self, rows: schema.Columns) -> None:
         self.agents.append(rows)
         n = self.agents.n
-        for pairs in (self.follows, self.seen, self.reactions, self.ratings):
+        for pairs in (self.follows, self.seen, self.reactions, self.ratings, self.holdings):
             pairs.grow(n)
         more = n - self.in_degree.shape[0]
         self.in_degree = np.append(self.in_degree, np.zeros(more, np.int32))
@@ -205,13 +215,41 @@ class World:
         self.n_rows[who[starts]] += counts.astype(np.int32)
 
     def _apply_post_stances(self, rows: schema.Columns) -> None:
-        posts = np.asarray(rows["post"])
         first = self.post_stances.n
         self.post_stances.append(rows)
+        self._point_at(np.asarray(rows["post"]), first, "stances", "n_stances")
+
+    def _apply_claims(self, rows: schema.Columns) -> None:
+        first = self.claims.n
+        self.claims.append(rows)
+        columns = (np.asarray(rows[name]).tolist() for name in ("text", "proposition", "polarity", "strength"))
+        for kind, row in zip(zip(*columns, strict=True), np.asarray(rows["same_as"]).tolist(), strict=True):
+            self.claim_kinds.setdefault(kind, row)
+        of_posts = np.asarray(rows["post"]) >= 0
+        begin = int(np.argmax(of_posts)) if of_posts.any() else of_posts.size  # the bank's come first
+        self._point_at(np.asarray(rows["post"])[begin:], first + begin, "claims", "n_claims")
+
+    def _point_at(self, posts: npt.NDArray[np.int32], first: int, where: str, how_many: str) -> None:
+        """Tell posts which rows of another table are theirs; rows of one post stand together, from ``first`` on."""
         if posts.size:
             starts = np.flatnonzero(np.r_[True, posts[1:] != posts[:-1]])
-            self.posts.write("stances")[posts[starts]] = first + starts
-            self.posts.write("n_stances")[posts[starts]] = np.diff(np.r_[starts, posts.size])
+            self.posts.write(where)[posts[starts]] = first + starts
+            self.posts.write(how_many)[posts[starts]] = np.diff(np.r_[starts, posts.size])
+
+    def _apply_near_duplicates(self, rows: schema.Columns) -> None:
+        self.near_duplicates.append(rows)
+
+    def _apply_holdings(self, rows: schema.Columns) -> None:
+        agent, claim, change, origin, agreed = (
+            np.asarray(rows[name]) for name in ("agent", "claim", "change", "origin", "agreed")
+        )
+        for number, lo, hi, indptr in _by_block(agent, self.holdings.n_agents):
+            old, key = self.holdings.blocks[number], np.ascontiguousarray(claim[lo:hi], np.int32)
+            block, slot, _ = upsert(old, indptr, key, np.zeros(hi - lo, np.uint8))
+            flags: Any = block.value
+            parts = (np.ascontiguousarray(column[lo:hi]) for column in (change, origin, agreed))
+            apply_changes(flags, slot, *parts)
+            self.holdings.blocks[number] = block
 
     def _apply_exposures(self, rows: schema.Columns) -> None:
         steps = np.asarray(rows["step"])

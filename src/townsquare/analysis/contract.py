@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
@@ -47,13 +47,17 @@ class Reads(Protocol):
 class Kept:
     """A run as it stood when this was made, each table read once: for the many measures of one report.
 
-    Lazy frames are scanned again by each measure, for its columns only. Steps that a running simulation commits
+    Lazy frames are scanned again by each measure, for its columns only; but actions, which most measures read and no
+    recorder keeps in a quick format, are read once, without their texts. Steps that a running simulation commits
     meanwhile are left out.
     """
+
+    _READ_ONCE: ClassVar = {"actions": ("step", "agent", "kind", "target", "status", "reason")}
 
     def __init__(self, run: Reads) -> None:
         self._run = run
         self._tables: dict[str, pl.DataFrame] = {}
+        self._light: dict[str, pl.DataFrame] = {}
         self.settings = run.settings
         self.version = run.version
         self.state = run.state
@@ -68,9 +72,12 @@ class Kept:
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The same, to be collected."""
-        if name in self._tables:
-            return self._tables[name].lazy()
-        return self._so_far(name, self._run.lazy(name))
+        rows = self._so_far(name, self._run.lazy(name))
+        if name not in self._READ_ONCE:
+            return rows
+        if name not in self._light:
+            self._light[name] = rows.select(self._READ_ONCE[name]).collect()
+        return self._light[name].lazy()
 
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
         stepped = any(column.name == "step" for column in TABLES[name].recorded)

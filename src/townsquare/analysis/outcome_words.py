@@ -70,7 +70,7 @@ _LIST = (
     Outcome("exposures_true", "Exposures to true posts", "exposures", "more is shown", "exposures"),
     Outcome("exposures_false", "Exposures to false posts", "exposures", "more is shown", "exposures"),
     Outcome(
-        "exposures_false_labelled", "Exposures to false posts with a label", "exposures", "more were warned", "exposures"
+        "exposures_false_labelled", "Labelled exposures to false posts", "exposures", "more were warned", "exposures"
     ),
     Outcome("precision", "Precision", "0 to 1", "fewer true posts marked", "detection"),
     Outcome("recall", "Recall", "0 to 1", "more false posts marked", "detection"),

@@ -139,8 +139,9 @@ def check_found(name: str, found: Found, n_messages: int, n_propositions: int) -
         Which claim is at fault, and in what.
     """
     n = found.message.shape[0]
-    if any(len(column) != n for column in found):
-        sizes = ", ".join(f"{len(column)} {field}" for field, column in zip(Found._fields, found, strict=True))
+    lengths = {field: len(getattr(found, field)) for field in Found._fields}
+    if set(lengths.values()) != {n}:
+        sizes = ", ".join(f"{length} {field}" for field, length in lengths.items())
         raise ContractError(f"extractor {name!r}", got=sizes, allowed="columns of one length")
     between = (found.message >= 0) & (found.message < n_messages)
     ordered = np.r_[True, np.diff(found.message) >= 0][:n]

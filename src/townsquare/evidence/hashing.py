@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from pydantic import Field
@@ -43,7 +44,7 @@ def _features(text: str) -> Iterator[str]:
         yield f"w {word}"
         padded = f" {word} "
         yield from (f"c {padded[k : k + 4]}" for k in range(max(1, len(padded) - 3)))
-    yield from (f"p {one} {two}" for one, two in zip(words, words[1:], strict=False))
+    yield from (f"p {one} {two}" for one, two in pairwise(words))
 
 
 EMBEDDER = Embedder("hashing", Params, embed, THETA, THETA_SELF)

@@ -10,7 +10,6 @@ from townsquare.draws import U64, StageDraws, key2, u01
 from townsquare.graphs.contract import Edges, Int32, Int64
 
 
-
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def _attach(new: Int64, before: Int64, m: int, base: U64, followed: Int32) -> None:
     """Draw ``m`` distinct agents for each newcomer, each by its weight among those not yet drawn.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ class Build(Protocol):
         """
 
 
-def _ten(params: Any, n: int) -> int:
+def _ten(params: MemberParams, n: int) -> int:
     return FOLLOWS_AT_BIRTH
 
 
@@ -77,7 +77,7 @@ class GraphKind:
     name: str
     params: type[MemberParams]
     build: Build
-    follows_at_birth: Callable[[Any, int], int] = _ten
+    follows_at_birth: Callable[[MemberParams, int], int] = _ten
 
 
 def check_size(where: str, follows: float, got: str) -> None:

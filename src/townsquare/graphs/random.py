@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -76,7 +75,8 @@ def _build(
     return Edges(np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets)), followed)
 
 
-def _at_birth(params: Any, n: int) -> int:
+def _at_birth(params: MemberParams, n: int) -> int:
+    assert isinstance(params, RandomParams)
     return round(params.mean_followed if params.p is None else params.p * (n - 1))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numba as nb
 import numpy as np
@@ -71,8 +70,9 @@ def _build(
     return Edges(np.repeat(np.arange(n, dtype=np.int32), m), followed.reshape(-1))
 
 
-def _at_birth(params: Any, n: int) -> int:
-    return int(params.m)
+def _at_birth(params: MemberParams, n: int) -> int:
+    assert isinstance(params, ScaleFreeParams)
+    return params.m
 
 
 SCALE_FREE = GraphKind("scale_free", ScaleFreeParams, _build, _at_birth)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from townsquare.change import Change
 from townsquare.draws import StageDraws
 from townsquare.moderation.contract import Moderator
-from townsquare.moderation.notes import NOTE_KINDS, NoteParams, review_notes
+from townsquare.moderation.crowd import CrowdParams, crowd_takedowns
+from townsquare.moderation.log import joined
+from townsquare.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.world import World
 
 
-class Params(NoteParams):
+class Params(CrowdParams):
     """Settings of the strategy `community`."""
 
 
 def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
-    """Notes that pass the threshold are shown; nothing is ever taken down."""
-    return Change(review_notes(world, params))
+    """Notes that pass the threshold are shown; posts come down by flags or notes only where a threshold is set."""
+    return Change(joined(review_notes(world, params), crowd_takedowns(world, params) if takedown else {}))
 
 
 MODERATOR = Moderator("community", Params, NOTE_KINDS, review)

@@ -11,12 +11,14 @@ from townsquare.change import Change
 from townsquare.draws import StageDraws
 from townsquare.moderation.checker import CheckerParams, find, findings_as_rows, queue
 from townsquare.moderation.contract import Moderator
-from townsquare.moderation.notes import NOTE_KINDS, NoteParams, review_notes
+from townsquare.moderation.crowd import CrowdParams, crowd_takedowns
+from townsquare.moderation.log import joined
+from townsquare.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.schema import LogKind, NoteStatus, Verdict
 from townsquare.world import World
 
 
-class Params(CheckerParams, NoteParams):
+class Params(CheckerParams, CrowdParams):
     """Settings of the strategy `hybrid`."""
 
     takedown_noted_at: float = Field(
@@ -37,7 +39,8 @@ def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> C
         for c, b, n in zip(found.confidence, bar, noted, strict=True)
     ]
     checked = findings_as_rows(world, posts, found, down, why)
-    return Change(rows | checked | _joined_log(rows, checked))
+    crowd = crowd_takedowns(world, params, without=posts[down]) if takedown else {}
+    return Change(joined(rows, checked, crowd))
 
 
 def _noted(world: World, posts: npt.NDArray[np.int32], rows: dict[str, schema.Columns]) -> npt.NDArray[np.bool_]:
@@ -47,17 +50,6 @@ def _noted(world: World, posts: npt.NDArray[np.int32], rows: dict[str, schema.Co
         kind, note = (np.asarray(rows["moderation_log"][name]) for name in ("kind", "value"))
         status[note.astype(np.int64)] = np.where(kind == LogKind.NOTE_SHOWN, NoteStatus.SHOWN, NoteStatus.PENDING)
     return np.isin(posts, world.notes["post"][status == NoteStatus.SHOWN])
-
-
-def _joined_log(one: dict[str, schema.Columns], two: dict[str, schema.Columns]) -> dict[str, schema.Columns]:
-    logs = [rows["moderation_log"] for rows in (one, two) if "moderation_log" in rows]
-    if len(logs) < 2:
-        return {}
-    joined = {
-        name: [*logs[0][name], *logs[1][name]] if name == "reason" else np.r_[logs[0][name], logs[1][name]]
-        for name in logs[0]
-    }
-    return {"moderation_log": joined}
 
 
 MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review)

@@ -53,19 +53,19 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
 
 
 def reference(axes: Axes, value: float, label: str = "") -> None:
-    """A thin horizontal line that others are read against, named at its right end."""
+    """A thin horizontal line that others are read against, named below its left end."""
     axes.axhline(value, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
     if label:
         axes.annotate(
             label,
-            (1.0, value),
+            (0.0, value),
             xycoords=("axes fraction", "data"),
-            xytext=(-2, 3),
+            xytext=(5, -3),
             textcoords="offset points",
-            ha="right",
-            va="bottom",
+            ha="left",
+            va="top",
             color=colour("muted"),
-            fontsize=10.5,
+            fontsize=11,
         )
 
 

@@ -8,8 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
+from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.health import participation, refusals
+from townsquare.analysis.posts import per
 from townsquare.report.axes import NICE, from_zero, line, over_steps, reference
 from townsquare.report.section import Format, Panel, Section, Table, table_of
 from townsquare.report.svg import clean, panel
@@ -31,7 +33,8 @@ def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Sec
         says=[
             " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps))))
         ],
-        panels=_panels(run, steps, moves, spread, refused),
+        notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
+        panels=[*_belief_panels(moves, spread, run.last_step), *_action_panels(steps, refused, run.last_step)],
         tables=_tables(steps, moves, refused),
     )
 
@@ -49,11 +52,7 @@ def spread_course(course: pl.DataFrame) -> pl.DataFrame:
     return course.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
 
 
-def _panels(
-    run: Reads, steps: pl.DataFrame, moves: pl.DataFrame, spread: pl.DataFrame, refused: pl.DataFrame
-) -> list[Panel]:
-    last = run.last_step
-
+def _belief_panels(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Panel]:
     def movement(axes: Axes) -> None:
         _by_proposition(axes, moves, "gain_per_person")
         from_zero(axes, moves["gain_per_person"].to_list())
@@ -65,23 +64,36 @@ def _panels(
         from_zero(axes, [*spread["kept"], 1.05])
         over_steps(axes, last, "sd / sd at the start")
 
-    def activity(axes: Axes) -> None:
-        share = pl.col("refused") / (pl.col("refused") + pl.col("accepted"))
-        line(axes, steps, "silent_share", "ink", "silent, of those online")
-        line(axes, steps.with_columns(share.alias("share")), "share", "fourth", "refused, of actions", dashed=True)
+    panels = []
+    if moves.height:
+        caption = "Movement: mean size of a person's move in each step"
+        panels.append(Panel(caption, panel(movement, "movement", caption)))
+    if spread.height:
+        caption = "Spread of stances kept since the start"
+        panels.append(Panel(caption, panel(kept, "kept", caption)))
+    return panels
+
+
+def _action_panels(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> list[Panel]:
+    shares = steps.with_columns(
+        (pl.col("refused") / (pl.col("refused") + pl.col("accepted"))).alias("refused_share"),
+        per(pl.col("accepted"), pl.col("online")).alias("each"),
+    )
+
+    def silence(axes: Axes) -> None:
+        line(axes, shares, "silent_share", "ink", "silent, of those online")
+        line(axes, shares, "refused_share", "fourth", "refused, of actions", dashed=True)
         over_steps(axes, last, "share")
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    panels = [
-        Panel("Who was online and silent, and what was refused", panel(activity, "activity", "Silent and refused"))
-    ]
-    if moves.height:
-        panels.insert(
-            0, Panel("Movement: mean size of a person's move in each step", panel(movement, "movement", "Moves"))
-        )
-    if spread.height:
-        panels.insert(1, Panel("Spread kept since the start", panel(kept, "kept", "Spread of stances over steps")))
+    def actions(axes: Axes) -> None:
+        line(axes, shares, "each", "ink")
+        from_zero(axes, shares["each"].to_list())
+        over_steps(axes, last, "actions per person online")
+
+    silent, acted = "Silent people and refused actions", "Accepted actions in each step"
+    panels = [Panel(silent, panel(silence, "silence", silent)), Panel(acted, panel(actions, "actions", acted))]
     if refused.height > 1:
         panels.append(Panel("Refused actions by reason", _refusal_panel(refused)))
     return panels
@@ -90,9 +102,9 @@ def _panels(
 def _by_proposition(axes: Axes, frame: pl.DataFrame, column: str) -> None:
     """A line for each of the first propositions, as many as there are colours."""
     parts = sorted(frame.group_by("proposition"), key=lambda item: item[0])
-    for role, (_, part) in zip(SERIES, parts, strict=False):
+    for i, (role, (_, part)) in enumerate(zip(SERIES, parts, strict=False)):
         name = clean(str(part["name"][0]), 22)
-        line(axes, part.sort("step"), column, role, name if len(parts) > 1 else "", dashed=role == "second")
+        line(axes, part.sort("step"), column, role, name if len(parts) > 1 else "", dashed=i % 2 == 1)
 
 
 def _refusal_panel(refused: pl.DataFrame) -> str:
@@ -147,11 +159,12 @@ def _overshoot(moves: pl.DataFrame) -> str:
 
 
 def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
-    tried = int(refused["actions"].sum()) + int(steps["accepted"].sum())
     if not refused.height:
-        return "No action was refused." if tried else ""
-    reasons = [f"{reason} ({number(n)})" for reason, n, _ in refused.head(3).rows()]
-    return f"{number(int(refused['actions'].sum()))} actions were refused, mostly as {listed(reasons)}."
+        return "No action was refused." if steps["accepted"].sum() else ""
+    total, reasons = number(int(refused["actions"].sum())), refused.select("reason", "actions").rows()
+    if len(reasons) == 1:
+        return f"{total} actions were refused, all as {reasons[0][0]}."
+    return f"{total} actions were refused, mostly as {listed([f'{why} ({number(n)})' for why, n in reasons[:3]])}."
 
 
 def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +15,25 @@ from townsquare.beliefs.contract import (
     BeliefInputs,
     BeliefRule,
     BeliefState,
+    Changes,
     Exposed,
+    Holdings,
     Own,
+    Records,
+    Showings,
     no_exposures,
+    no_holdings,
     no_own,
     per_agent,
 )
 from townsquare.pairs import PairBlock
+from townsquare.testing.belief_holdings import random_holdings
 
 Index = npt.NDArray[np.int64]
 FIRST = 1000  # a block is rarely the first of the world
 _AUTHORS = 12
-_EXPOSED_ROWS = ("proposition", "post", "rank", "author", "credibility", "stance", "likes", "first_seen", "weight")
-_OWN_ROWS = ("proposition", "post", "stance")
+_OWN_BY_AGENT = frozenset({"indptr", "likes", "dislikes"})
+Rows = TypeVar("Rows", Exposed, Records, Changes, Showings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,23 @@ def _accepts(rule: BeliefRule, name: str, value: float) -> bool:
     return True
 
 
-def random_inputs(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator) -> BeliefInputs:
-    """Rows as a simulation would give them: some agents see nothing, authors repeat, labels weigh."""
+def random_inputs(
+    rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator, before: BeliefInputs | None = None
+) -> BeliefInputs:
+    """Rows as a simulation would give them: some agents see nothing, authors repeat, labels weigh.
+
+    ``before`` is what the step before was given: argument records go on from there.
+    """
+    holdings = no_holdings(n)
+    if "holdings" in rule.needs:
+        holdings = random_holdings(n, n_propositions, before.holdings if before else None, rng)
+    if "showings" not in rule.needs:
+        holdings = replace(holdings, showings=no_holdings(n).showings)
     return BeliefInputs(
         first=FIRST,
         exposures=_random_exposed(n, n_propositions, rng) if "exposures" in rule.needs else no_exposures(n),
         own=_random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions),
+        holdings=holdings,
     )
 
 
@@ -155,30 +172,45 @@ def take_params(params: AgentParams, agents: Index) -> AgentParams:
 
 def take(case: Case, agents: Index, first: int) -> Case:
     """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
-    exposures, own = case.inputs.exposures, case.inputs.own
-    offsets, rows = gather(exposures.indptr, agents)
+    own, holdings = case.inputs.own, case.inputs.holdings
     own_offsets, own_rows = gather(own.indptr, agents)
+    picked = {
+        field.name: getattr(own, field.name)[own_rows] for field in fields(own) if field.name not in _OWN_BY_AGENT
+    }
     inputs = BeliefInputs(
         first=first,
-        exposures=reorder(exposures, rows, offsets),
-        own=replace(
-            own,
-            likes=own.likes[agents],
-            dislikes=own.dislikes[agents],
-            indptr=own_offsets,
-            **_picked(own, _OWN_ROWS, own_rows),
+        exposures=_take_rows(case.inputs.exposures, agents),
+        own=replace(own, likes=own.likes[agents], dislikes=own.dislikes[agents], indptr=own_offsets, **picked),
+        holdings=Holdings(
+            _take_rows(holdings.records, agents),
+            _take_rows(holdings.changes, agents),
+            _take_rows(holdings.showings, agents),
         ),
     )
     return Case(take_state(case.state, agents), inputs, take_params(case.params, agents))
 
 
-def reorder(exposures: Exposed, rows: Index, indptr: Index) -> Exposed:
-    """The exposures ``rows``, in that order, under another ``indptr``."""
-    return replace(exposures, indptr=indptr, **_picked(exposures, _EXPOSED_ROWS, rows))
+def _take_rows(part: Rows, agents: Index) -> Rows:
+    offsets, rows = gather(part.indptr, agents)
+    return reorder(part, rows, offsets)
 
 
-def _picked(part: Exposed | Own, columns: tuple[str, ...], rows: Index) -> dict[str, Any]:
-    return {name: getattr(part, name)[rows] for name in columns}
+def reorder(part: Rows, rows: Index, indptr: Index) -> Rows:
+    """The rows ``rows`` of a CSR by agent, in that order, under another ``indptr``."""
+    columns: dict[str, Any] = {
+        field.name: getattr(part, field.name)[rows] for field in fields(part) if field.name != "indptr"
+    }
+    return replace(part, **{**columns, "indptr": indptr})
+
+
+def spoken_to(case: Case) -> list[tuple[Index, npt.NDArray[np.int16]]]:
+    """Agent and proposition of every row that could move a stance: exposures, own posts, changes, showings."""
+    exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
+    cells = [(agents_of(part.indptr), part.proposition) for part in (exposures, own)]
+    for part in (holdings.changes, holdings.showings):
+        agent = agents_of(part.indptr)
+        cells.append((agent, holdings.records.proposition[holdings.records.indptr[:-1][agent] + part.record]))
+    return cells
 
 
 def with_exposures(case: Case, exposures: Exposed) -> Case:
@@ -201,8 +233,8 @@ def leaves(value: object, name: str = "") -> list[tuple[str, npt.NDArray[Any]]]:
         parts = list(value.items())
     elif isinstance(value, PairBlock):
         parts = list(value._asdict().items())
-    elif isinstance(value, (BeliefState, BeliefInputs, Exposed, Own, Case)):
-        parts = [(field, getattr(value, field)) for field in value.__dataclass_fields__]
+    elif is_dataclass(value):
+        parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
     else:
         return []
     return [leaf for field, part in parts for leaf in leaves(part, f"{name}.{field}" if name else str(field))]

@@ -33,14 +33,22 @@ from townsquare.testing.belief_cases import (
     random_inputs,
     random_params,
     shuffled_rows,
+    spoken_to,
     take,
     take_params,
     take_state,
     with_exposures,
 )
-from townsquare.testing.belief_shapes import check_arrays, check_declaration, check_result, check_state
+from townsquare.testing.belief_shapes import (
+    LOG_ODDS,
+    TOLERANCE,
+    check_arrays,
+    check_declaration,
+    check_result,
+    check_state,
+    check_unit,
+)
 
-TOLERANCE = 1e-12
 _AGENTS, _PROPOSITIONS = 24, 3
 
 
@@ -71,7 +79,7 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
     fresh = _fresh_case(rule, _AGENTS, _PROPOSITIONS, rng)
     after, _ = run_step(rule, fresh)
     check_state(rule, fresh, after)
-    used = Case(after, random_inputs(rule, _AGENTS, _PROPOSITIONS, rng), fresh.params)
+    used = Case(after, random_inputs(rule, _AGENTS, _PROPOSITIONS, rng, fresh.inputs), fresh.params)
     for check in (check_result, _check_pure, _check_trail, _check_quiet, _check_weight, _check_authors):
         check(rule, fresh, rng)
     for check in (check_result, _check_trail):
@@ -92,11 +100,13 @@ def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Ge
     state = call(rule, "init", lambda: rule.init(stance, confidence, params))
     if not isinstance(state, BeliefState):
         raise broken(rule, f"init returned {type(state).__name__}", "BeliefState")
-    given = (("stance", stance), ("confidence", confidence), ("start", stance))
-    for name, array in given:
+    # A rule in log odds starts at the stance of its prior.
+    held = stance if rule.unit == "stance" else state.stance
+    for name, array in (("stance", held), ("confidence", confidence), ("start", held)):
         if not equal(getattr(state, name), array):
             raise broken(rule, f"init changed the {name} it was given", f"{name} of a new agent as it was drawn")
     check_arrays(rule, state, n)
+    check_unit(rule, state)
     part = np.arange(n // 2, n)
     cut = call(rule, "init", lambda: rule.init(stance[part], confidence[part], take_params(params, part)))
     if where := first_difference(leaves(cut), leaves(take_state(state, part))):
@@ -123,12 +133,8 @@ def _check_trail(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None
 
 
 def _in_unit(rule: BeliefRule, state: BeliefState) -> npt.NDArray[np.float64]:
-    """What the trail accounts for: the stance, or log odds as the rule keeps them."""
-    if rule.unit == "stance":
-        return state.stance
-    if "log_odds" not in state.arrays:
-        raise broken(rule, f"unit 'log odds' and arrays {sorted(state.arrays)}", "an (n, P) array 'log_odds'")
-    return np.asarray(state.arrays["log_odds"], dtype=np.float64)
+    """What the trail accounts for."""
+    return state.stance if rule.unit == "stance" else np.asarray(state.arrays[LOG_ODDS], dtype=np.float64)
 
 
 def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
@@ -201,8 +207,8 @@ def _hull(case: Case) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 def _check_quiet(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
     after, _ = run_step(rule, case)
     touched = np.zeros(after.stance.shape, np.bool_)
-    for part in (case.inputs.exposures, case.inputs.own):
-        touched[agents_of(part.indptr), part.proposition] = True
+    for agent, proposition in spoken_to(case):
+        touched[agent, proposition] = True
     if not equal(after.stance[~touched], case.state.stance[~touched]):
         raise broken(rule, "a stance moves that nothing shown or written speaks to", "no move")
 
@@ -224,8 +230,10 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     """Only on a fresh state: what a rule keeps may be keyed by author."""
     draws = RenamedDraws(default_draws(), np.arange(case.n_agents), FIRST)
     one, _ = run_step(rule, case, draws)
-    exposures = case.inputs.exposures
-    renamed = rng.permutation(1000)[exposures.author].astype(np.int32)
-    two, _ = run_step(rule, with_exposures(case, replace(exposures, author=renamed)))
+    exposures, showings = case.inputs.exposures, case.inputs.holdings.showings
+    names = rng.permutation(1000).astype(np.int32)
+    holdings = replace(case.inputs.holdings, showings=replace(showings, author=names[showings.author]))
+    inputs = replace(case.inputs, exposures=replace(exposures, author=names[exposures.author]), holdings=holdings)
+    two, _ = run_step(rule, replace(case, inputs=inputs))
     if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
         raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")

@@ -9,10 +9,12 @@ from townsquare.config import MemberParams
 from townsquare.pairs import PairBlock
 from townsquare.schema import NONE, TABLES, TrailKind
 from townsquare.testing.belief_calls import broken, equal, run_step
-from townsquare.testing.belief_cases import Case, agents_of
+from townsquare.testing.belief_cases import Case, spoken_to
 
+TOLERANCE = 1e-12
 UNITS = ("stance", "log odds")
-NEEDS = frozenset({"exposures", "own"})
+NEEDS = frozenset({"exposures", "own", "holdings", "showings"})
+LOG_ODDS = "log_odds"
 _DTYPES = {column.name: np.dtype(column.dtype) for column in TABLES["trail"].columns if column.name != "step"}
 
 
@@ -46,9 +48,21 @@ def check_state(rule: BeliefRule, case: Case, after: BeliefState) -> None:
     if not equal(after.start, before.start):
         raise broken(rule, "step changed start", "the stance at birth")
     check_arrays(rule, after, case.n_agents)
+    check_unit(rule, after)
     had, has = _kinds(before), _kinds(after)
     if had != has:
         raise broken(rule, f"step turned arrays and pairs {had} into {has}", "the names and dtypes that init gave")
+
+
+def check_unit(rule: BeliefRule, state: BeliefState) -> None:
+    """A rule in log odds keeps them, and its stance is theirs."""
+    if rule.unit != "log odds":
+        return
+    odds = state.arrays.get(LOG_ODDS)
+    if odds is None or odds.shape != state.stance.shape or odds.dtype != np.float64:
+        raise broken(rule, f"unit 'log odds' and arrays {sorted(state.arrays)}", "an (n, P) float64 array 'log_odds'")
+    if not np.allclose(state.stance, np.tanh(odds.astype(np.float64) / 2.0), rtol=0.0, atol=TOLERANCE):
+        raise broken(rule, "a stance other than that of its log odds", "2σ(L) − 1")
 
 
 def _kinds(state: BeliefState) -> dict[str, str]:
@@ -96,16 +110,23 @@ def _check_columns(rule: BeliefRule, case: Case, trail: Trail) -> None:
 
 
 def _check_sources(rule: BeliefRule, case: Case, trail: Trail) -> None:
-    """Rows of exposures and own posts name one that was given; others name none."""
-    exposures, own = case.inputs.exposures, case.inputs.own
-    shown = set(zip(agents_of(exposures.indptr), exposures.proposition, exposures.rank, exposures.post, strict=True))
+    """Rows of exposures and own posts name one that was given; others name none, or what a record came from."""
+    exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
     nowhere = np.full(own.post.shape, NONE)
-    wrote = set(zip(agents_of(own.indptr), own.proposition, nowhere, own.post, strict=True))
-    rows = zip(trail.agent, trail.proposition, trail.rank, trail.post, strict=True)
+    given: set[tuple[int, int, int, int]] = set()
+    parts = (
+        (exposures.rank, exposures.post),
+        (nowhere, own.post),
+        (holdings.changes.rank, holdings.changes.post),
+        (holdings.showings.rank, holdings.showings.post),
+    )
+    for (agent, proposition), (rank, post) in zip(spoken_to(case), parts, strict=True):
+        given.update(zip(agent.tolist(), proposition.tolist(), rank.tolist(), post.tolist(), strict=True))
+    rows = zip(trail.agent.tolist(), trail.proposition.tolist(), trail.rank.tolist(), trail.post.tolist(), strict=True)
     for row, number in zip(rows, trail.kind, strict=True):
-        kind = TrailKind(int(number))
-        known = {TrailKind.EXPOSURE: row in shown, TrailKind.OWN: row in wrote}
-        of_evidence = kind in (TrailKind.ARCHIVED, TrailKind.RESTORED)
-        if not known.get(kind, of_evidence or row[2:] == (NONE, NONE)):
+        kind, is_own = TrailKind(int(number)), row[2] == NONE
+        named = row in given and is_own == (kind == TrailKind.OWN)
+        known = {TrailKind.EXPOSURE: named, TrailKind.OWN: named, TrailKind.ARCHIVED: True, TrailKind.RESTORED: True}
+        if not known.get(kind, row[2:] == (NONE, NONE)):
             got = f"a trail row of kind {kind.name} with rank {row[2]} and post {row[3]}"
             raise broken(rule, got, "those of a row that the agent was given for it; -1 where there is none")

@@ -43,7 +43,7 @@ def check_ranker(ranker: Ranker, params: MemberParams | None = None, seed: int =
 
 def _score(suspect: Suspect, ranker: Ranker, params: MemberParams, made: BusyWorld) -> npt.NDArray[np.float64]:
     posts = made.world.posts
-    score = suspect.call("score", lambda: ranker.score(posts, made.world.step + 1, params))
+    score: object = suspect.call("score", lambda: ranker.score(posts, made.world.step + 1, params))
     if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (posts.n,):
         got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
         raise suspect.broken(f"score returned {got}", f"float64 ({posts.n},): one number a row of posts")

@@ -1,0 +1,299 @@
+"""Claims, made once a post and never once a reader: what a new post says for or against a proposition, and how well.
+
+A declared stance gives a claim by its sign, in the post's own words; a stance of 0 gives none. Where nothing was
+declared the extractor reads the text. Claims with one text, proposition, polarity and strength are of one kind: agents
+hold the first of them, and near-duplicates are sought among the firsts alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import schema
+from townsquare.change import NOTHING, Change
+from townsquare.errors import ContractError
+from townsquare.evidence.conflict import check_theta
+from townsquare.evidence.contract import Embedder, Extractor, StrengthJudge, Topics, check_found
+from townsquare.evidence.near import Vectors, near_pairs
+from townsquare.resolve import Settings
+from townsquare.scenario_contents import Arguments, Scenario
+from townsquare.schema import NONE, Scorer
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+GIVEN = "given"
+"""The judge of a strength that came with the data or was declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
+
+    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own.
+    """
+
+    extractor: tuple[Extractor, Any]
+    strength: tuple[StrengthJudge, Any]
+    vectors: Vectors
+    topics: Topics
+    theta: float
+    theta_self: float
+
+    @classmethod
+    def of(cls, settings: Settings, scenario: Scenario) -> Judges:
+        """As the settings choose them, for the propositions and the bank of a scenario."""
+        members, params, chosen = settings.members, settings.params, settings.config.evidence
+        embedder: Embedder = members["embedder"]
+        theta = embedder.theta if chosen.theta is None else chosen.theta
+        theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
+        check_theta(theta, "evidence.theta")
+        check_theta(theta_self, "evidence.theta_self")
+        return cls(
+            (members["extractor"], params["extractor"]),
+            (members["strength"], params["strength"]),
+            Vectors(embedder, params["embedder"]),
+            topics_of(scenario),
+            theta,
+            theta_self,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Claims before they have rows; (c,) each, those of one post together and in order of posts.
+
+    ``post`` is -1 for arguments of the bank, ``strength`` NaN where nobody said. ``text``, ``snippet`` and ``tag`` are
+    the words themselves; "" for none.
+    """
+
+    post: npt.NDArray[np.int64]
+    proposition: npt.NDArray[np.int16]
+    polarity: npt.NDArray[np.int8]
+    strength: npt.NDArray[np.float64]
+    text: list[str]
+    snippet: list[str]
+    tag: list[str]
+
+
+def topics_of(scenario: Scenario) -> Topics:
+    """What claims can be about in a scenario."""
+    bank = scenario.arguments
+    statements = tuple(proposition.text for proposition in scenario.propositions)
+    return Topics(statements, bank.text, bank.proposition, bank.stance, bank.strength)
+
+
+def make(world: World, judges: Judges) -> Change:
+    """Claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
+    start = world.step_starts[-1]
+    posts = start + np.flatnonzero(world.posts["root"][start:] == np.arange(start, world.posts.n))
+    declared, read = _declared(world, posts), _read(world, posts, judges)
+    order = np.argsort(np.r_[declared.post, read.post], kind="stable")
+    if not order.size:
+        return NOTHING
+    return Change(rows_of(world, _in_order(declared, read, order), judges, world.text_row, len(world.texts)))
+
+
+def of_bank(arguments: Arguments) -> Made:
+    """The bank's arguments as claims that agents can start with; one without a side is none."""
+    at = np.flatnonzero(arguments.stance != 0)
+    return Made(
+        post=np.full(at.size, NONE, np.int64),
+        proposition=arguments.proposition[at],
+        polarity=np.sign(arguments.stance[at]).astype(np.int8),
+        strength=arguments.strength[at],
+        text=[arguments.text[k] for k in at],
+        snippet=[""] * at.size,
+        tag=[""] * at.size,
+    )
+
+
+def _declared(world: World, posts: Array) -> Made:
+    stances = world.post_stances
+    post, row = _stated(world, posts)
+    speaks = stances["stance"][row] != 0
+    post, row = post[speaks], row[speaks]
+    texts = [world.texts[text] for text in world.posts["text"][post]]
+    return Made(
+        post=post.astype(np.int64),
+        proposition=stances["proposition"][row],
+        polarity=np.sign(stances["stance"][row]).astype(np.int8),
+        strength=stances["strength"][row],
+        text=texts,
+        snippet=texts,
+        tag=[""] * post.size,
+    )
+
+
+def _stated(world: World, posts: Array) -> tuple[Array, Array]:
+    """Posts and their rows of post_stances that came with the data or were declared; what a text scorer says is none.
+
+    A scorer may measure tone, which is no polarity.
+    """
+    count = world.posts["n_stances"][posts].astype(np.int64)
+    post, row = np.repeat(posts, count), _rows(world.posts["stances"][posts], count)
+    said = np.isin(world.post_stances["scorer"][row], (Scorer.GIVEN, Scorer.DECLARED))
+    return post[said], row[said]
+
+
+def _read(world: World, posts: Array, judges: Judges) -> Made:
+    """What the extractor finds in posts that declare no stance; each text is read once."""
+    silent = posts[~np.isin(posts, _stated(world, posts)[0])]
+    rows = world.posts["text"][silent]
+    messages, place = np.unique(rows, return_inverse=True)
+    extractor, params = judges.extractor
+    found = extractor.extract([world.texts[row] for row in messages], judges.topics, params)
+    found = check_found(extractor.name, found, messages.size, len(judges.topics.statements))
+    first = np.searchsorted(found.message, place)
+    count = np.searchsorted(found.message, place, side="right") - first
+    at = _rows(first, count)
+    return Made(
+        post=np.repeat(silent, count).astype(np.int64),
+        proposition=found.proposition[at].astype(np.int16),
+        polarity=found.polarity[at].astype(np.int8),
+        strength=np.asarray(found.strength[at], np.float64),
+        text=[found.text[k] for k in at],
+        snippet=[found.snippet[k] for k in at],
+        tag=[found.tag[k] for k in at],
+    )
+
+
+def _rows(first: Array, count: Array) -> npt.NDArray[np.int64]:
+    """``count`` numbers from each of ``first`` on, one run after the other."""
+    nth = np.arange(int(count.sum()), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
+    return np.asarray(np.repeat(first, count) + nth, np.int64)
+
+
+def _in_order(one: Made, two: Made, order: Array) -> Made:
+    def words(name: str) -> list[str]:
+        both: list[str] = getattr(one, name) + getattr(two, name)
+        return [both[k] for k in order]
+
+    def column(name: str) -> Array:
+        return np.concatenate([getattr(one, name), getattr(two, name)])[order]
+
+    return Made(
+        column("post"),
+        column("proposition"),
+        column("polarity"),
+        column("strength"),
+        words("text"),
+        words("snippet"),
+        words("tag"),
+    )
+
+
+def rows_of(
+    world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
+) -> dict[str, schema.Columns]:
+    """Rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
+
+    Parameters
+    ----------
+    world : World
+        What claims there are already.
+    made : Made
+        The new ones.
+    judges : Judges
+        Who estimates and compares.
+    text_row : mapping of str to int
+        Texts that there are already; new ones are numbered from ``n_texts`` on.
+    """
+    fresh: dict[str, int] = {}
+
+    def numbered(texts: list[str]) -> list[int]:
+        return [
+            text_row[text] if text in text_row else fresh.setdefault(text, n_texts + len(fresh)) if text else NONE
+            for text in texts
+        ]
+
+    text, snippet, tag = numbered(made.text), numbered(made.snippet), numbered(made.tag)
+    estimate = _estimates(made, judges)
+    strength = np.where(np.isnan(made.strength), estimate, made.strength)
+    first = world.claims.n
+    claim = np.arange(first, first + made.post.size)
+    same_as = _same_as(world, claim, text, made, strength)
+    rows: dict[str, schema.Columns] = {
+        "claims": schema.rows(
+            "claims", claim.size, claim=claim, post=made.post, proposition=made.proposition, text=text,
+            snippet=snippet, tag=tag, polarity=made.polarity, strength=strength, same_as=same_as,
+        )
+    }  # fmt: skip
+    new = np.flatnonzero(same_as == claim)
+    rows["claim_strengths"] = _strength_rows(claim[new], made.strength[new], estimate[new], judges.strength[0].name)
+    rows["near_duplicates"] = _near_rows(world, judges, made, claim, new)
+    if fresh:
+        rows["texts"] = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
+    return rows
+
+
+def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
+    """The judge's estimate of every claim, each (text, proposition) judged once."""
+    judge, params = judges.strength
+    asked = dict.fromkeys(zip(made.text, made.proposition.tolist(), strict=True))
+    statements = judges.topics.statements
+    given = judge.estimate([text for text, _ in asked], [statements[k] for _, k in asked], params)
+    numbers = np.asarray(given, np.float64)
+    if numbers.shape != (len(asked),) or not ((numbers >= 0) & (numbers <= 1)).all():
+        got = f"{numbers.shape} for {len(asked)} claims, or outside its range"
+        raise ContractError(f"strength judge {judge.name!r}", got=got, allowed="(n,) in [0, 1] for n claims")
+    place = dict(zip(asked, numbers.tolist(), strict=True))
+    return np.array([place[key] for key in zip(made.text, made.proposition.tolist(), strict=True)], np.float64)
+
+
+def _same_as(
+    world: World, claim: Array, text: list[int], made: Made, strength: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int32]:
+    """The first claim of the same kind: earlier, or the claim itself."""
+    columns = (text, made.proposition.tolist(), made.polarity.tolist(), strength.tolist())
+    kinds = world.claim_kinds
+    new: dict[tuple[int, int, int, float], int] = {}
+    out = np.empty(claim.size, np.int32)
+    for at, kind in enumerate(zip(*columns, strict=True)):
+        known = kinds.get(kind)
+        out[at] = new.setdefault(kind, int(claim[at])) if known is None else known
+    return out
+
+
+def _strength_rows(claim: Array, given: Array, estimate: Array, judge: str) -> schema.Columns:
+    """What was given, where something was, and the judge's estimate, which is in use where nothing was."""
+    said = ~np.isnan(given)
+    both = np.r_[claim[said], claim]
+    order = np.argsort(both, kind="stable")
+    judges = [GIVEN] * int(said.sum()) + [judge] * claim.size
+    return schema.rows(
+        "claim_strengths", both.size, claim=both[order], judge=[judges[k] for k in order],
+        strength=np.r_[given[said], estimate][order], in_use=np.r_[said[said], ~said][order],
+    )  # fmt: skip
+
+
+def _near_rows(world: World, judges: Judges, made: Made, claim: Array, new: Array) -> schema.Columns:
+    """Pairs of firsts of their kinds, of one proposition and polarity, at or above the smaller threshold."""
+    old = np.flatnonzero(world.claims["same_as"] == world.claims["claim"])
+    proposition = np.r_[world.claims["proposition"][old], made.proposition[new]]
+    polarity = np.r_[world.claims["polarity"][old], made.polarity[new]]
+    rows = np.r_[world.claims["claim"][old], claim[new]]
+    threshold = min(judges.theta, judges.theta_self)
+    later, earlier, similarity = [], [], []
+    for kind in sorted(set(zip(made.proposition[new].tolist(), made.polarity[new].tolist(), strict=True))):
+        at = np.flatnonzero((proposition == kind[0]) & (polarity == kind[1]))
+        first = int(np.searchsorted(at, old.size))
+        texts = _texts(world, old[at[:first]]) + [made.text[k] for k in new[at[first:] - old.size]]
+        pairs = near_pairs(judges.vectors.of(texts), texts, first, threshold)
+        later.append(rows[at[pairs.later]])
+        earlier.append(rows[at[pairs.earlier]])
+        similarity.append(pairs.similarity)
+    if not later:
+        return schema.empty("near_duplicates")
+    columns = [np.concatenate(part) for part in (later, earlier, similarity)]
+    order = np.lexsort((columns[1], columns[0]))
+    return schema.rows(
+        "near_duplicates", order.size, claim=columns[0][order], other=columns[1][order], similarity=columns[2][order]
+    )
+
+
+def _texts(world: World, claims: Array) -> list[str]:
+    return [world.texts[row] for row in world.claims["text"][claims]]

@@ -1,0 +1,91 @@
+"""The argument records of a block of agents, and what happened to them in the step, as belief rules take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
+from townsquare.evidence.flags import ACTIVE, AGREED, has, origin_of
+from townsquare.evidence.showings import csr, reached
+from townsquare.pairs import PairBlock, lookup
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+
+
+def holdings_of(
+    world: World,
+    number: int,
+    first: int,
+    stop: int,
+    changes: Mapping[str, Array],
+    exposures: Mapping[str, Array],
+    *,
+    with_showings: bool,
+) -> Holdings:
+    """Records, changes and, if asked for, showings of the agents ``first`` to ``stop``, which are block ``number``.
+
+    Parameters
+    ----------
+    world : World
+        After the changes of the step.
+    changes, exposures : mapping of str to array
+        Columns of the tables holdings and exposures of the step, agents ascending.
+    """
+    block = world.holdings.blocks[number]
+    showings = _showings(world, block, first, stop, exposures) if with_showings else no_holdings(stop - first).showings
+    return Holdings(records_of(world, block), _changes(block, first, stop, changes), showings)
+
+
+def records_of(world: World, block: PairBlock) -> Records:
+    """Every record of a block of agents, active or not."""
+    claims, key, flags = world.claims, block.key, np.asarray(block.value, np.uint8)
+    return Records(
+        indptr=block.indptr.view(),
+        claim=key.view(),
+        proposition=claims["proposition"][key],
+        polarity=claims["polarity"][key],
+        strength=claims["strength"][key],
+        origin=origin_of(flags),
+        active=has(flags, ACTIVE),
+        agreed=has(flags, AGREED),
+    )
+
+
+def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:
+    lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
+    agent = rows["agent"][lo:hi] - first
+    indptr = csr(agent, stop - first)
+    return Changes(
+        indptr=indptr,
+        record=_record(block, indptr, rows["claim"][lo:hi]),
+        kind=rows["change"][lo:hi],
+        post=rows["post"][lo:hi],
+        rank=rows["rank"][lo:hi],
+    )
+
+
+def _showings(world: World, block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Showings:
+    shown = reached(world, rows, first, stop, np.empty(0, np.int64))
+    author = rows["author"][shown.row]
+    return Showings(
+        indptr=shown.indptr,
+        record=_record(block, shown.indptr, shown.claim),
+        post=rows["post"][shown.row],
+        rank=rows["rank"][shown.row],
+        author=author,
+        credibility=world.agents["credibility"][author],
+        likes=rows["likes"][shown.row],
+        first_seen=rows["first_seen"][shown.row],
+        weight=rows["weight"][shown.row],
+    )
+
+
+def _record(block: PairBlock, indptr: npt.NDArray[np.int64], claim: Array) -> npt.NDArray[np.int32]:
+    """Which of the agent's records each claim is, from 0."""
+    slot = lookup(block, indptr, np.ascontiguousarray(claim, np.int32))
+    return (slot - np.repeat(block.indptr[:-1], np.diff(indptr))).astype(np.int32)

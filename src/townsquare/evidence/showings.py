@@ -1,0 +1,127 @@
+"""Which claims reach which agents: exactly those of the posts that each was shown, in feed order, and its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.record.batches import Batches
+from townsquare.schema import PostKind
+from townsquare.world import World
+
+Array = npt.NDArray[Any]
+
+
+def by_agent(out: Batches, table: str) -> dict[str, Array]:
+    """The rows of a table of the step so far, sorted by agent and else in their order: several batches take turns."""
+    rows = {name: np.asarray(column) for name, column in out.get(table).items()}
+    agent = rows["agent"]
+    if agent.size and (agent[1:] < agent[:-1]).any():
+        order = np.argsort(agent, kind="stable")
+        rows = {name: column[order] for name, column in rows.items()}
+    return rows
+
+
+class Reached(NamedTuple):
+    """Claims that reach the agents of a block: a CSR by agent, (n + 1,) int64, then (m,) each.
+
+    ``claim`` is the first of its kind, int32. ``row`` is the row of the exposures that showed it, or of the block's
+    own posts if ``own``; int64.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    claim: npt.NDArray[np.int32]
+    row: npt.NDArray[np.int64]
+    own: npt.NDArray[np.bool_]
+
+
+@nb.njit(parallel=True, cache=True)
+def _count(indptr: Array, post: Array, own_indptr: Array, own_post: Array, n_claims: Array, out: Array) -> None:
+    for i in nb.prange(out.shape[0] - 1):
+        n = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            n += n_claims[post[e]]
+        for e in range(own_indptr[i], own_indptr[i + 1]):
+            n += n_claims[own_post[e]]
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def _spread(
+    indptr: Array,
+    post: Array,
+    own_indptr: Array,
+    own_post: Array,
+    first: Array,
+    n_claims: Array,
+    same_as: Array,
+    out_indptr: Array,
+    claim: Array,
+    row: Array,
+    own: Array,
+) -> None:
+    for i in nb.prange(out_indptr.shape[0] - 1):
+        at = out_indptr[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            for x in range(first[post[e]], first[post[e]] + n_claims[post[e]]):
+                claim[at], row[at], own[at] = same_as[x], e, False
+                at += 1
+        for e in range(own_indptr[i], own_indptr[i + 1]):
+            for x in range(first[own_post[e]], first[own_post[e]] + n_claims[own_post[e]]):
+                claim[at], row[at], own[at] = same_as[x], e, True
+                at += 1
+
+
+def reached(world: World, exposures: Mapping[str, Array], first: int, stop: int, own_posts: Array) -> Reached:
+    """Claims that reach the agents ``first`` to ``stop``.
+
+    Parameters
+    ----------
+    world : World
+        With the claims of the posts of this step.
+    exposures : mapping of str to array
+        Columns of the table exposures, agents ascending.
+    first, stop : int
+        A block of agents.
+    own_posts : (k,) int
+        Rows of posts that become records of their authors, authors ascending; may be empty.
+    """
+    posts, n = world.posts, stop - first
+    lo, hi = (int(x) for x in np.searchsorted(exposures["agent"], [first, stop]))
+    indptr = lo + csr(exposures["agent"][lo:hi] - first, n)
+    author = posts["author"][own_posts]
+    own_lo, own_hi = (int(x) for x in np.searchsorted(author, [first, stop]))
+    own_indptr = own_lo + csr(author[own_lo:own_hi] - first, n)
+    own_post = np.ascontiguousarray(own_posts, np.int64)
+    out_indptr = np.zeros(n + 1, np.int64)
+    _count(indptr, exposures["root"], own_indptr, own_post, posts["n_claims"], out_indptr)
+    np.cumsum(out_indptr, out=out_indptr)
+    m = int(out_indptr[-1])
+    claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
+    _spread(
+        indptr, exposures["root"], own_indptr, own_post, posts["claims"], posts["n_claims"],
+        world.claims["same_as"], out_indptr, claim, row, own,
+    )  # fmt: skip
+    return Reached(out_indptr, claim, row, own)
+
+
+def own_posts(world: World) -> npt.NDArray[np.int64]:
+    """Posts and comments of persons in the step that is being taken, by author and then in their order."""
+    start = world.step_starts[-1]
+    kind, author = world.posts["kind"][start:], world.posts["author"][start:]
+    at = np.flatnonzero((kind == PostKind.ORIGINAL) | (kind == PostKind.COMMENT))
+    return np.asarray(start + at[np.argsort(author[at], kind="stable")], np.int64)
+
+
+def csr(agent: Array, n: int) -> npt.NDArray[np.int64]:
+    """Row pointers, (n + 1,), of rows whose agents ascend from 0 to n - 1.
+
+    >>> csr(np.array([0, 2, 2]), 3).tolist()
+    [0, 1, 1, 3]
+    """
+    counts = np.bincount(agent, minlength=n)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

@@ -1,0 +1,40 @@
+"""``file``: the follow graph of a file, in the format that its ending says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from townsquare import files
+from townsquare.config import MemberParams
+from townsquare.draws import StageDraws
+from townsquare.graphs.contract import Edges, GraphKind
+from townsquare.graphs.edge_list import read_edge_list
+from townsquare.graphs.network_file import KINDS, read_network
+from townsquare.population import People
+
+
+class FileParams(MemberParams):
+    """Settings of ``file``."""
+
+    path: str = Field(description="follows: .graphml, .gexf, or an edge list with the columns follower and followed")
+
+
+def _build(
+    n: int,
+    params: MemberParams,
+    draws: StageDraws,
+    *,
+    folder: Path | None = None,
+    names: Sequence[str] = (),
+    people: People | None = None,
+) -> Edges:
+    """See :func:`townsquare.graphs.edge_list.read_edge_list` and :func:`.network_file.read_network`."""
+    assert isinstance(params, FileParams)
+    path = files.find(params.path, folder)
+    return read_network(path, n, names) if path.suffix.lower() in KINDS else read_edge_list(path, n, names)
+
+
+FILE = GraphKind("file", FileParams, _build)

@@ -1,0 +1,155 @@
+"""The check that every policy passes, and that anyone can run on a policy of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.config import MemberParams
+from townsquare.draws import Stage
+from townsquare.errors import ContractError
+from townsquare.policies.contract import Policy, check_chosen
+from townsquare.schema import NONE, ActionKind, Veracity
+from townsquare.testing.busy_world import BusyWorld, busy_world
+from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.views import Chosen, Views
+
+Array = npt.NDArray[Any]
+_DTYPES = {
+    "agent": np.int32,
+    "kind": np.uint8,
+    "row": np.int64,
+    "target": np.int32,
+    "text": np.int32,
+    "helpful": np.int8,
+    "reasoning": np.int32,
+}
+_NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
+
+
+def check_policy(policy: Policy, params: MemberParams | None = None, seed: int = 0) -> None:
+    """Raise if a policy breaks its contract.
+
+    Checked, for nobody, for people without a feed and for everybody in a busy world: ``decide`` reads and writes
+    nothing, and the same call gives the same choice; dtypes, and that choices are of agents that were asked, on rows
+    of their own feed, with kinds, texts and declared stances that there are; an agent chooses the same whoever else is
+    asked; the ground truth changes no choice.
+
+    Parameters
+    ----------
+    policy : Policy
+        Registered or not.
+    params : MemberParams, optional
+        Its settings; the defaults if not given.
+    seed : int
+        Of the worlds.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    suspect = Suspect("policy", policy.name)
+    settings = suspect.check_params(policy.params) if params is None else params
+    for steps in (0, 5):
+        made = busy_world(seed, steps)
+        views = made.views()
+        _check_choice(suspect, policy, settings, made, views)
+        _check_alone(suspect, policy, settings, made, views)
+        nobody = views.only(np.zeros(views.agents.size, np.bool_))
+        if _decide(suspect, policy, settings, made, nobody).n:
+            raise suspect.broken("choices of nobody", "none where nobody is asked")
+    _check_truth(suspect, policy, settings, seed)
+
+
+def _decide(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> Chosen:
+    """What is chosen, as something that can be read row by row."""
+    draws = made.draws(Stage.POLICY)
+    chosen: object = suspect.call("decide", lambda: policy.decide(views, draws, params))
+    if not isinstance(chosen, Chosen):
+        raise suspect.broken(f"decide returned {type(chosen).__name__}", "Chosen")
+    for name, dtype in _DTYPES.items():
+        if getattr(chosen, name).dtype != dtype:
+            raise suspect.broken(f"{name} of {getattr(chosen, name).dtype}", str(np.dtype(dtype)))
+    try:
+        check_chosen(chosen, views.stance.shape[1])
+    except ContractError as error:
+        raise suspect.broken(error.got, error.allowed) from error
+    return chosen
+
+
+def _check_choice(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> None:
+    before, rows = snapshot(made.world), {name: np.array(column) for name, column in views.rows.items()}
+    for column in views.rows.values():
+        np.asarray(column).flags.writeable = False
+    chosen = _decide(suspect, policy, params, made, views)
+    suspect.check_same("decide changed", before, snapshot(made.world), "a world that is only read")
+    suspect.check_same("decide changed", rows, views.rows, "rows that are only read")
+    again = _decide(suspect, policy, params, made, views)
+    suspect.check_same("the same call twice gives other", _columns(chosen, views), _columns(again, views), "pure")
+    place = np.searchsorted(views.agents, chosen.agent)
+    known = (place < views.agents.size) & (views.agents[np.minimum(place, views.agents.size - 1)] == chosen.agent)
+    if not known.all():
+        raise suspect.broken(f"a choice of agent {chosen.agent[~known][0]}", "agents of the views")
+    inside = (chosen.row >= views.indptr[place]) & (chosen.row < views.indptr[place + 1])
+    n_texts = views.n_texts + len(chosen.new_texts)
+    checks = (
+        (chosen.kind < len(ActionKind), "kind", "of ActionKind"),
+        (inside | (chosen.row == NONE), "row", "-1, or a row of the agent's own feed"),
+        (~np.isin(chosen.kind, _NEED_NO_ROW) | (chosen.row == NONE), "row", "-1 for `post` and `ignore`"),
+        ((chosen.text >= NONE) & (chosen.text < n_texts), "text", f"-1 to {n_texts - 1}"),
+        ((chosen.reasoning >= NONE) & (chosen.reasoning < n_texts), "reasoning", f"-1 to {n_texts - 1}"),
+        ((chosen.helpful >= NONE) & (chosen.helpful <= 1), "helpful", "1, 0, or -1 for no rating"),
+    )
+    for good, name, allowed in checks:
+        if not good.all():
+            raise suspect.broken(f"{name} {getattr(chosen, name)[~good][0]}", allowed)
+
+
+def _check_alone(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> None:
+    whole = _columns(_decide(suspect, policy, params, made, views), views)
+    for start in range(3):
+        some = np.arange(views.agents.size) % 3 == start
+        part = views.only(some)
+        alone = _columns(_decide(suspect, policy, params, made, part), part)
+        for agent in views.agents[some].tolist():
+            one = {name: column[whole["agent"] == agent] for name, column in whole.items()}
+            two = {name: column[alone["agent"] == agent] for name, column in alone.items()}
+            suspect.check_same(f"asked with others, agent {agent} chooses another", one, two, "the same, whoever else")
+
+
+def _columns(chosen: Chosen, views: Views) -> dict[str, Array]:
+    """Choices free of how rows and texts are numbered: ranks and posts for rows, contents for texts."""
+    row = np.maximum(chosen.row, 0)
+    out: dict[str, Array] = {name: getattr(chosen, name) for name in ("agent", "kind", "target", "helpful")}
+    for name in ("rank", "post"):
+        column = np.asarray(views.rows[name])
+        on = (chosen.row >= 0) & (row < column.size)
+        out[name] = np.full(chosen.n, NONE, np.int64)
+        out[name][on] = column[row[on]]
+    texts = chosen.new_texts
+    for name in ("text", "reasoning"):
+        numbers = [int(number) - views.n_texts for number in getattr(chosen, name)]
+        said = [texts[k] if 0 <= k < len(texts) else views.text(k + views.n_texts) for k in numbers if k < len(texts)]
+        out[name] = np.array(said, object)
+    stances = [""] * chosen.n
+    for action, *declared in zip(*chosen.declared, strict=True):
+        stances[int(action)] += str([float(value) for value in declared])
+    out["declared"] = np.array(stances, object)
+    return out
+
+
+def _check_truth(suspect: Suspect, policy: Policy, params: MemberParams, seed: int) -> None:
+    """The same world in which everything that was true is false makes nobody act otherwise."""
+    said: list[Mapping[str, Array]] = []
+    for turned in (False, True):
+        made = busy_world(seed)
+        if turned:
+            veracity = made.world.posts.write("veracity")
+            veracity[:] = Veracity.TRUE + Veracity.FALSE - veracity
+        views = made.views()
+        said.append(_columns(_decide(suspect, policy, params, made, views), views))
+    suspect.check_same("the ground truth changes", said[0], said[1], "agents never see it")
