@@ -85,9 +85,10 @@ def test_the_size_of_the_mosaic_study_records_everything(tmp_path: Path) -> None
     assert run.table("trail").height > 0
 
 
+@pytest.mark.parametrize("agents", [300, pytest.param(4_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [line.name for line in ts.list_scenarios()])
-def test_a_bundled_scenario_keeps_half_of_its_spread_of_stances_over_20_steps(name: str) -> None:
-    run = ts.simulate(ts.resolve_for(name, steps=20))
+def test_a_bundled_scenario_keeps_half_of_its_spread_of_stances_over_20_steps(name: str, agents: int) -> None:
+    run = ts.simulate(ts.resolve_for(name, agents=agents, steps=20, record={"trail": False}))
     beliefs = run.table("beliefs").filter(pl.col("step").is_in([0, 20]))
     first = run.table("agents").filter(pl.col("born") == 0)["agent"]
     spread = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from townsquare.population import People, sample_people
 from townsquare.question_bank import bundled_bank
 from townsquare.resolve import Settings
 from townsquare.scenario import injection_schedule
+from townsquare.scenario_accounts import check_accounts
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import NONE, AgentKind, PostKind, Scorer
 from townsquare.shocks import shocks_of
@@ -54,6 +55,7 @@ class Arrivals:
         """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step; and shocks."""
         config = settings.config
         check_against(scenario, config)
+        check_accounts(scenario, config)
         post, step = injection_schedule(scenario.posts, config.injection, config.seed, shocks_of(config, scenario))
         return cls(settings, scenario, post, step.astype(np.int64), Judges.of(settings, scenario))
 
@@ -72,7 +74,7 @@ class Arrivals:
         texts = self._texts(people)
         row = {text: k for k, text in enumerate(texts)}
         n, s = config.agents, len(scenario.sources)
-        names = np.r_[_rows_of(people.names, row, n), [row[source.name] for source in scenario.sources]]
+        names = np.r_[_rows_of(self._called(people), row, n), [row[source.name] for source in scenario.sources]]
         draws = Draws(config.seed, 0)
         agents = schema.rows(
             "agents", n + s, agent=np.arange(n + s), born=0,
@@ -118,15 +120,23 @@ class Arrivals:
             scenario.arguments.text,
             scenario.comments,
             scenario.notes,
-            people.names,
+            self._called(people),
         ):
             found |= dict.fromkeys(part)
         return list(found)
 
     def _people(self, first: int, n: int, ordinal: int) -> People:
         names = [one.name for one in self.scenario.propositions]
-        config = self.settings.config
-        return sample_people(first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder)
+        config, accounts = self.settings.config, self.scenario.accounts
+        known = None if accounts is None else accounts.personas
+        people = sample_people(
+            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder, accounts=known
+        )
+        return people if accounts is None or first else replace(people, follows=accounts.follows)
+
+    def _called(self, people: People) -> tuple[str, ...]:
+        """How the record calls the first people."""
+        return people.names if self.scenario.accounts is None else self.scenario.accounts.names
 
     def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
         return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
@@ -152,6 +162,13 @@ class Arrivals:
         state: BeliefState = rule.init(stance, confidence, per_agent(params, stance.shape[0]))
         return state
 
+    def starts(self, n: int) -> npt.NDArray[np.float64]:
+        """The stances that the first ``n`` persons start with, (n, P), without a world around them."""
+        people = self._people(0, n, 0)
+        world = World(len(self.scenario.propositions), 1)
+        draws = Draws(self.settings.config.seed, 0)
+        return self._start(world, np.arange(n), people, 0, draws, self._texts(people)).state.stance
+
     # -- later steps ------------------------------------------------------------------------------------------------
 
     def arrive(self, world: World, draw: StageDraws) -> Change:
@@ -170,7 +187,8 @@ class Arrivals:
         ids = world.posts.n + np.arange(n)
         rows = schema.rows(
             "posts", n, post=ids, key=bits_oracle(U64(text_key("injected")), due, np.zeros(n, np.uint64)),
-            kind=PostKind.INJECTED, author=first_source + np.asarray(posts.source)[due], root=ids, parent=NONE,
+            kind=PostKind.INJECTED, root=ids, parent=NONE,
+            author=np.where(posts.account[due] >= 0, posts.account[due], first_source + posts.source[due]),
             step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
             topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
             veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],

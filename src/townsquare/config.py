@@ -56,6 +56,10 @@ class Population(Section):
     """Who the agents are."""
 
     file: str | None = Field(None, description="JSONL of personas instead of sampling the question bank")
+    margins: dict[str, dict[str, float]] = Field(
+        default_factory=dict,
+        description="trait label -> answer -> share of people: what answers are to add up to; see docs/populations.md",
+    )
     stance: dict[str, StanceStart] = Field(
         default_factory=dict, description="start of each proposition, by its name; `default` for the others"
     )
@@ -154,6 +158,9 @@ class Evidence(Section):
         None, gt=0, le=1, description="the same for what an agent says itself; unset: the embedder's own"
     )
     own_claims: bool = Field(False, description="what an agent says becomes a record of its own")
+    start_tolerance: float = Field(
+        0.15, ge=0, description="a comparison is refused if its arms start further apart, under rules in log odds"
+    )
     archive_weight: Share = Field(0.0, description="a record shown with a label weight of at most this is archived")
 
 

@@ -54,7 +54,7 @@ class Audience(Section):
 class Message(Section):
     """A post that is put at the top of the feeds of its audience, and reaches others only if it is passed on."""
 
-    text: str = Field(min_length=1, max_length=10_000)
+    text: str = Field(min_length=1, max_length=10_000, description="what it says")
     source: str = Field(description="who sends it: the name of one of the scenario's sources")
     stance: dict[str, Stance] = Field(
         default_factory=dict, description="what it says of propositions, by their names; none: it takes no stance"

@@ -17,6 +17,7 @@ from typing import Any
 from townsquare.analysis import outcomes
 from townsquare.arms import Arm, arms_of
 from townsquare.errors import RecordError, SettingError
+from townsquare.evidence.start_check import check_starts
 from townsquare.layers import Layer
 from townsquare.manifest import FAILED, FILE, STOPPED, WAITING, ArmRun, Experiment
 from townsquare.manifest import FINISHED as DONE
@@ -96,6 +97,7 @@ def compare(
     """
     arms = arms_of(vary)
     settings = _resolve_all(base_layers, arms, seeds)
+    check_starts({arm.name: settings[arm.name, seeds[0]] for arm in arms})
     _check_folder(out)
     runs = [
         ArmRun(arm.name, seed, f"{arm.slug}/seed-{seed}", settings[arm.name, seed].digest)

@@ -140,7 +140,7 @@ def read_csv(path: Path) -> Records:
     text = read_text(path)
     lines = csv_rows(path, text, separator(text.split("\n", 1)[0], ",;\t"))
     _, _, header = next(lines, (0, 0, []))
-    columns = tuple(_column(name) for name in header)
+    columns = tuple(column_name(name) for name in header)
     if not any(columns):
         raise DataError(str(path), got="an empty file", allowed="a header and at least one row")
     for at, column in enumerate(columns):
@@ -186,7 +186,7 @@ def separator(line: str, allowed: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _column(name: str) -> str:
+def column_name(name: str) -> str:
     """A column name as code compares it: ``' Stance:Tax '`` is ``'stance:Tax'``."""
     head, colon, rest = clean(name).strip().partition(":")
     return head.strip().lower() + colon + rest.strip()
@@ -240,7 +240,7 @@ def spread(place: str, cells: Mapping[Any, object]) -> dict[str, object]:
     for key, value in cells.items():
         inner = value.items() if isinstance(value, dict) else [(None, value)]
         for part, cell in inner:
-            name = _column(str(key) if part is None else f"{key}:{part}")
+            name = column_name(str(key) if part is None else f"{key}:{part}")
             if name in out:
                 raise DataError(place, got=f"the column {name!r} twice", allowed="each column once")
             out[name] = cell

@@ -1,5 +1,7 @@
 """Personas as text and as JSON lines: one ``{"id": …, "text": …, "labels": {…}}`` each.
 
+Where somebody measured them, ``activity`` and ``stance`` (an object of stances by proposition) stand there too.
+
 A persona is rendered from its answers by a template, one sentence an answer, so that every attribute is in it;
 :func:`missing_attributes` checks that of any text. (In the earlier system's generated personas political affiliation,
 ethnicity, hobby and language were missing from most.)
@@ -8,8 +10,9 @@ ethnicity, hobby and language were missing from most.)
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,19 +25,44 @@ from townsquare.question_bank import NO_ANSWER, QuestionBank
 from townsquare.registry import did_you_mean
 
 MAX_CHARACTERS = 10_000
+MAX_ACTIVITY = 1000.0
+FIELDS = ("id", "text", "labels", "activity", "stance")
+STANCE = "stance:"
 Int16 = npt.NDArray[np.int16]
+Float = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Personas:
-    """Imported personas: ``ids`` and ``texts`` of n, and ``traits`` (n, T) int16 codes, -1 where not answered."""
+    """Imported personas of ``n`` people.
+
+    Attributes
+    ----------
+    ids, texts : tuple of str
+        What others call them, and the personas.
+    traits : (n, T) int16
+        Codes of their answers, -1 where not answered.
+    activity : (n,) float64
+        Relative to a mean of 1; NaN where not given.
+    stance : mapping of proposition to (n,) float64
+        In [-1, 1]; NaN where not given.
+    """
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
     traits: Int16
+    activity: Float
+    stance: Mapping[str, Float]
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Personas:
+        """The personas with these rows (k,), in this order; one may come more than once."""
+        listed = rows.tolist()
+        ids, texts = (tuple(column[row] for row in listed) for column in (self.ids, self.texts))
+        stance = {name: column[rows] for name, column in self.stance.items()}
+        return Personas(ids, texts, self.traits[rows], self.activity[rows], stance)
 
 
 def render_persona(traits: Int16, bank: QuestionBank) -> str:
@@ -91,6 +119,8 @@ def write_personas(
     *,
     ids: Sequence[str] = (),
     texts: Sequence[str] = (),
+    activity: Float | None = None,
+    stance: Mapping[str, Float] | None = None,
 ) -> None:
     """Write people as JSON lines.
 
@@ -102,7 +132,11 @@ def write_personas(
         Their codes.
     ids, texts : n texts, optional
         Where not given: the row numbers, and personas rendered from the codes.
+    activity : (n,) float64, optional
+    stance : mapping of proposition to (n,) float64, optional
+        Written where they are not NaN.
     """
+    measured = {"activity": activity} if activity is not None else {}
     with path.open("w", encoding="utf-8", newline="\n") as out:
         for row, codes in enumerate(traits):
             said = {
@@ -111,7 +145,10 @@ def write_personas(
                 if code != NO_ANSWER
             }
             text = texts[row] if texts else render_persona(codes, bank)
-            line = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
+            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
+            line |= {name: float(column[row]) for name, column in measured.items() if not np.isnan(column[row])}
+            toward = {name: float(column[row]) for name, column in (stance or {}).items() if not np.isnan(column[row])}
+            line |= {"stance": toward} if toward else {}
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
@@ -119,17 +156,20 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
     """People from JSON lines.
 
     A line has ``id`` (if none, the row number), ``text`` (if none, rendered from the labels) and ``labels``, an object
-    of answers by label; text or labels must be there.
+    of answers by label; ``activity`` is a number of at least 0, and ``stance`` an object of numbers from -1 to 1 by
+    proposition. Text, labels or stance must be there.
 
     Raises
     ------
     DataError
         With file, line and field: no JSON object, an unknown field, label or answer, an id twice, a text of over
-        10,000 characters, an empty file.
+        10,000 characters, a number out of range, an empty file.
     """
     ids: dict[str, str] = {}
     texts = []
     rows = []
+    activity = []
+    toward: list[dict[str, float]] = []
     for row, record in enumerate(files.jsonl_records(path)):
         codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
         for field, value in record.cells.items():
@@ -139,12 +179,16 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
             raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {ids[name]}")
         ids[name] = record.place
         texts.append(_text(record, "text") or render_persona(codes, bank))
-        if not texts[-1]:
-            raise DataError(record.place, got="neither text nor labels", allowed="at least one of them")
+        if not texts[-1] and not any(field.startswith(STANCE) for field in record.cells):
+            raise DataError(record.place, got="neither text nor labels nor stance", allowed="at least one of them")
         rows.append(codes)
+        activity.append(_number(record, "activity", 0, MAX_ACTIVITY))
+        toward.append({field: _number(record, field, -1, 1) for field in record.cells if field.startswith(STANCE)})
     if not rows:
         raise DataError(str(path), got="an empty file", allowed="one persona a line")
-    return Personas(tuple(ids), tuple(texts), np.stack(rows))
+    names = dict.fromkeys(field for one in toward for field in one)
+    stance = {field.removeprefix(STANCE): np.array([one.get(field, np.nan) for one in toward]) for field in names}
+    return Personas(tuple(ids), tuple(texts), np.stack(rows), np.array(activity), stance)
 
 
 def _read_field(record: files.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
@@ -156,11 +200,21 @@ def _read_field(record: files.Record, field: str, value: object, codes: Int16, b
             codes[bank.number_of(label, where)] = bank.code(label, value, where)
         except UnknownName as error:
             raise DataError(error.where, got=error.got, allowed=error.allowed, do=error.do) from None
-    elif field == "labels":
-        raise DataError(where, got=type(value).__name__, allowed="an object of answers by label")
-    elif field not in ("id", "text"):
-        allowed = "id, text, labels"
-        raise DataError(where, got=repr(field), allowed=allowed, do=did_you_mean(field, ("id", "text", "labels")))
+    elif field in ("labels", "stance"):
+        what = "answers by label" if field == "labels" else "numbers by proposition"
+        raise DataError(where, got=type(value).__name__, allowed=f"an object of {what}")
+    elif field not in FIELDS and not field.startswith(STANCE):
+        raise DataError(where, got=repr(field), allowed=", ".join(FIELDS), do=did_you_mean(field, FIELDS))
+
+
+def _number(record: files.Record, field: str, low: float, high: float) -> float:
+    """A number in [``low``, ``high``]; NaN where there is none."""
+    value = record.cells.get(field)
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise DataError(record.where(field), got=repr(value)[:80], allowed=f"a number from {low:g} to {high:g}")
+    return float(value)
 
 
 def _text(record: files.Record, field: str) -> str:

@@ -6,8 +6,9 @@ and whenever it is born, and that one more trait or proposition changes no other
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import DataError, UnknownName
 from townsquare.personas import Int16, Personas, read_personas
 from townsquare.question_bank import NO_ANSWER, NumberRange, QuestionBank, Trait, bundled_bank, parse_band
+from townsquare.raking import rake_bank, rake_people
 from townsquare.registry import did_you_mean
 
 Float = npt.NDArray[np.float64]
@@ -47,6 +49,8 @@ class People:
         Of imported people, their ids and personas; empty for sampled ones.
     propositions : tuple of str
         Names of the P columns of ``stance`` and ``confidence``.
+    follows : (e,) int32, (e,) int32, optional
+        Follower and followed, where they came with these people.
     """
 
     activity: Float
@@ -56,6 +60,7 @@ class People:
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     propositions: tuple[str, ...] = ()
+    follows: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None
 
 
 def sample_people(
@@ -68,6 +73,7 @@ def sample_people(
     bank: QuestionBank | None = None,
     ordinal: int | None = None,
     folder: Path | None = None,
+    accounts: Personas | None = None,
 ) -> People:
     """The people with the rows ``first`` to ``first + n`` - 1.
 
@@ -76,7 +82,8 @@ def sample_people(
     first, n : int
         Their rows among agents, which are the keys of all draws.
     settings : Population
-        Its ``file``, if set, gives traits and texts; everything else is drawn as for sampled people.
+        Its ``file``, if set, gives traits and texts, and activity and stances where they stand there; everything else
+        is drawn as for sampled people. With ``margins`` too, people are drawn from the file by weights that meet them.
     propositions : sequence of str
         Names, in order.
     seed : int
@@ -88,11 +95,15 @@ def sample_people(
         are no persons stand before.
     folder : Path, optional
         Where ``settings.file`` is looked for before the working directory.
+    accounts : Personas, optional
+        Who the first agents are, instead of ``settings.file``; those who join after the last of them are sampled.
 
     Raises
     ------
     UnknownName
         The settings name an unknown proposition, trait or answer.
+    SettingError
+        The margins cannot be met.
     DataError
         The file of personas is at fault, or has too few.
     """
@@ -100,24 +111,35 @@ def sample_people(
     check_settings(settings, propositions, bank)
     draws = Draws(seed, 0)(Stage.POPULATION)
     agents = np.arange(first, first + n, dtype=np.int64)
-    names: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    if settings.file is None:
-        traits = _sample_traits(agents, bank, draws)
+    begin = first if ordinal is None else ordinal
+    if accounts is not None:
+        known = _rows_of(accounts, begin, n) if begin < len(accounts) else None
     else:
-        start = first if ordinal is None else ordinal
-        personas = _persona_file(files.find(settings.file, folder), bank)
-        _check_enough(settings.file, len(personas), start + n)
-        rows = slice(start, start + n)
-        traits, names, texts = personas.traits[rows], personas.ids[rows], personas.texts[rows]
+        known = _from_file(settings, agents, begin, bank, draws, folder)
+    traits = _sample_traits(agents, _raked_bank(bank, settings.margins), draws) if known is None else known.traits
+    activity = _activity(agents, settings.activity_shape, draws)
     stance = np.empty((n, len(propositions)))
     confidence = np.empty((n, len(propositions)))
     for column, name in enumerate(propositions):
         start_of = settings.stance.get(name, settings.stance.get("default", StanceStart()))
         stance[:, column] = _stance(name, agents, start_of, traits, bank, draws)
         confidence[:, column] = _confidence(name, agents, settings, draws)
-    activity = _activity(agents, settings.activity_shape, draws)
-    return People(activity, traits, stance, confidence, names, texts, tuple(propositions))
+    drawn = People(activity, traits, stance, confidence, propositions=tuple(propositions))
+    return drawn if known is None else _with_measured(drawn, known)
+
+
+def _with_measured(drawn: People, known: Personas) -> People:
+    """People whose activity and stances are as measured where somebody did, and who have names and texts."""
+    stance = drawn.stance.copy()
+    for name, measured in known.stance.items():
+        if name not in drawn.propositions:
+            allowed = ", ".join(drawn.propositions) or "no proposition, as the scenario has none"
+            do = did_you_mean(name, drawn.propositions)
+            raise UnknownName("stance of a persona", got=repr(name), allowed=allowed, do=do)
+        at = drawn.propositions.index(name)
+        stance[:, at] = np.where(np.isnan(measured), stance[:, at], measured)
+    activity = np.where(np.isnan(known.activity), drawn.activity, known.activity)
+    return replace(drawn, activity=activity, stance=stance, names=known.ids, texts=known.texts)
 
 
 def check_settings(settings: Population, propositions: Sequence[str], bank: QuestionBank) -> None:
@@ -148,6 +170,44 @@ def _persona_file(path: Path, bank: QuestionBank) -> Personas:
     return _read_personas_once(path, stat.st_mtime_ns, stat.st_size, bank)
 
 
+def _from_file(
+    settings: Population, agents: Int64, start: int, bank: QuestionBank, draws: StageDraws, folder: Path | None
+) -> Personas | None:
+    """The personas of the file for some agents: in order, or drawn by weight where there are margins."""
+    if settings.file is None:
+        return None
+    path = files.find(settings.file, folder)
+    personas = _persona_file(path, bank)
+    if not settings.margins:
+        _check_enough(settings.file, len(personas), start + agents.shape[0])
+        return _rows_of(personas, start, agents.shape[0])
+    ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
+    drawn = np.searchsorted(ends[:-1], _uniform("persona", agents, draws), side="right")
+    chosen = personas.take(drawn)
+    # One person may stand for many agents, and names must tell agents apart.
+    ids = tuple(f"{name}/{agent}" for name, agent in zip(chosen.ids, agents.tolist(), strict=True))
+    return replace(chosen, ids=ids)
+
+
+def _rows_of(personas: Personas, start: int, n: int) -> Personas:
+    return personas.take(np.arange(start, start + n, dtype=np.int64))
+
+
+@lru_cache(maxsize=2)
+def _weights_once(personas: Personas, bank: QuestionBank, margins: str, file: str) -> Float:
+    return rake_people(personas, bank, json.loads(margins), file)
+
+
+@lru_cache(maxsize=4)
+def _bank_once(bank: QuestionBank, margins: str) -> QuestionBank:
+    return rake_bank(bank, json.loads(margins))
+
+
+def _raked_bank(bank: QuestionBank, margins: Mapping[str, Mapping[str, float]]) -> QuestionBank:
+    """Newcomers of every step are drawn from the same chances: fit them once."""
+    return _bank_once(bank, json.dumps(margins)) if margins else bank
+
+
 def _check_enough(file: str, have: int, needed: int) -> None:
     if needed > have:
         raise DataError(
@@ -174,7 +234,9 @@ def _sample_traits(agents: Int64, bank: QuestionBank, draws: StageDraws) -> Int1
     traits = np.empty((agents.shape[0], len(bank.traits)), np.int16)
     for number, trait in enumerate(bank.traits):
         purpose = f"trait:{trait.label}"
-        if trait.number:
+        if trait.number and trait.chances.size:
+            traits[:, number] = trait.number.low + _choose(trait, None, _uniform(purpose, agents, draws))
+        elif trait.number:
             traits[:, number] = _whole_numbers(trait.number, _normal(purpose, agents, draws))
         else:
             given = traits[:, trait.given] if trait.given >= 0 else None

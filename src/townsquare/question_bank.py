@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtr
 
 from townsquare import files
 from townsquare.errors import DataError, UnknownName
@@ -35,6 +36,16 @@ class NumberRange:
     low: int
     high: int
 
+    def chances(self) -> Float:
+        """Probability of each number from ``low`` to ``high``, (high - low + 1,) float64.
+
+        >>> NumberRange(35, 12, 18, 60).chances()[0].round(4)  # P(Normal(35, 12) < 19)
+        np.float64(0.0912)
+        """
+        beyond = np.arange(self.low, self.high) + 1.0 - self.mean
+        below = ndtr(beyond / self.sd) if self.sd else (beyond > 0).astype(np.float64)
+        return np.asarray(np.diff(np.concatenate([[0.0], below, [1.0]])))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trait:
@@ -51,7 +62,8 @@ class Trait:
     words : tuple of str
         Each answer as it stands in the sentence.
     chances : (k, len(answers)) float64
-        Probability of each answer, rows sum to 1; one row, or one for each answer of ``given``.
+        Probability of each answer, rows sum to 1; one row, or one for each answer of ``given``. Of a number: empty, or
+        one row for the numbers from low to high that is drawn from instead of the normal.
     given : int
         Number of the trait on which the answer depends; -1 for none.
     number : NumberRange, optional

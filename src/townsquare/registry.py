@@ -27,6 +27,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "averaging": "townsquare.beliefs.averaging:RULE",
         "no_change": "townsquare.beliefs.no_change:RULE",
         "log_odds": "townsquare.beliefs.log_odds:RULE",
+        "social_log_odds": "townsquare.beliefs.social_log_odds:RULE",
     },
     "ranker": {
         "recent": "townsquare.rankers.recent:RANKER",
@@ -54,6 +55,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "small_world": "townsquare.graphs.small_world:SMALL_WORLD",
         "block": "townsquare.graphs.block:BLOCK",
         "file": "townsquare.graphs.file:FILE",
+        "given": "townsquare.graphs.given:GIVEN",
     },
     "extractor": {
         "given": "townsquare.evidence.given:EXTRACTOR",

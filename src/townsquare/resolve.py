@@ -24,6 +24,7 @@ from townsquare.config import Config, MemberParams
 from townsquare.errors import DataError, SettingError, WrongVersion
 from townsquare.event_checks import check_against, event_name, named, problems_of
 from townsquare.layers import Layer, merge, parse_set, read_yaml
+from townsquare.presets import preset_names, read_preset
 from townsquare.scenario import load_scenario
 from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate, unknown
 from townsquare.settings_schema import (
@@ -329,7 +330,8 @@ def layers_for(
     """Layers from what a command line gives, and where in a file each setting was given.
 
     Later ones win: ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``, ``seed=``; ``None`` is not
-    given), then ``sets`` (``"key=value"``) in their order.
+    given), then ``sets`` (``"key=value"``) in their order. Where the scenario is the name of a preset, the settings of
+    the preset stand below all of them.
     """
     layers: list[Layer] = []
     origins: dict[str, str] = {}
@@ -337,6 +339,11 @@ def layers_for(
         values, lines = read_yaml(file)
         layers.append(_beside(file, values))
         origins = {path: f"{file}, line {line}" for path, line in lines.items()}
+    named = scenario or (layers[0].get("scenario") if layers else None)
+    if named in preset_names():
+        values, places = read_preset(str(named))
+        layers = [values, *({key: layer[key] for key in layer if key != "scenario"} for layer in layers)]
+        scenario, origins = None, places | origins
     given = {"scenario": scenario, **flags}
     later: list[Layer] = [{key: value for key, value in given.items() if value is not None}]
     later += [parse_set(text) for text in sets]

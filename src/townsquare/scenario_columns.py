@@ -29,6 +29,7 @@ ALIASES = {
     "text": ("text", "headline", "content", "title", "claim"),
     "veracity": ("veracity", "is_true", "truth", "label", "real"),
 }
+ACCOUNT, TIME = "account", "time"
 ARGUMENT_COLUMNS = ("proposition", "side", "text", "stance", "strength", "tag")
 
 _VERACITY = {
@@ -166,7 +167,9 @@ class SourceRows:
 # --- posts -------------------------------------------------------------------------------------------------
 
 
-def resolve_post_columns(table: Records, names: Sequence[str], *, strict: bool) -> tuple[dict[str, str], list[str]]:
+def resolve_post_columns(
+    table: Records, names: Sequence[str], *, strict: bool, more: Sequence[str] = ()
+) -> tuple[dict[str, str], list[str]]:
     """Which column of a file stands for which column of :class:`Posts`, and which are not used.
 
     Parameters
@@ -177,6 +180,8 @@ def resolve_post_columns(table: Records, names: Sequence[str], *, strict: bool) 
         Propositions that there are.
     strict : bool
         Refuse columns that are not known, instead of leaving them out.
+    more : sequence of str
+        Columns beside the usual ones that are known here.
 
     Raises
     ------
@@ -184,7 +189,7 @@ def resolve_post_columns(table: Records, names: Sequence[str], *, strict: bool) 
         No column of texts, an unknown column, a stance toward an unknown proposition.
     """
     used: dict[str, str] = {}
-    for wanted in POST_COLUMNS:
+    for wanted in (*POST_COLUMNS, *more):
         found = next((name for name in ALIASES.get(wanted, (wanted,)) if name in table.columns), None)
         if found is not None:
             used[wanted] = found
@@ -200,7 +205,7 @@ def resolve_post_columns(table: Records, names: Sequence[str], *, strict: bool) 
             used[column] = column
         elif column not in used.values():
             spare.append(column)
-    known = [*POST_COLUMNS, *(f"{head}:{name}" for name in names for head in ("stance", "strength"))]
+    known = [*POST_COLUMNS, *more, *(f"{head}:{name}" for name in names for head in ("stance", "strength"))]
     if strict and spare:
         do = did_you_mean(spare[0], known)
         raise DataError(f"{table.place}, header", got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
@@ -214,7 +219,15 @@ def _check_proposition(table: Records, column: str, name: str, names: Sequence[s
         raise DataError(f"{table.place}, header, column {column!r}", got=repr(name), allowed=allowed, do=do)
 
 
-def read_posts(table: Records, used: Mapping[str, str], names: Sequence[str], sources: SourceRows) -> Posts:
+def read_posts(
+    table: Records,
+    used: Mapping[str, str],
+    names: Sequence[str],
+    sources: SourceRows,
+    *,
+    accounts: Mapping[str, int] | None = None,
+    steps: Sequence[int] | None = None,
+) -> Posts:
     """Posts from records whose columns are resolved.
 
     Parameters
@@ -227,6 +240,10 @@ def read_posts(table: Records, used: Mapping[str, str], names: Sequence[str], so
         Propositions, in order.
     sources : SourceRows
         Learns the sources that posts name, if none are declared.
+    accounts : mapping of id to row, optional
+        Accounts, one of which the column ``account`` may name instead of a source.
+    steps : sequence of int, optional
+        Steps that follow from times, -1 for none; they go before the column ``step``.
     """
     records = table.records
     if not records:
@@ -234,17 +251,48 @@ def read_posts(table: Records, used: Mapping[str, str], names: Sequence[str], so
     text, veracity = used["text"], used.get("veracity", "veracity")
     stance, strength = (_by_proposition(records, head, low, names) for head, low in (("stance", -1), ("strength", 0)))
     _check_strengths(records, stance, strength, names)
+    account = [_account(record, accounts) for record in records]
     return Posts(
         text=tuple(text_cell(record, text) for record in records),
         veracity=np.array([word_cell(record, veracity, _VERACITY) for record in records], np.uint8),
         plausibility=np.array([number_cell(r, "plausibility", 0, 1, DEFAULT_PLAUSIBILITY) for r in records]),
         type=np.array([word_cell(record, "type", _TYPE) for record in records], np.uint8),
         topic=tuple(name_cell(record, "topic", required=False) for record in records),
-        source=np.array([sources.row(record) for record in records], np.int32),
-        step=np.array([_step(record) for record in records], np.int32),
+        source=np.array([-1 if a >= 0 else sources.row(r) for a, r in zip(account, records, strict=True)], np.int32),
+        step=np.array(_steps(records, steps), np.int32),
         stance=stance,
         strength=strength,
+        account=np.array(account, np.int32),
     )
+
+
+def _account(record: Record, accounts: Mapping[str, int] | None) -> int:
+    """Row of the account that wrote a post; -1 for a post by a source."""
+    if accounts is None:
+        if str(record.cells.get(ACCOUNT) or "").strip():
+            do = "name them under `accounts:` in the scenario"
+            raise DataError(record.where(ACCOUNT), got="a post by an account", allowed="posts by sources", do=do)
+        return -1
+    row = account_row(record, ACCOUNT, accounts, required=False)
+    if row >= 0 and str(record.cells.get("source") or "").strip():
+        raise DataError(record.where("source"), got="a source and an account", allowed="one of them")
+    return row
+
+
+def account_row(record: Record, column: str, accounts: Mapping[str, int], *, required: bool = True) -> int:
+    """Row of the account that a cell names by its id; -1 for an empty cell that may be empty."""
+    name = name_cell(record, column, required=required)
+    if not name:
+        return -1
+    if name not in accounts:
+        do = did_you_mean(name, list(accounts)[:10_000])
+        raise DataError(record.where(column), got=repr(name), allowed="the `id` of an account", do=do)
+    return accounts[name]
+
+
+def _steps(records: Sequence[Record], timed: Sequence[int] | None) -> list[int]:
+    own = [_step(record) for record in records]
+    return own if timed is None else [step if step > 0 else time for step, time in zip(own, timed, strict=True)]
 
 
 def _by_proposition(records: Sequence[Record], head: str, low: float, names: Sequence[str]) -> Float:

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.graphs.contract import Edges
+from townsquare.personas import Personas
+
 Float = npt.NDArray[np.float64]
 
 
@@ -48,11 +51,13 @@ class Posts:
     topic : tuple of str
         "" for none.
     source : (n,) int32
-        Row of the scenario's sources.
+        Row of the scenario's sources; -1 for a post by an account.
     step : (n,) int32
         The step in which it enters, at least 1; -1 by injection order.
     stance, strength : (n, P) float64
         [-1, 1] and [0, 1] by proposition; NaN where the post takes no stance, or nobody said how strong it is.
+    account : (n,) int32
+        Row of the scenario's accounts; -1 for a post by a source, as all are if it is not given.
     """
 
     text: tuple[str, ...]
@@ -64,9 +69,13 @@ class Posts:
     step: npt.NDArray[np.int32]
     stance: Float
     strength: Float
+    account: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
 
     def __post_init__(self) -> None:
-        for column in (self.veracity, self.plausibility, self.type, self.source, self.step, self.stance, self.strength):
+        if not self.account.size:
+            object.__setattr__(self, "account", np.full(len(self.text), -1, np.int32))
+        numbers = (self.veracity, self.plausibility, self.type, self.source, self.step, self.stance, self.strength)
+        for column in (*numbers, self.account):
             column.flags.writeable = False
 
     def __len__(self) -> int:
@@ -95,6 +104,28 @@ class Arguments:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Accounts:
+    """Accounts that a scenario brings: its first persons, in this order.
+
+    Attributes
+    ----------
+    personas : Personas
+        Their ids, personas and traits, and activity and stances where they are known.
+    names : tuple of str
+        What the record calls them; the id where there is no other name.
+    follows : Edges, optional
+        Who of them follows whom; nothing if the scenario does not say.
+    """
+
+    personas: Personas
+    names: tuple[str, ...]
+    follows: Edges | None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
     """A world to run: what beliefs are about, what is injected, what agents can say.
 
@@ -117,6 +148,8 @@ class Scenario:
         What an importer assumed or left out, for the user to read.
     origin : str
         Where it came from.
+    accounts : Accounts, optional
+        Who the persons are at the start, instead of sampled ones.
     folder : Path, optional
         Where relative paths in its settings (personas, follow graph) are looked for first.
     digest : str
@@ -138,6 +171,7 @@ class Scenario:
     origin: str
     folder: Path | None = None
     notices: tuple[str, ...] = ()
+    accounts: Accounts | None = None
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +186,7 @@ class Scenario:
 def _digest(scenario: Scenario) -> str:
     """SHA-256 over one JSON line a part and the little-endian bytes of each column."""
     posts, arguments = scenario.posts, scenario.arguments
-    words = {
+    words: dict[str, Any] = {
         "name": scenario.name,
         "title": scenario.title,
         "description": scenario.description,
@@ -178,6 +212,9 @@ def _digest(scenario: Scenario) -> str:
         ("<f8", arguments.stance),
         ("<f8", arguments.strength),
     ]
+    if scenario.accounts is not None:
+        words["accounts"] = _words_of(scenario.accounts)
+        columns += _columns_of(scenario.accounts, posts)
     summed = hashlib.sha256()
     summed.update(json.dumps(words, sort_keys=True, default=str).encode())
     for dtype, column in columns:
@@ -186,3 +223,16 @@ def _digest(scenario: Scenario) -> str:
         value = np.where(np.isnan(column), np.nan, column + 0.0) if dtype == "<f8" else column
         summed.update(np.ascontiguousarray(value, dtype=dtype).tobytes())
     return summed.hexdigest()
+
+
+def _words_of(accounts: Accounts) -> Any:
+    people = accounts.personas
+    return [people.ids, people.texts, accounts.names, list(people.stance), accounts.follows is not None]
+
+
+def _columns_of(accounts: Accounts, posts: Posts) -> list[tuple[str, npt.NDArray[Any]]]:
+    people = accounts.personas
+    columns: list[tuple[str, npt.NDArray[Any]]] = [("<i2", people.traits), ("<f8", people.activity)]
+    columns += [("<f8", stance) for stance in people.stance.values()]
+    columns += [("<i4", posts.account), *(("<i4", ends) for ends in accounts.follows or ())]
+    return columns

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -17,9 +18,13 @@ from townsquare import files
 from townsquare.config import Injection
 from townsquare.errors import DataError
 from townsquare.files import Record, Records
+from townsquare.parquet_rows import read_parquet
 from townsquare.registry import did_you_mean
+from townsquare.scenario_accounts import read_accounts, read_follows
 from townsquare.scenario_columns import (
+    ACCOUNT,
     MAX_NAME,
+    TIME,
     SourceRows,
     check_columns,
     name_cell,
@@ -31,7 +36,8 @@ from townsquare.scenario_columns import (
     resolve_post_columns,
     text_cell,
 )
-from townsquare.scenario_contents import Proposition, Scenario
+from townsquare.scenario_contents import Accounts, Proposition, Scenario
+from townsquare.scenario_times import read_length, read_time, steps_of_times
 
 SCENARIO_FILE = "scenario.yaml"
 KEYS = (
@@ -46,8 +52,14 @@ KEYS = (
     "notes",
     "injection",
     "settings",
+    "events",
+    "treatments",
+    "accounts",
+    "follows",
+    "start_time",
+    "step_length",
 )
-TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".ndjson")
+TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 YAML_KINDS = (".yaml", ".yml")
 MAX_LINE = 1000
 
@@ -105,23 +117,65 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
     posts = _table(path, "posts", document)
     if not posts.records:
         raise DataError(posts.place, got="no posts", allowed="at least one post", do="an empty scenario cannot be run")
-    used, _ = resolve_post_columns(posts, names, strict=True)
+    used, _ = resolve_post_columns(posts, names, strict=True, more=(ACCOUNT, TIME))
+    accounts, notices = _accounts(path, document, names)
+    row_of = None if accounts is None else {name: row for row, name in enumerate(accounts.personas.ids)}
+    read = read_posts(posts, used, names, sources, accounts=row_of, steps=_times(path, document, posts, used))
     return Scenario(
         name=name,
         title=name_cell(head, "title", required=False) or name,
         description=text_cell(head, "description", required=False),
         propositions=propositions,
-        posts=read_posts(posts, used, names, sources),
+        posts=read,
         sources=sources.sources(),
         arguments=read_arguments(_table(path, "arguments", document), names),
         comments=_lines(path, "comments", document) or bundled_lines("comments.txt"),
         notes=_lines(path, "notes", document) or bundled_lines("notes.txt"),
         injection=_injection(path, document),
-        settings=_plain_mapping(path, "settings", document),
+        settings=_settings(path, document) if accounts is None else _with_accounts(_settings(path, document), accounts),
         has_plausibility=_has_any(posts, "plausibility"),
         origin=origin,
         folder=path.parent,
+        notices=notices,
+        accounts=accounts,
     )
+
+
+def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tuple[Accounts | None, tuple[str, ...]]:
+    """Accounts and follows, and what of their files was not used, in sentences."""
+    if document.get("accounts") is None:
+        if document.get("follows") is not None:
+            raise DataError(f"{path}, follows", got="follows without accounts", allowed="both, or `graph.kind: file`")
+        return None, ()
+    accounts, spare = read_accounts(_table(path, "accounts", document), names)
+    notices = [f"columns of accounts not used: {', '.join(spare)}"] if spare else []
+    if document.get("follows") is not None:
+        follows, spare = read_follows(_table(path, "follows", document), accounts)
+        accounts = replace(accounts, follows=follows)
+        notices += [f"columns of follows not used: {', '.join(spare)}"] if spare else []
+    return accounts, tuple(notices)
+
+
+def _times(path: Path, document: Mapping[str, Any], posts: Records, used: Mapping[str, str]) -> list[int] | None:
+    """Steps of the posts that have times; nothing if there is no such column."""
+    if TIME not in used:
+        return None
+    length, start = document.get("step_length"), document.get("start_time")
+    return steps_of_times(
+        posts.records,
+        TIME,
+        None if length is None else read_length(length, f"{path}, step_length"),
+        None if start is None else read_time(start, f"{path}, start_time"),
+    )
+
+
+def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, Any]:
+    """Settings that follow from accounts, below those that the scenario gives."""
+    out: dict[str, Any] = {"agents": len(accounts), **settings}
+    graph = settings.get("graph") or {}
+    if accounts.follows is not None and isinstance(graph, dict) and "graph.kind" not in settings:
+        out["graph"] = {"kind": "given", **graph}
+    return out
 
 
 def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
@@ -199,6 +253,22 @@ def _injection(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     return given
 
 
+def _settings(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a scenario, its events and treatments among them."""
+    settings = _plain_mapping(path, "settings", document)
+    for key in ("events", "treatments"):
+        value = document.get(key)
+        if value is None:
+            continue
+        if key in settings:
+            raise DataError(f"{path}, {key}", got="both here and under `settings`", allowed="one of them")
+        if not isinstance(value, list):
+            raise DataError(f"{path}, {key}", got=type(value).__name__, allowed="a list, each item with its keys")
+        _check_plain(f"{path}, {key}", value)
+        settings = {**settings, key: value}
+    return settings
+
+
 def _plain_mapping(path: Path, key: str, document: Mapping[str, Any]) -> dict[str, Any]:
     value = document.get(key)
     if value is None:
@@ -232,10 +302,12 @@ def _has_any(table: Records, column: str) -> bool:
 
 
 def read_table(path: Path) -> Records:
-    """A CSV, TSV or JSONL file by its name's ending."""
+    """A CSV, TSV, JSONL or Parquet file by its name's ending."""
     ending = path.suffix.lower()
     if ending not in TABLE_KINDS:
         raise DataError(str(path), got=ending or "a name without an ending", allowed=", ".join(TABLE_KINDS))
+    if ending == ".parquet":
+        return read_parquet(path)
     return files.read_csv(path) if ending in TABLE_KINDS[:2] else files.read_jsonl(path)
 
 

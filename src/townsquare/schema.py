@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 Columns = Mapping[str, npt.NDArray[np.generic] | list[str]]
 NONE = -1  # in a column that points at a row: it points at none
+EPOCH = "2025-01-01"  # what counts as the day of step 0 where a date is wanted; a step is a day
 
 
 class AgentKind(IntEnum):

@@ -65,6 +65,7 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
         row = [f"`{path}`", _cell(words), default]
         row += [_cell(", ".join(variant.get("members", [])))] if members else []
         yield [*row, _cell(whole.get("description", ""))]
+        below = below or _of_option(schema, whole)
         if isinstance(whole.get("items"), Mapping):
             below, path = follow(schema, whole["items"]).get("properties", {}), f"{path}[]"
         for name, inner in below.items():
@@ -72,6 +73,12 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
             if name in made:
                 inside["default"] = made[name]
             yield from _rows(schema, f"{path}.{name}", inside, members=members)
+
+
+def _of_option(schema: Schema, piece: Schema) -> Mapping[str, Any]:
+    """What the mapping among several options holds: of one that may also be null, or a word."""
+    options = [follow(schema, option).get("properties", {}) for option in piece.get("anyOf", ())]
+    return next((properties for properties in options if properties), {})
 
 
 def _cell(text: str) -> str:

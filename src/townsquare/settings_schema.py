@@ -99,6 +99,7 @@ def json_schema() -> dict[str, Any]:
     schema = Config.model_json_schema(schema_generator=_MadeDefaults)
     definitions = schema["$defs"]
     schema["title"] = "Townsquare settings"
+    definitions["Beliefs"]["properties"]["stance_scorer"]["enum"] = ["declared", *registry.names("stance")]
     for family, (section, key) in SECTIONS.items():
         target = definitions[core_section(section).__name__]
         target["properties"][key]["enum"] = list(registry.names(family))

@@ -27,7 +27,7 @@ class Shock(NamedTuple):
 
 
 def shocks_of(config: Config, scenario: Scenario) -> list[Shock]:
-    """The shocks of a run, by step."""
+    """The shocks of a run, by step; those after its end are none."""
     names = [source.name for source in scenario.sources]
     found = [
         Shock(
@@ -37,7 +37,7 @@ def shocks_of(config: Config, scenario: Scenario) -> list[Shock]:
             -1 if event.inject.source is None else names.index(event.inject.source),
         )
         for number, event in enumerate(config.events, 1)
-        if event.inject is not None
+        if event.inject is not None and event.step <= config.steps
     ]
     return sorted(found, key=lambda shock: shock.step)
 

@@ -14,7 +14,6 @@ from townsquare.schema import NONE, ActionKind
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
-EPOCH = "2025-01-01"  # what an agent is told: a fixed day plus the step in days, never the clock of the machine
 _HIDDEN = frozenset({"veracity", "verdict", "note", "notes", "status"})
 
 

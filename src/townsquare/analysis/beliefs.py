@@ -12,7 +12,7 @@ import math
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import ORDERED, Reads
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.schema import AgentKind, PostKind, Veracity
 
@@ -85,7 +85,7 @@ def belief_course(run: Reads) -> pl.DataFrame:
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
         .group_by("step", "proposition", "name")
         .agg(_distribution())
-        .collect()
+        .collect(engine=ORDERED)
     )
     humps = [_humps(row) for row in course.iter_rows(named=True)]
     measured = course.with_columns(pl.Series("bimodality", humps, dtype=pl.Float64))
@@ -124,14 +124,14 @@ def stance_bins(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row a step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
-        19; a stance of 1 belongs to the last), ``agents`` (int64), ``stance`` (their mean).
+        19; a stance of 1 belongs to the last), ``agents`` (int64).
     """
     place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     return (
         person_beliefs(run)
         .with_columns(place)
         .group_by("step", "proposition", "bin")
-        .agg(pl.len().cast(pl.Int64).alias("agents"), pl.col("stance").mean())
+        .agg(pl.len().cast(pl.Int64).alias("agents"))
         .collect()
         .sort("step", "proposition", "bin")
     )
@@ -158,7 +158,7 @@ def belief_change(run: Reads) -> pl.DataFrame:
         .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
     )
-    return both.group_by("proposition", "name").agg(_moves()).collect().sort("proposition")
+    return both.group_by("proposition", "name").agg(_moves()).collect(engine=ORDERED).sort("proposition")
 
 
 def _moves() -> list[pl.Expr]:

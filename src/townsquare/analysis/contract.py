@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import polars as pl
 
 from townsquare.schema import TABLES
+
+ORDERED: Literal["in-memory"] = "in-memory"
+"""The engine of Polars for sums and means of reals: the streaming one adds them in the order in which threads happen
+to end, so that equal runs would differ in the last digit. Counts may use either."""
 
 
 class Reads(Protocol):

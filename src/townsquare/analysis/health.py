@@ -8,7 +8,7 @@ import polars as pl
 
 from townsquare import registry
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import ORDERED, Reads, setting
 from townsquare.errors import UnknownName
 from townsquare.schema import ActionKind, ActionStatus, Reason, TrailKind
 
@@ -59,10 +59,10 @@ def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
         (size > 0).sum().cast(pl.Int64).alias("moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
     )
     if not _stance_trail(run):
-        return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).collect()
+        return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).collect(engine=ORDERED)
     beyond = _overshoots(run, before, first, last)
     together = moves.join(beyond, on=["step", "proposition"], how="left")
-    return together.with_columns(pl.col("overshoots").fill_null(0)).collect()
+    return together.with_columns(pl.col("overshoots").fill_null(0)).collect(engine=ORDERED)
 
 
 def _stance_trail(run: Reads) -> bool:

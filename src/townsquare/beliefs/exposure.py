@@ -7,6 +7,8 @@ and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``e
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from pydantic import Field
 
@@ -26,6 +28,9 @@ class Params(MemberParams):
     novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
     social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
     social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
+    likes_at_most: int | None = Field(
+        None, ge=0, description="likes of a root that count as social proof at most; unset: all of them, as on the page"
+    )
     resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
     resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
     pull: float = Field(0.1, ge=0, le=1, description="share of the gap closed by an influence of 1")
@@ -45,7 +50,10 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bounded: bool) -> tuple[BeliefState, Trail]:
     """One step of either exposure rule; they differ only in how the gains of a step are put together."""
-    rows = arrays.shown(inputs.exposures)
+    exposures = inputs.exposures
+    if params["likes_at_most"] is not None:
+        exposures = replace(exposures, likes=np.minimum(exposures.likes, np.int32(params["likes_at_most"])))
+    rows = arrays.shown(exposures)
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     table = arrays.settings(params, kernels.SETTINGS, state.stance.shape[0])

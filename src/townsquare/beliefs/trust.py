@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only, settings
-from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float
+from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Showings
 from townsquare.pairs import PairBlock, upsert
 
 TRUST = "trust"
@@ -24,7 +24,7 @@ def _start(indptr: npt.NDArray[np.int64], credibility: Float, trust_start: Float
 
 
 def author_trust(
-    state: BeliefState, exposures: Exposed, params: AgentParams
+    state: BeliefState, exposures: Exposed | Showings, params: AgentParams
 ) -> tuple[PairBlock, npt.NDArray[np.int64]]:
     """A new block that holds every author of the exposures, and where each row's author stands in its ``value``.
 
@@ -39,3 +39,50 @@ def author_trust(
     before = PairBlock(read_only(old.indptr, np.int64), read_only(old.key, np.int32), read_only(old.value, np.float64))
     block, slot, _ = upsert(before, indptr, read_only(exposures.author, np.int32), fresh)
     return block, slot
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def _learn(
+    indptr: npt.NDArray[np.int64],
+    proposition: npt.NDArray[np.int16],
+    shown: Float,
+    stance: Float,
+    slot: npt.NDArray[np.int64],
+    rate: Float,
+    trust: Float,
+) -> None:
+    for i in nb.prange(stance.shape[0]):
+        step = rate[i % rate.shape[0], 0]
+        for x in range(indptr[i], indptr[i + 1]):
+            apart = abs(shown[x] - stance[i, proposition[x]])
+            stepped = trust[slot[x]] + ((1.0 - apart / 2.0) - 0.5) * step
+            trust[slot[x]] = 0.0 if stepped < 0.0 else 1.0 if stepped > 1.0 else stepped
+
+
+def learn_trust(
+    trust: Float, slot: npt.NDArray[np.int64], exposures: Exposed, stance: Float, params: AgentParams
+) -> None:
+    """Step trust toward agreement, row by row and clipped each time, as ``exposure`` does; ``trust`` is written.
+
+    Parameters
+    ----------
+    trust : float64
+        In [0, 1], by pair of agent and author.
+    slot : (m,) int64
+        Where each row's author stands in ``trust``.
+    exposures : Exposed
+        Rows of m stances shown.
+    stance : (n, P) float64
+        What resulted from the step.
+    params : mapping
+        ``trust_rate`` of each agent.
+    """
+    _learn(
+        read_only(exposures.indptr, np.int64),
+        read_only(exposures.proposition, np.int16),
+        read_only(exposures.stance, np.float64),
+        read_only(stance, np.float64),
+        slot,
+        settings(params, ("trust_rate",), stance.shape[0]),
+        trust,
+    )

@@ -21,10 +21,24 @@ COMMANDS = {
     "why": ("why:why", "Show what moved an agent's beliefs."),
     "inspect": ("inspect:inspect", "Show what a run or a comparison holds, and verify it."),
     "report": ("report:report", "Write report.html for recorded runs and comparisons."),
-    "scenarios": ("listings:scenarios", "List the bundled scenarios."),
+    "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
+    "init": ("init:init", "Write a commented scenario to start from."),
+    "doctor": ("doctor:doctor", "Show what is installed and missing, and what a planned run needs."),
+    "scenarios": ("listings:scenarios", "List the bundled scenarios and presets."),
     "schema": ("listings:schema", "Print the JSON Schema of all settings."),
 }
 for _name, (_target, _help) in COMMANDS.items():
     app.command(f"townsquare.cli.{_target}", name=_name, help=_help)
 check.command("townsquare.cli.check:golden", name="golden", help="Compare golden files of published functions.")
 app.command(check)
+
+PERSONAS = {
+    "from-survey": ("from_survey", "Make one persona of each respondent of a survey."),
+    "sample": ("sample", "Draw personas as a run would have them."),
+    "describe": ("describe", "Count answers beside the shares that the question bank states."),
+}
+personas = App(name="personas", help="Make personas, and count what they answer.", help_format="plaintext")
+for _name, (_target, _help) in PERSONAS.items():
+    personas.command(f"townsquare.cli.personas:{_target}", name=_name, help=_help)
+app.command(personas)
+app.register_install_completion_command(help="Install completion of commands and options for this shell.")

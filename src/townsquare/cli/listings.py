@@ -12,16 +12,23 @@ from townsquare.cli.console import console, show_json, table
 
 
 def scenarios(*, as_json: options.AsJson = False) -> int:
-    """List the bundled scenarios."""
+    """List the bundled scenarios, and the presets that reproduce published set-ups."""
+    from townsquare.presets import list_presets
     from townsquare.scenario import list_scenarios
 
-    found = list_scenarios()
+    found, presets = list_scenarios(), list_presets()
     if as_json:
-        show_json([line._asdict() for line in found])
+        show_json(
+            [
+                *({"kind": "scenario", **line._asdict()} for line in found),
+                *({"kind": "preset", **line._asdict()} for line in presets),
+            ]
+        )
     else:
         rows = [(line.name, line.title, line.posts, line.propositions) for line in found]
-        columns = ("name", "title", "posts", "propositions")
+        columns = ("scenario", "title", "posts", "propositions")
         console().print(table("", columns, rows, right=("posts", "propositions")))
+        console().print(table("", ("preset", "title", "of scenario"), [tuple(line) for line in presets]))
     return 0
 
 

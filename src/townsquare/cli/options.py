@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +11,7 @@ from cyclopts import Parameter
 
 Target = Annotated[
     str | None,
-    Parameter(help="A bundled scenario, a scenario's file or folder, or a configuration file (YAML or JSON)."),
+    Parameter(help="A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."),
 ]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
 Agents = Annotated[int | None, Parameter(help="Persons at the start.")]
@@ -23,7 +25,24 @@ Sets = Annotated[
     ),
 ]
 Quiet = Annotated[bool, Parameter(negative="", help="Show no progress and no table: only the folder.")]
+Replace = Annotated[bool, Parameter(negative="", help="Write over a file that is there.")]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON instead of tables.")]
+
+
+@contextmanager
+def writing(path: Path, *, replace: bool) -> Iterator[None]:
+    """Around writing a file: refuse one that is there, unless it may be replaced, and say what goes wrong."""
+    from townsquare.errors import SettingError
+
+    if path.exists() and not replace:
+        raise SettingError(
+            str(path), got="a file that is there", allowed="a new one", do="add --replace to write over it"
+        )
+    try:
+        yield
+    except OSError as error:
+        said = error.strerror or "an error of the file system"
+        raise SettingError(str(path), got=said, allowed="a file that can be written") from None
 
 
 def split_target(target: str | None) -> tuple[str | None, Path | None]:

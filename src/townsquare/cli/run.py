@@ -31,13 +31,15 @@ def run(
 
     Settings come from, later ones winning: defaults, the scenario, a configuration file, the options, --set.
     """
+    from townsquare.presets import preset_names
     from townsquare.resolve import resolve_for
     from townsquare.run_folders import check_unused, fresh_folder
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
     if out is None:
-        stem = f"{Path(settings.config.scenario).stem}-seed{settings.config.seed}"
+        name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
+        stem = f"{name}-seed{settings.config.seed}"
         out = fresh_folder(Path("runs"), stem)
     check_unused(out)
     return _execute(out, settings, quiet=quiet, as_json=as_json)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from townsquare.cli import options
+from townsquare.cli import options, why_records
 from townsquare.cli.console import console, number, safe, show_json, signed, table
 
 if TYPE_CHECKING:
@@ -25,20 +25,32 @@ def why(
     agent: Annotated[int, Parameter(help="The agent, by its number.")],
     step: Annotated[int | None, Parameter(help="One step; without it, the largest moves of the run.")] = None,
     proposition: Annotated[str | None, Parameter(help="One proposition, by its name.")] = None,
+    without_record: Annotated[
+        int | None, Parameter(help="Compute the belief again without this argument record (rules in log odds).")
+    ] = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show which posts, by whom, moved an agent's beliefs, and by how much."""
+    """Show which posts and argument records, by whom, moved an agent's beliefs, and by how much."""
+    from townsquare.analysis.records import evidence, has_records
     from townsquare.analysis.why import why as explain
     from townsquare.record.run import Run
 
-    found = explain(Run.open(folder), agent, step, proposition)
+    run = Run.open(folder)
+    found = explain(run, agent, step, proposition)
+    counted = has_records(run) or without_record is not None
+    records = evidence(run, agent, step, proposition) if counted else ()
     if as_json:
-        show_json(_plain(found))
-    elif step is None:
+        show_json(_plain(found) | (why_records.plain(records, without_record) if records else {}))
+        return 0
+    if without_record is not None:
+        why_records.show_without(records, without_record)
+        return 0
+    if step is None:
         _show_largest(found, str(folder))
     else:
         for move in found.moves:
             _show_move(found, move)
+    why_records.show_records(records, LARGEST if step is None else None)
     return 0
 
 

@@ -12,6 +12,7 @@ from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no
 from townsquare.evidence.flags import ACTIVE, AGREED, has, origin_of
 from townsquare.evidence.showings import csr, reached
 from townsquare.pairs import PairBlock, lookup
+from townsquare.schema import NONE
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
@@ -58,14 +59,14 @@ def records_of(world: World, block: PairBlock) -> Records:
 
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:
     lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
-    agent = rows["agent"][lo:hi] - first
-    indptr = csr(agent, stop - first)
+    at = lo + np.flatnonzero(rows["post"][lo:hi] != NONE)  # the seeds of newcomers moved nobody
+    indptr = csr(rows["agent"][at] - first, stop - first)
     return Changes(
         indptr=indptr,
-        record=_record(block, indptr, rows["claim"][lo:hi]),
-        kind=rows["change"][lo:hi],
-        post=rows["post"][lo:hi],
-        rank=rows["rank"][lo:hi],
+        record=_record(block, indptr, rows["claim"][at]),
+        kind=rows["change"][at],
+        post=rows["post"][at],
+        rank=rows["rank"][at],
     )
 
 

@@ -21,6 +21,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import RecordError
+from townsquare.record.appendix_d import VIEWS, tables_of
 from townsquare.record.contract import canonical_json
 from townsquare.record.frames import dtype_of, frame_schema
 
@@ -34,6 +35,7 @@ INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
     "traits": (("agent",),),
 }
 DAMAGED = "the file is damaged or was copied while it was written: copy the whole folder again, or run it anew"
+_IN_PARQUET = 'SELECT * FROM "this view needs tables that are in Parquet: ask through Run.sql"'
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
 _READ_ROWS = 50_000
@@ -101,7 +103,7 @@ def fingerprints() -> str:
 
 
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
-    """Make all tables and the row of each key of ``info``, in one transaction."""
+    """Make all tables, the views of appendix D and the row of each key of ``info``, in one transaction."""
     with transaction(connection):
         for table in schema.TABLES.values():
             key = ", UNIQUE (step)" if table.name == "steps" else ""
@@ -113,6 +115,10 @@ def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
             " PRIMARY KEY (name, step)) WITHOUT ROWID"
         )
         connection.executemany("INSERT INTO ts_run VALUES (?, ?)", info.items())
+        for name, select_ in VIEWS.items():
+            lost = info.get("bulky") == "true" and any(schema.TABLES[table].bulky for table in tables_of(name))
+            # SQLite checks a view when it is read: over tables that are empty here it would answer, and wrongly.
+            connection.execute(f"CREATE VIEW {name} AS {_IN_PARQUET if lost else select_}")
 
 
 def create_indexes(connection: sqlite3.Connection) -> None:

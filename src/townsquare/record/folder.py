@@ -14,11 +14,12 @@ from polars.io.plugins import register_io_source
 from townsquare import schema
 from townsquare.errors import RecordError, WrongVersion
 from townsquare.record import database
+from townsquare.record.appendix_d_frames import FRAMES, typed
 from townsquare.record.contract import RunHeader, canonical_json
 from townsquare.record.frames import chosen_columns, frame_schema
 from townsquare.record.lock import is_locked
 from townsquare.record.parquet import LOST_PART, read_parts
-from townsquare.record.query import checked_query, query_database, query_frames
+from townsquare.record.query import checked_query, named_tables, query_database, query_frames, sql_frame
 from townsquare.record.reader import Steps, check_count
 
 
@@ -108,12 +109,19 @@ class FolderReader:
             return dict(connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall())
 
     def query(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT: by SQLite, or by Polars if some tables are in Parquet."""
+        """Answer one SELECT: by SQLite, or by Polars if it needs a table that is in Parquet."""
         checked = checked_query(query)
-        if self._header.bulky:
-            return query_frames(checked, self.lazy)
+        if any(self._in_parquet(schema.TABLES[name]) for name in named_tables(checked)):
+            return query_frames(checked, self.lazy, self._view)
         with self._connection() as connection:
             return query_database(connection, checked)
+
+    def _view(self, name: str) -> pl.LazyFrame:
+        """A view of appendix D of a run with Parquet parts."""
+        if name in FRAMES:
+            return FRAMES[name](lambda table: sql_frame(schema.TABLES[table], self.lazy))
+        with self._connection() as connection:
+            return typed(name, query_database(connection, f"SELECT * FROM {name}")).lazy()
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 
 import polars as pl
 
 from townsquare import schema
 from townsquare.errors import RecordError
+from townsquare.record import database
 from townsquare.record.batches import Batches
 from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
-from townsquare.record.frames import frame_schema, to_frame
-from townsquare.record.query import checked_query, query_frames
+from townsquare.record.frames import frame_schema, from_frame, to_frame
+from townsquare.record.query import checked_query, named_tables, named_views, query_database, query_frames
 from townsquare.record.reader import Steps
 from townsquare.record.resume import check_next, check_same_step
 
@@ -93,8 +96,17 @@ class MemoryRecorder:
         return {name: self.frame(table, table.recorded[:1], None).height for name, table in schema.TABLES.items()}
 
     def query(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT."""
-        return query_frames(checked_query(query), self.lazy)
+        """Answer one SELECT: by Polars, or by SQLite if it names a view of appendix D."""
+        checked = checked_query(query)
+        if not named_views(checked):
+            return query_frames(checked, self.lazy)
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            database.create(connection, {})
+            with database.transaction(connection):
+                for name in named_tables(checked):
+                    table = schema.TABLES[name]
+                    database.insert(connection, name, from_frame(name, self.frame(table, table.recorded, None)))
+            return query_database(connection, checked)
 
 
 def _within(steps: Steps | None) -> pl.Expr:

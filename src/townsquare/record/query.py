@@ -10,6 +10,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import SettingError, UnknownName
+from townsquare.record.appendix_d import VIEWS, tables_of
 from townsquare.record.frames import as_sql_values
 from townsquare.registry import did_you_mean
 
@@ -19,7 +20,7 @@ _READS_FILES = re.compile(r"\bread_\w+\s*\(", re.IGNORECASE)
 _MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ')(\w+)")
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _FAULTS_OF_QUERIES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE)
-_ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_…"
+_ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the views of appendix D"
 
 
 def checked_query(query: str) -> str:
@@ -34,6 +35,27 @@ def checked_query(query: str) -> str:
     if not re.match(r"(select|with)\b", bare, re.IGNORECASE) or ";" in bare or _READS_FILES.search(bare):
         raise SettingError("query", got=_short(query), allowed=_ONE_SELECT)
     return query
+
+
+def named_views(query: str) -> list[str]:
+    """The views of appendix D that a query may be about: those whose names are words of it.
+
+    >>> named_views("SELECT content FROM posts WHERE author_id IN (SELECT user_id FROM Users)")
+    ['users', 'posts']
+    """
+    words = set(re.findall(r"\w+", query.lower()))
+    return [name for name in VIEWS if name in words]
+
+
+def named_tables(query: str) -> list[str]:
+    """The tables of ``schema`` that a query may need, whether it names them or views over them.
+
+    >>> named_tables("SELECT * FROM ts_steps JOIN note_ratings")
+    ['note_ratings', 'steps']
+    """
+    words = {word.removeprefix(PREFIX) for word in re.findall(r"\bts_\w+", query.lower())}
+    needed = words.union(*(tables_of(view) for view in named_views(query)))
+    return [name for name in schema.TABLES if name in needed]
 
 
 def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
@@ -59,8 +81,14 @@ def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(names)])
 
 
-def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.DataFrame:
+def query_frames(
+    query: str,
+    lazy: Callable[[schema.Table], pl.LazyFrame],
+    view: Callable[[str], pl.LazyFrame] | None = None,
+) -> pl.DataFrame:
     """Answer a checked query by Polars, over those tables that it names; values as in :func:`query_database`.
+
+    ``view`` gives a view of appendix D by its name, for queries that name one.
 
     Raises
     ------
@@ -69,16 +97,18 @@ def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl
     SettingError
         For any other fault of the query.
     """
-    named = {word.removeprefix(PREFIX) for word in re.findall(r"\bts_\w+", query.lower())}
-    frames = {
-        PREFIX + table.name: lazy(table).select(as_sql_values(table.recorded))
-        for table in schema.TABLES.values()
-        if table.name in named
-    }
+    frames = {PREFIX + name: sql_frame(schema.TABLES[name], lazy) for name in named_tables(query)}
+    if view is not None:
+        frames |= {name: view(name) for name in named_views(query)}
     try:
         return pl.SQLContext(frames=frames, eager=True).execute(query)
     except pl.exceptions.PolarsError as error:
         raise _fault(query, str(error)) from error
+
+
+def sql_frame(table: schema.Table, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.LazyFrame:
+    """A table with values as SQLite holds them."""
+    return lazy(table).select(as_sql_values(table.recorded))
 
 
 _KINDS: dict[frozenset[type], type[pl.DataType]] = {
@@ -112,7 +142,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 def _fault(query: str, said: str) -> SettingError:
     missing = _MISSING.search(said)
     if missing:
-        tables = [PREFIX + name for name in schema.TABLES]
+        tables = [*(PREFIX + name for name in schema.TABLES), *VIEWS]
         do = did_you_mean(missing[1], tables)
         return UnknownName("table in query", got=repr(missing[1]), allowed=", ".join(tables), do=do)
     return SettingError("query", got=_short(query), do=said.splitlines()[0])

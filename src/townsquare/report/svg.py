@@ -25,6 +25,8 @@ WIDTH = 420
 
 _ROLE = {shade.light: role for role, shade in SHADES.items()}
 _DROPPED = {"metadata", "style"}
+_PLACES = {"d", "x", "y", "transform"}
+_LONG = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"font(-family|-style|-weight|-variant|-stretch)?$")
 
 
@@ -92,7 +94,7 @@ def _prune(parent: ElementTree.Element) -> None:
 
 
 def _restyle(element: ElementTree.Element) -> None:
-    """``style`` to attributes, and colours that have a role to classes beside them."""
+    """``style`` to attributes, colours that have a role to classes beside them, places to hundredths of a point."""
     declared = element.attrib.pop("style", "")
     classes = []
     for declaration in filter(None, (part.strip() for part in declared.split(";"))):
@@ -101,6 +103,8 @@ def _restyle(element: ElementTree.Element) -> None:
             classes.append(f"{name}-{_ROLE[value]}")
         if not _FONT.match(name):
             element.attrib[name] = value
+    for name in _PLACES & element.attrib.keys():
+        element.attrib[name] = _LONG.sub(lambda found: f"{float(found[0]):.2f}", element.attrib[name])
     if classes:
         element.attrib["class"] = " ".join(classes)
 

@@ -219,9 +219,9 @@ def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
     exposures = case.inputs.exposures
     weightless = with_exposures(case, replace(exposures, weight=np.zeros_like(exposures.weight)))
     after, _ = run_step(rule, weightless)
-    own = case.inputs.own
     free = np.ones(after.stance.shape, np.bool_)
-    free[agents_of(own.indptr), own.proposition] = False
+    for agent, proposition in spoken_to(case)[1:]:  # all but the exposures
+        free[agent, proposition] = False
     if not equal(after.stance[free], case.state.stance[free]):
         raise broken(rule, "rows of label weight 0 move a stance", "the weight scales what a row contributes")
 

@@ -1,0 +1,146 @@
+"""``social_log_odds``: evidence that counts for more or less by who passed it on, how many liked it, and its labels.
+
+The rule that joins the seeds. It is ``log_odds`` (Equation 1 of the Belief Engine) in which the strength s of each
+record that came from others becomes
+
+    s · trust · social proof · novelty · label
+
+Each factor has a switch, and is 1 where it is off, for seeds, and for what the agent said itself; with all switches
+off the rule is ``log_odds`` bit for bit. The factors are those of SimSwarm (``exposure``):
+
+* *trust* in whoever passed the post on, as it stood at the start of the step;
+* *social proof* = ``social_proof_floor`` + likes of the root as shown · ``social_proof_per_like``;
+* *novelty* = ``novelty_new`` if the root was shown for the first time, else ``novelty_repeat``;
+* *label* = the label weight of the row, in [0, 1].
+
+The first three are read once, from the showing that made the record active for the first time: how an argument came
+fixes what it is worth. The label is that of the last showing of the claim, whoever passed it on, so that a label acts
+on records that are held already, and ceases to when the claim is shown without it. Such a change is a row of the trail
+of kind exposure, with the showing that brought it about.
+
+Trust learns as in ``exposure``, from all posts shown that take a stance; confidence does not move.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.beliefs import arrays, log_odds, social_kernels
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.social_kernels import Events, Switches, Weights
+from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
+from townsquare.draws import StageDraws
+from townsquare.pairs import PairBlock, empty_block, lookup
+
+WORTH, LABEL = "worth", "label"
+
+
+class Params(log_odds.Params):
+    """Those of ``log_odds``, a switch for each factor, and the constants of SimSwarm."""
+
+    weigh_trust: bool = Field(True, description="strength times trust in who passed it on")
+    weigh_social_proof: bool = Field(True, description="strength times social proof")
+    weigh_novelty: bool = Field(True, description="strength times novelty")
+    weigh_labels: bool = Field(True, description="strength times the label weight of the last showing")
+    social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
+    social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
+    novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
+    novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
+    trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
+    trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
+
+
+def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
+    """New agents as in ``log_odds``, who have met nobody."""
+    state = log_odds.init(stance, confidence, params)
+    pairs = {name: empty_block(stance.shape[0], np.float64) for name in (TRUST, WORTH, LABEL)}
+    return BeliefState(state.stance, state.confidence, state.start, state.arrays, pairs)
+
+
+def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
+    """Weigh the records, sum them, and let trust learn; the trail is in log odds. Draws nothing."""
+    records = inputs.holdings.records
+    met, _ = author_trust(state, inputs.holdings.showings, params)
+    known = BeliefState(state.stance, state.confidence, state.start, state.arrays, {**state.pairs, TRUST: met})
+    block, slot = author_trust(known, inputs.exposures, params)
+    trust: Float = arrays.read_only(block.value, np.float64).copy()
+    read = _read(block, trust, inputs)
+    weights = _weights(state, inputs, params, read)
+    strength = records.strength * weights.worth * weights.label
+    before = records.strength * weights.worth * weights.label_before
+    summed = log_odds.summed_over(state, inputs, params, strength, before)
+    learn_trust(trust, slot, inputs.exposures, summed.stance, params)
+    after = log_odds.moved(state, summed)
+    pairs = {
+        **state.pairs,
+        TRUST: PairBlock(block.indptr, block.key, trust),
+        WORTH: PairBlock(records.indptr, records.claim, weights.worth),
+        LABEL: PairBlock(records.indptr, records.claim, weights.label),
+    }
+    shown_trust = np.full(records.claim.shape[0], np.nan)
+    seen = weights.shown >= 0
+    if params["weigh_trust"]:
+        shown_trust[seen] = read[weights.shown[seen]]
+    trail = log_odds.trail_of(inputs, summed, weights.change_trust, weights.shown, shown_trust)
+    return BeliefState(after.stance, after.confidence, after.start, after.arrays, pairs), trail
+
+
+def _read(block: PairBlock, trust: Float, inputs: BeliefInputs) -> Float:
+    """Trust in the author of each showing, (m,)."""
+    showings = inputs.holdings.showings
+    slot = lookup(block, arrays.read_only(showings.indptr, np.int64), arrays.read_only(showings.author, np.int32))
+    return trust[slot]
+
+
+def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trust: Float) -> Weights:
+    records, changes = inputs.holdings.records, inputs.holdings.changes
+    k = records.claim.shape[0]
+    worth, label = np.empty(k), np.empty(k)
+    old_worth, old_label = state.pairs[WORTH], state.pairs[LABEL]
+    social_kernels.carry_over(
+        arrays.read_only(old_worth.indptr, np.int64), arrays.read_only(old_worth.key, np.int32),
+        arrays.read_only(old_worth.value, np.float64), arrays.read_only(old_label.value, np.float64),
+        arrays.read_only(records.indptr, np.int64), arrays.read_only(records.claim, np.int32), worth, label,
+    )  # fmt: skip
+    shown: npt.NDArray[np.int64] = np.full(k, -1, np.int64)
+    out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
+    on = Switches(*(bool(params[f"weigh_{name}"]) for name in Switches._fields))
+    table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
+    social_kernels.weigh(_events(inputs, trust), table, on, out)
+    return out
+
+
+def _events(inputs: BeliefInputs, trust: Float) -> Events:
+    records, changes, showings = inputs.holdings.records, inputs.holdings.changes, inputs.holdings.showings
+    return Events(
+        arrays.read_only(records.indptr, np.int64),
+        arrays.read_only(records.claim, np.int32),
+        arrays.read_only(records.origin, np.uint8),
+        arrays.read_only(changes.indptr, np.int64),
+        arrays.read_only(changes.record, np.int32),
+        arrays.read_only(changes.kind, np.uint8),
+        arrays.read_only(changes.post, np.int32),
+        arrays.read_only(changes.rank, np.int16),
+        arrays.read_only(showings.indptr, np.int64),
+        arrays.read_only(showings.record, np.int32),
+        arrays.read_only(showings.post, np.int32),
+        arrays.read_only(showings.rank, np.int16),
+        arrays.read_only(showings.likes, np.int32),
+        arrays.read_only(showings.first_seen, np.bool_),
+        arrays.read_only(showings.weight, np.float64),
+        arrays.read_only(trust, np.float64),
+    )
+
+
+RULE = BeliefRule(
+    "social_log_odds",
+    frozenset({"exposures", "holdings", "showings"}),
+    "log odds",
+    True,
+    False,
+    Params,
+    init,
+    step,
+)

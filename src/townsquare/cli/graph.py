@@ -1,0 +1,38 @@
+"""``townsquare export-graph``: the follow graph of a recorded run, for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.console import show_json
+
+
+def export_graph(
+    folder: options.Folder,
+    /,
+    *,
+    step: Annotated[int | None, Parameter(help="As it stood after this step; by default, the last one.")] = None,
+    to: Annotated[Literal["graphml", "gexf", "csv"], Parameter(help="Format.")] = "graphml",
+    out: Annotated[Path | None, Parameter(help="File to write; by default graph-step<n>.<format> in the run.")] = None,
+    replace: options.Replace = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Write the follow graph as it stood after a step, with stances and traits of that time at the nodes."""
+    from townsquare.analysis.graph_at import graph_at, write_graph
+    from townsquare.record.run import Run
+
+    graph = graph_at(Run.open(folder), step)
+    path = out or folder / f"graph-step{graph.step}.{to}"
+    with options.writing(path, replace=replace):
+        files = write_graph(graph, path, to)
+    if as_json:
+        facts = {"step": graph.step, "nodes": graph.nodes.height, "follows": graph.follows.height}
+        show_json({"files": [str(file) for file in files], **facts})
+    else:
+        print(f"{graph.nodes.height:,} nodes, {graph.follows.height:,} follows after step {graph.step}")
+        print("\n".join(str(file) for file in files))
+    return 0

@@ -1,0 +1,49 @@
+"""Presets: configurations that come with Townsquare and stand for a published set-up, each with a page of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from townsquare.layers import read_yaml
+from townsquare.scenario_files import bundled_folder
+
+
+class PresetLine(NamedTuple):
+    """One line of the list of presets: its name, its heading, and the scenario it runs."""
+
+    name: str
+    title: str
+    scenario: str
+
+
+def preset_names() -> tuple[str, ...]:
+    """Names of the presets, sorted.
+
+    >>> preset_names()
+    ('mosaic-appendix-f', 'mosaic-main', 'simswarm')
+    """
+    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+
+
+def read_preset(name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """The settings of a preset, and where in its file each stands, by dotted path."""
+    values, lines = read_yaml(_file(name))
+    return values, {path: f"preset {name}, line {line}" for path, line in lines.items()}
+
+
+def list_presets() -> list[PresetLine]:
+    """The presets, by name; a heading is the first line of the file."""
+    found = []
+    for name in preset_names():
+        heading = _file(name).read_text(encoding="utf-8").partition("\n")[0]
+        found.append(PresetLine(name, heading.lstrip("# "), str(read_preset(name)[0]["scenario"])))
+    return found
+
+
+def _folder() -> Path:
+    return bundled_folder() / "presets"
+
+
+def _file(name: str) -> Path:
+    return _folder() / f"{name}.yaml"

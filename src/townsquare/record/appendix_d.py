@@ -1,0 +1,341 @@
+"""The tables of MOSAIC's appendix D as SQL views over ours, so that queries written for that schema run.
+
+Source: seeds/mosaic.txt, appendix D. Columns bear the names and the types of that schema; what a simulation of ours
+does not have is NULL. What differs on purpose, and what every id, count and time means, stands in ``docs/record.md``.
+
+Each view is computed once where a query names it (``AS MATERIALIZED``): SQLite can index the outcome for a join, which
+it cannot do for ids that are put together from a word and a number.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from townsquare.schema import EPOCH, ActionKind, ActionStatus, AgentKind, LogKind, PostKind, Veracity, Verdict
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "users": (
+        "user_id", "persona", "background_labels", "creation_time", "follower_count", "total_likes_received",
+        "total_shares_received", "total_comments_received", "influence_score", "is_influencer", "last_influence_update",
+    ),
+    "posts": (
+        "post_id", "content", "author_id", "created_at", "num_likes", "num_shares", "num_flags", "num_comments",
+        "original_post_id", "is_news", "news_type", "status", "takedown_timestamp", "takedown_reason",
+        "fact_check_status", "fact_checked_at",
+    ),
+    "follows": ("follower_id", "followed_id", "created_at"),
+    "user_actions": ("id", "user_id", "action_type", "target_id", "content", "reasoning", "created_at"),
+    "comments": ("comment_id", "content", "post_id", "author_id", "created_at", "num_likes"),
+    "community_notes": (
+        "note_id", "post_id", "author_id", "content", "helpful_ratings", "not_helpful_ratings", "created_at",
+    ),
+    "note_ratings": ("note_id", "user_id", "rating", "created_at"),
+    "moderation_logs": ("log_id", "post_id", "action_type", "reason", "timestamp"),
+    "fact_checks": (
+        "post_id", "checker_id", "verdict", "explanation", "confidence", "sources", "groundtruth", "created_at",
+    ),
+    "agent_memories": (
+        "memory_id", "user_id", "memory_type", "content", "importance_score", "created_at", "last_accessed",
+        "decay_factor",
+    ),
+    "spread_metrics": (
+        "post_id", "time_step", "views", "diffusion_depth", "num_likes", "num_shares", "num_flags", "num_comments",
+        "num_notes", "num_note_ratings", "total_interactions", "should_takedown", "takedown_reason",
+        "takedown_executed", "created_at",
+    ),
+    "feed_exposures": ("user_id", "post_id", "time_step", "created_at"),
+}  # fmt: skip
+"""Columns of every view, in the order of appendix D."""
+
+_COUNTS = (
+    "id", "log_id", "time_step", "follower_count", "total_likes_received", "total_shares_received",
+    "total_comments_received", "is_influencer", "num_likes", "num_shares", "num_flags", "num_comments", "num_notes",
+    "num_note_ratings", "is_news", "helpful_ratings", "not_helpful_ratings", "views", "diffusion_depth",
+    "total_interactions", "should_takedown", "takedown_executed",
+)  # fmt: skip
+_MEASURES = ("influence_score", "confidence", "importance_score", "decay_factor")
+NUMBERS: dict[str, type[int | float]] = {**dict.fromkeys(_COUNTS, int), **dict.fromkeys(_MEASURES, float)}
+"""Columns that hold numbers, whole or real; all others hold texts."""
+
+ACTION_WORDS = {
+    ActionKind.POST: "post",
+    ActionKind.LIKE: "like_post",
+    ActionKind.DISLIKE: "dislike_post",
+    ActionKind.SHARE: "share_post",
+    ActionKind.COMMENT: "comment_post",
+    ActionKind.LIKE_COMMENT: "like_comment",
+    ActionKind.FLAG: "flag_post",
+    ActionKind.FOLLOW: "follow_user",
+    ActionKind.UNFOLLOW: "unfollow_user",
+    ActionKind.ADD_NOTE: "add_note",
+    ActionKind.RATE_NOTE: "rate_note",
+    ActionKind.IGNORE: "ignore",
+}
+"""``user_actions.action_type``; MOSAIC has no dislikes."""
+NEWS_TYPES = {Veracity.TRUE: "real", Veracity.FALSE: "fake"}
+"""``posts.news_type`` and ``fact_checks.groundtruth``."""
+CHECKER = "fact-checker"
+INFLUENCE = {"followers": 0.4, "likes": 0.3, "shares": 0.2, "comments": 0.1}
+"""Weights of what an account received, each as a share of the most that any account did."""
+INFLUENCER_ABOVE = 0.5
+ROOT_POSTS = (PostKind.ORIGINAL, PostKind.INJECTED, PostKind.MESSAGE)
+"""Kinds with rows in ``spread_metrics``: neither shares, which count for their root, nor comments."""
+SPREAD = {
+    "num_likes": ActionKind.LIKE,
+    "num_shares": ActionKind.SHARE,
+    "num_flags": ActionKind.FLAG,
+    "num_comments": ActionKind.COMMENT,
+    "num_notes": ActionKind.ADD_NOTE,
+    "num_note_ratings": ActionKind.RATE_NOTE,
+}
+"""Columns of ``spread_metrics`` that count distinct users; ``total_interactions`` is their sum."""
+
+
+def _case(column: str, words: dict[IntEnum, str] | type[IntEnum]) -> str:
+    pairs = words.items() if isinstance(words, dict) else [(word, word.name.lower()) for word in words]
+    return f"CASE {column} " + " ".join(f"WHEN {int(word)} THEN '{name}'" for word, name in pairs) + " END"
+
+
+def _among(kinds: tuple[IntEnum, ...]) -> str:
+    return f"({', '.join(str(int(kind)) for kind in kinds)})"
+
+
+def _day(step: str) -> str:
+    return f"datetime('{EPOCH}', {step} || ' days')"
+
+
+_ACCEPTED = f"status = {int(ActionStatus.ACCEPTED)}"
+_TEXT = "LEFT JOIN ts_texts {0} ON {0}.text = {1}"
+_ITEM = f"(CASE p.kind WHEN {int(PostKind.COMMENT)} THEN 'comment-' ELSE 'post-' END || p.post)"
+
+_USERS = f"""
+WITH received AS (
+  SELECT p.author AS agent, sum(a.kind = {ActionKind.LIKE:d}) AS likes, sum(a.kind = {ActionKind.SHARE:d}) AS shares,
+    sum(a.kind = {ActionKind.COMMENT:d}) AS comments
+  FROM ts_actions a JOIN ts_posts p ON p.post = a.target
+  WHERE a.{_ACCEPTED} AND a.kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT))}
+  GROUP BY p.author
+), followed AS (
+  SELECT followed AS agent, count(*) AS followers
+  FROM (SELECT followed FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0) GROUP BY followed
+), answered AS (
+  SELECT agent, group_concat(label || ': ' || answer, '; ') AS persona,
+    json_group_object(label, CASE WHEN answer = CAST(value AS TEXT) THEN value ELSE answer END) AS labels
+  FROM (
+    SELECT t.agent, t.value, v.label, v.answer FROM ts_traits t
+    JOIN ts_trait_values v ON v.trait = t.trait AND v.value = t.value ORDER BY t.agent, t.trait
+  ) GROUP BY agent
+), counted AS MATERIALIZED (
+  SELECT a.agent, a.kind, a.born, a.name, coalesce(f.followers, 0) AS followers, coalesce(r.likes, 0) AS likes,
+    coalesce(r.shares, 0) AS shares, coalesce(r.comments, 0) AS comments
+  FROM ts_agents a LEFT JOIN followed f ON f.agent = a.agent LEFT JOIN received r ON r.agent = a.agent
+), most AS (
+  SELECT max(followers) AS followers, max(likes) AS likes, max(shares) AS shares, max(comments) AS comments
+  FROM counted
+), scored AS MATERIALIZED (
+  SELECT c.*, round({" + ".join(f"{weight} * coalesce(1.0 * c.{what} / nullif(m.{what}, 0), 0)"
+                               for what, weight in INFLUENCE.items())}, 3) AS influence
+  FROM counted c, most m
+), shown AS MATERIALIZED (
+  SELECT 'user-' || c.agent AS user_id,
+    iif(c.kind = {AgentKind.SOURCE:d}, n.content, t.persona) AS persona, coalesce(t.labels, '{{}}') AS background_labels, {_day("c.born")} AS creation_time,
+    c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
+    c.comments AS total_comments_received, c.influence AS influence_score,
+    c.influence > {INFLUENCER_ABOVE} AS is_influencer,
+    {_day("(SELECT max(step) FROM ts_steps)")} AS last_influence_update
+  FROM scored c LEFT JOIN answered t ON t.agent = c.agent {_TEXT.format("n", "c.name")}
+)
+SELECT * FROM shown
+"""
+
+_POSTS = f"""
+WITH counts AS (
+  SELECT target AS post, sum(kind = {ActionKind.LIKE:d}) AS likes, sum(kind = {ActionKind.SHARE:d}) AS shares,
+    sum(kind = {ActionKind.FLAG:d}) AS flags, sum(kind = {ActionKind.COMMENT:d}) AS comments
+  FROM ts_actions
+  WHERE {_ACCEPTED}
+    AND kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.FLAG, ActionKind.COMMENT))}
+  GROUP BY target
+), gone AS (
+  SELECT post, step, reason, min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post
+), checked AS (
+  SELECT post, step, verdict, max(rowid) FROM ts_verdicts GROUP BY post
+), shown AS MATERIALIZED (
+  SELECT 'post-' || p.post AS post_id, t.content, 'user-' || p.author AS author_id, {_day("p.step")} AS created_at,
+    coalesce(c.likes, 0) AS num_likes, coalesce(c.shares, 0) AS num_shares,
+    coalesce(c.flags, 0) AS num_flags, coalesce(c.comments, 0) AS num_comments,
+    CASE p.kind WHEN {PostKind.SHARE:d} THEN 'post-' || p.parent END AS original_post_id,
+    p.kind = {PostKind.INJECTED:d} AS is_news,
+    CASE p.kind WHEN {PostKind.INJECTED:d} THEN {_case("p.veracity", NEWS_TYPES)} END AS news_type,
+    iif(g.post IS NULL, 'active', 'taken_down') AS status, {_day("g.step")} AS takedown_timestamp,
+    g.reason AS takedown_reason,
+    nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {_day("v.step")} AS fact_checked_at
+  FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post = p.root
+    LEFT JOIN checked v ON v.post = p.post {_TEXT.format("t", "p.text")}
+  WHERE p.kind <> {PostKind.COMMENT:d}
+)
+SELECT * FROM shown
+"""
+
+_FOLLOWS = f"""
+WITH shown AS MATERIALIZED (
+  SELECT 'user-' || follower AS follower_id, 'user-' || followed AS followed_id,
+    {_day("max(CASE WHEN change > 0 THEN step END)")} AS created_at
+  FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
+)
+SELECT * FROM shown
+"""
+
+_ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_USER_ACTIONS = f"""
+WITH shown AS MATERIALIZED (
+  SELECT a.rowid AS id, 'user-' || a.agent AS user_id, {_case("a.kind", ACTION_WORDS)} AS action_type,
+    CASE
+      WHEN a.kind IN {_among(_ON_POSTS)} THEN 'post-' || a.target
+      WHEN a.kind = {ActionKind.LIKE_COMMENT:d} THEN 'comment-' || a.target
+      WHEN a.kind = {ActionKind.FLAG:d} THEN {_ITEM}
+      WHEN a.kind IN {_among((ActionKind.FOLLOW, ActionKind.UNFOLLOW))} THEN 'user-' || a.target
+      WHEN a.kind = {ActionKind.RATE_NOTE:d} THEN 'note-' || a.target
+      WHEN a.kind = {ActionKind.POST:d} THEN 'post-' || a.result
+    END AS target_id,
+    t.content, r.content AS reasoning, {_day("a.step")} AS created_at
+  FROM ts_actions a LEFT JOIN ts_posts p ON p.post = a.target
+    {_TEXT.format("t", "a.text")} {_TEXT.format("r", "a.reasoning")}
+  WHERE a.{_ACCEPTED}
+)
+SELECT * FROM shown
+"""
+
+_COMMENTS = f"""
+WITH liked AS (
+  SELECT target AS post, count(*) AS likes FROM ts_actions
+  WHERE {_ACCEPTED} AND kind = {ActionKind.LIKE_COMMENT:d} GROUP BY target
+), shown AS MATERIALIZED (
+  SELECT 'comment-' || p.post AS comment_id, t.content, 'post-' || p.parent AS post_id,
+    'user-' || p.author AS author_id, {_day("p.step")} AS created_at, coalesce(l.likes, 0) AS num_likes
+  FROM ts_posts p LEFT JOIN liked l ON l.post = p.post {_TEXT.format("t", "p.text")}
+  WHERE p.kind = {PostKind.COMMENT:d}
+)
+SELECT * FROM shown
+"""
+
+_COMMUNITY_NOTES = f"""
+WITH rated AS (
+  SELECT note, sum(helpful) AS helpful, sum(NOT helpful) AS not_helpful FROM ts_note_ratings GROUP BY note
+), shown AS MATERIALIZED (
+  SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
+    t.content, coalesce(r.helpful, 0) AS helpful_ratings,
+    coalesce(r.not_helpful, 0) AS not_helpful_ratings, {_day("n.step")} AS created_at
+  FROM ts_notes n LEFT JOIN rated r ON r.note = n.note {_TEXT.format("t", "n.text")}
+)
+SELECT * FROM shown
+"""
+
+_NOTE_RATINGS = f"""
+WITH shown AS MATERIALIZED (
+  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id, iif(helpful, 'helpful', 'not_helpful') AS rating,
+    {_day("step")} AS created_at
+  FROM ts_note_ratings
+)
+SELECT * FROM shown
+"""
+
+_MODERATION_LOGS = f"""
+WITH shown AS MATERIALIZED (
+  SELECT l.rowid AS log_id, {_ITEM} AS post_id, {_case("l.kind", LogKind)} AS action_type, l.reason,
+    {_day("l.step")} AS timestamp
+  FROM ts_moderation_log l LEFT JOIN ts_posts p ON p.post = l.post
+)
+SELECT * FROM shown
+"""
+
+_FACT_CHECKS = f"""
+WITH shown AS MATERIALIZED (
+  SELECT 'post-' || v.post AS post_id, '{CHECKER}' AS checker_id, {_case("v.verdict", Verdict)} AS verdict,
+    coalesce(e.content, '') AS explanation, v.confidence, iif(s.text IS NULL, '[]', json_array(s.content)) AS sources,
+    {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {_day("v.step")} AS created_at
+  FROM ts_verdicts v {_TEXT.format("e", "v.explanation")} {_TEXT.format("s", "v.sources")}
+  WHERE v.verdict <> {Verdict.NONE:d} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
+)
+SELECT * FROM shown
+"""
+
+_AGENT_MEMORIES = (
+    "SELECT " + ", ".join(f"NULL AS {name}" for name in COLUMNS["agent_memories"]) + " FROM ts_steps WHERE 0"
+)
+
+_SEEN = -1  # a view, among the kinds of action
+_SPREAD_METRICS = f"""
+WITH RECURSIVE happened AS (
+  SELECT target AS root, kind, agent, step FROM ts_actions
+  WHERE {_ACCEPTED} AND kind IN {_among(tuple(kind for kind in SPREAD.values() if kind != ActionKind.RATE_NOTE))}
+  UNION ALL
+  SELECT n.post, {ActionKind.RATE_NOTE:d}, r.agent, r.step
+  FROM ts_note_ratings r JOIN ts_notes n ON n.note = r.note
+  UNION ALL
+  SELECT root, {_SEEN}, agent, step FROM ts_exposures WHERE under < 0
+), firsts AS (
+  SELECT root, kind, min(step) AS step FROM happened GROUP BY root, kind, agent
+), chains AS (
+  SELECT post, post AS root, step, 0 AS depth FROM ts_posts WHERE kind IN {_among(ROOT_POSTS)}
+  UNION ALL
+  SELECT s.post, c.root, s.step, c.depth + 1 FROM chains c JOIN ts_posts s ON s.parent = c.post
+  WHERE s.kind = {PostKind.SHARE:d}
+), new AS MATERIALIZED (
+  SELECT root, step, sum(kind = {_SEEN}) AS views, {", ".join(f"sum(kind = {kind:d}) AS {name}"
+                                                             for name, kind in SPREAD.items())}, 0 AS depth
+  FROM firsts GROUP BY root, step
+), deeper AS MATERIALIZED (
+  SELECT root, step, max(depth) AS depth FROM chains GROUP BY root, step
+), gone AS MATERIALIZED (
+  SELECT post, step, reason, min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post
+), far AS (
+  SELECT p.post, s.step, max(coalesce(d.depth, 0)) OVER so_far AS diffusion_depth,
+    {", ".join(f"sum(coalesce(n.{name}, 0)) OVER so_far AS {name}" for name in ("views", *SPREAD))}
+  FROM ts_posts p JOIN ts_steps s ON s.step >= p.step
+    LEFT JOIN new n ON n.root = p.post AND n.step = s.step
+    LEFT JOIN deeper d ON d.root = p.post AND d.step = s.step
+  WHERE p.kind IN {_among(ROOT_POSTS)}
+  WINDOW so_far AS (PARTITION BY p.post ORDER BY s.step)
+), shown AS MATERIALIZED (
+  SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_depth, {", ".join(SPREAD)},
+    {" + ".join(SPREAD)} AS total_interactions, g.post IS NOT NULL AS should_takedown, g.reason AS takedown_reason,
+    g.post IS NOT NULL AS takedown_executed, {_day("f.step")} AS created_at
+  FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
+)
+SELECT * FROM shown
+"""
+
+_FEED_EXPOSURES = f"""
+WITH shown AS MATERIALIZED (
+  SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {_day("step")} AS created_at
+  FROM ts_exposures WHERE under < 0
+)
+SELECT * FROM shown
+"""
+
+VIEWS: dict[str, str] = {
+    "users": _USERS,
+    "posts": _POSTS,
+    "follows": _FOLLOWS,
+    "user_actions": _USER_ACTIONS,
+    "comments": _COMMENTS,
+    "community_notes": _COMMUNITY_NOTES,
+    "note_ratings": _NOTE_RATINGS,
+    "moderation_logs": _MODERATION_LOGS,
+    "fact_checks": _FACT_CHECKS,
+    "agent_memories": _AGENT_MEMORIES,
+    "spread_metrics": _SPREAD_METRICS,
+    "feed_exposures": _FEED_EXPOSURES,
+}
+"""The SELECT of every view."""
+
+
+def tables_of(view: str) -> frozenset[str]:
+    """The tables of ``schema`` that a view reads.
+
+    >>> sorted(tables_of("follows"))
+    ['follows']
+    """
+    return frozenset(re.findall(r"\bts_(\w+)", VIEWS[view]))
