@@ -120,8 +120,10 @@ def engagement_over_time_by_news_type(run: ts.Run) -> Rows:
     FROM community_notes n GROUP BY n.post_id ORDER BY helpful DESC, n.post_id
 """)
 def notes_by_helpfulness(run: ts.Run) -> Rows:
-    ratings = run.table("note_ratings").group_by("note").agg(
-        pl.col("helpful").sum().alias("yes"), (~pl.col("helpful")).sum().alias("no")
+    ratings = (
+        run.table("note_ratings")
+        .group_by("note")
+        .agg(pl.col("helpful").sum().alias("yes"), (~pl.col("helpful")).sum().alias("no"))
     )
     notes = run.table("notes").join(ratings, on="note", how="left").with_columns(pl.col("yes", "no").fill_null(0))
     rows = notes.group_by("post").agg(pl.len(), pl.col("yes").sum(), pl.col("no").sum()).rows()

@@ -89,7 +89,9 @@ def test_together_all_members_write_the_same_in_a_step() -> None:
 def test_nothing_to_say_is_said_by_nobody() -> None:
     world = town(5, 1)
     post(world, 5, stances={0: 0.5})
-    none = Bank(*(column[:0] for column in (BANK.text, BANK.proposition, BANK.stance, BANK.strength)), *[BANK.notes] * 2)
+    none = Bank(
+        *(column[:0] for column in (BANK.text, BANK.proposition, BANK.stance, BANK.strength)), *[BANK.notes] * 2
+    )
     kinds = set(group(world, none, proposition=0, **ALWAYS).kind.tolist())
     assert kinds == {ActionKind.LIKE, ActionKind.SHARE, ActionKind.FOLLOW}
 
@@ -118,7 +120,8 @@ def test_a_group_in_a_mix_is_drawn_for_life_and_lifts_its_sources() -> None:
 
 
 def test_a_scripted_group_in_a_mix() -> None:
-    script = [{"step": 2, "agent": agent, "action": "post", "text": "As one.", "stance": {0: 1.0}} for agent in range(40)]
+    line = {"step": 2, "action": "post", "text": "As one.", "stance": {0: 1.0}}
+    script = [{**line, "agent": agent} for agent in range(40)]
     members = [{"name": "silent", "share": 0.5}, {"name": "scripted", "share": 0.5, "params": {"script": script}}]
     run = run_of(settings_of(agents=40, steps=3, policy={"name": "mix", "members": members}))
     wrote = run.table("posts").filter(pl.col("kind") == PostKind.ORIGINAL)

@@ -11,10 +11,13 @@ import polars as pl
 import pytest
 
 from made import run_of, settings_of
+from townsquare.analysis import outcomes
+from townsquare.analysis.moderation import strategy
 from townsquare.errors import SettingError
 from townsquare.record.contract import StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
+from townsquare.report import write_report
 from townsquare.resolve import Settings, resolve, resolve_for
 from townsquare.scenario import made_scenario
 from townsquare.schema import TABLES, PostKind, Slot, Verdict
@@ -307,3 +310,17 @@ def test_a_message_that_is_taken_down_is_sent_no_more() -> None:
     log = run.table("moderation_log")
     post = run.table("posts").filter(pl.col("kind") == PostKind.MESSAGE)["post"][0]
     assert log.filter(pl.col("post") == post).select("step", "reason").rows()[0][0] == 1
+
+
+# --- what is told of it ------------------------------------------------------------------------------------
+
+
+def test_outcomes_and_reports_know_of_events(tmp_path: Path) -> None:
+    events = [{"step": 2, "set": {"moderation": {"strategy": "third_party", "unverified": 0.0}}}]
+    run = run_of(small(events=events, treatments=[{"name": "calm"}]))
+    assert strategy(run) == "none, then third_party"
+    assert strategy(run_of(small(moderation="hybrid"))) == "hybrid"
+    assert outcomes(run)["recall"] > 0
+    page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "step 2: set" in page
+    assert "calm (50%)" in page

@@ -219,13 +219,9 @@ def test_comments_of_a_share_are_those_of_its_root() -> None:
 
 
 def test_comments_default_to_three_and_to_none_in_very_large_runs() -> None:
-    class Crowd:
-        def __init__(self, persons: int) -> None:
-            self.persons = lambda: np.ones(persons, np.bool_)
-
-    assert comments_per_post(Crowd(100_000), FeedSettings()) == 3  # type: ignore[arg-type]
-    assert comments_per_post(Crowd(100_001), FeedSettings()) == 0  # type: ignore[arg-type]
-    assert comments_per_post(Crowd(100_001), FeedSettings(comments=2)) == 2  # type: ignore[arg-type]
+    most, more = (town(persons, 3, propositions=0) for persons in (100_000, 100_001))  # sources do not count
+    assert [comments_per_post(world, FeedSettings()) for world in (most, more)] == [3, 0]
+    assert comments_per_post(more, FeedSettings(comments=2)) == 2
 
 
 def test_first_seen_is_by_agent_and_root_whatever_the_row() -> None:

@@ -286,6 +286,18 @@ def test_without_a_bank_nobody_writes_and_comments_are_plain_lines() -> None:
     assert chosen.declared[0].size == 0
 
 
+def test_nobody_comments_with_an_argument_that_is_too_long_for_a_comment() -> None:
+    world = crowd(3_000, stance=0.6)
+    post(world, 1, stances={0: 0.4})
+    bank = bank_for(world, [0.5, -0.5])
+    world.texts[bank.text[0]] = "long " * 60
+    views = views_of(world, feed_of(world), bank)
+    chosen = decide("statistical", views, posts_per_step=9.0, comment=KindParams(base=0.0))
+    text = chosen.text
+    assert set(text[chosen.kind == K.POST].tolist()) == set(bank.text.tolist())
+    assert set(text[chosen.kind == K.COMMENT].tolist()) == {int(bank.text[1])}
+
+
 def test_ratings_of_a_note_do_not_depend_on_what_other_notes_there_are() -> None:
     def helpful(extra_notes: int) -> list[int]:
         world = crowd(3_000)

@@ -66,6 +66,18 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "strength": {
         "constant": "townsquare.evidence.constant:JUDGE",
     },
+    "speaker": {
+        "bank": "townsquare.debate.bank_speaker:SPEAKER",
+        "scripted": "townsquare.debate.scripted_speaker:SPEAKER",
+    },
+    "debater": {
+        "belief_engine": "townsquare.debate.belief_engine:DEBATER",
+        "prompt_self_update": "townsquare.debate.self_update:PROMPT",
+        "rag_self_update": "townsquare.debate.self_update:RAG",
+    },
+    "stance_judge": {
+        "bank": "townsquare.debate.bank_judge:JUDGE",
+    },
     "stance": {
         "vader": "townsquare.stance.vader:SCORER",
     },

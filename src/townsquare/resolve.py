@@ -301,12 +301,20 @@ def _over_defaults(model: type[BaseModel], values: Any) -> Any:
 def resolve_with_scenario(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
     """As :func:`resolve`, with the scenario's own settings and injection below the layers.
 
+    Where the layers name a preset as their scenario, the settings of the preset, its scenario among them, stand
+    between.
+
     Raises
     ------
     DataError
         The scenario cannot be read, or is no longer what a layer with a ``scenario_digest`` was resolved from.
     """
     merged = merge(*(_normal(layer) for layer in layers))
+    if merged.get("scenario") in preset_names():
+        values, places = read_preset(merged.pop("scenario"))
+        given = set(_paths(merged))
+        origins = {path: place for path, place in places.items() if path not in given} | dict(origins or {})
+        merged = merge(_normal(values), merged)
     name = merged.get("scenario", Config.model_fields["scenario"].default)
     if not isinstance(name, str):
         return resolve(merged, origins=origins)
@@ -330,8 +338,7 @@ def layers_for(
     """Layers from what a command line gives, and where in a file each setting was given.
 
     Later ones win: ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``, ``seed=``; ``None`` is not
-    given), then ``sets`` (``"key=value"``) in their order. Where the scenario is the name of a preset, the settings of
-    the preset stand below all of them.
+    given), then ``sets`` (``"key=value"``) in their order.
     """
     layers: list[Layer] = []
     origins: dict[str, str] = {}
@@ -339,11 +346,6 @@ def layers_for(
         values, lines = read_yaml(file)
         layers.append(_beside(file, values))
         origins = {path: f"{file}, line {line}" for path, line in lines.items()}
-    named = scenario or (layers[0].get("scenario") if layers else None)
-    if named in preset_names():
-        values, places = read_preset(str(named))
-        layers = [values, *({key: layer[key] for key in layer if key != "scenario"} for layer in layers)]
-        scenario, origins = None, places | origins
     given = {"scenario": scenario, **flags}
     later: list[Layer] = [{key: value for key, value in given.items() if value is not None}]
     later += [parse_set(text) for text in sets]

@@ -1,8 +1,8 @@
 """How well moderation told false posts from true ones, how soon, and what it cost (DESIGN §2, "Moderation measures").
 
 A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any
-time, even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, and any
-strategy from outside, either. A verdict ``unverified`` is not positive. Only injected posts whose truth the
+time, even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, any
+strategy from outside, and several one after the other, either. A verdict ``unverified`` is not positive. Only injected posts whose truth the
 scenario gives are counted, and recall is over all injected false posts, looked at or not. Without moderation
 there is nothing to score: NaN.
 """
@@ -36,8 +36,16 @@ EVENTS = (
 
 
 def strategy(run: Reads) -> str:
-    """Name of the moderation strategy."""
-    return str(setting(run, "moderation", "strategy", default="none"))
+    """Name of the moderation strategy; where events switch it, all in their order, as ``none, then community``."""
+    names = [str(setting(run, "moderation", "strategy", default="none"))]
+    events = setting(run, "events", default=())
+    for event in sorted(events, key=lambda event: int(event["step"])):
+        given = event.get("set") or {}
+        section = given.get("moderation", {})
+        name = given.get("moderation.strategy", section if isinstance(section, str) else section.get("strategy"))
+        if name is not None and name != names[-1] and event["step"] <= run.last_step:
+            names.append(str(name))
+    return ", then ".join(names)
 
 
 def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:

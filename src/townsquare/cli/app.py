@@ -21,6 +21,7 @@ COMMANDS = {
     "why": ("why:why", "Show what moved an agent's beliefs."),
     "inspect": ("inspect:inspect", "Show what a run or a comparison holds, and verify it."),
     "report": ("report:report", "Write report.html for recorded runs and comparisons."),
+    "export": ("export:export", "Write the tables of a run for other programs."),
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
     "init": ("init:init", "Write a commented scenario to start from."),
     "doctor": ("doctor:doctor", "Show what is installed and missing, and what a planned run needs."),

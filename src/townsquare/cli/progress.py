@@ -16,11 +16,12 @@ JSON_EVERY = 1.0
 class Progress:
     """Counts steps up to ``total``. Use as a context; call :meth:`at` as often as you like.
 
-    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`.
+    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`. ``what`` is the word for one of what
+    is counted.
     """
 
-    def __init__(self, total: int, mode: str, title: str) -> None:
-        self.total, self.mode, self.title = total, mode, title
+    def __init__(self, total: int, mode: str, title: str, what: str = "step") -> None:
+        self.total, self.mode, self.title, self.what = total, mode, title, what
         self._began = time.monotonic()
         self._last = self._began
         self._first_step: int | None = None
@@ -58,7 +59,7 @@ class Progress:
             self._first_step, self._began = step, now
         rate = (step - self._first_step) / (now - self._began) if now > self._began else 0.0
         if self._bar is not None:
-            self._bar.update(self._task, completed=step, rate=f"{rate:.3g} steps/s {note}".strip())
+            self._bar.update(self._task, completed=step, rate=f"{rate:.3g} {self.what}s/s {note}".strip())
             return
         every = {"json": JSON_EVERY, "lines": LINE_EVERY}.get(self.mode)
         is_new_end = step >= self.total and not self._ended
@@ -67,10 +68,10 @@ class Progress:
         self._last, self._ended = now, step >= self.total
         left = (self.total - step) / rate if rate else None
         if self.mode == "json":
-            show_json({"event": "progress", "step": step, "steps": self.total, "rate": rate, "seconds_left": left})
+            show_json({"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate, "seconds_left": left})
         else:
             eta = f", {left:.0f} s left" if left is not None else ""
-            line = f"{self.title}: step {step} of {self.total}, {rate:.3g} steps/s{eta} {note}"
+            line = f"{self.title}: {self.what} {step} of {self.total}, {rate:.3g} {self.what}s/s{eta} {note}"
             print(line.rstrip(), file=sys.stderr, flush=True)
 
 

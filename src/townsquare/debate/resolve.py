@@ -19,8 +19,8 @@ from townsquare.evidence.bank_files import Bank, bundled_topics, load_bank
 from townsquare.layers import Layer, merge, parse_set, read_yaml
 from townsquare.registry import did_you_mean
 from townsquare.resolve import current_version
-from townsquare.settings_base import MemberParams
 from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate
+from townsquare.settings_base import MemberParams
 
 MEMBERS = {
     "debater": ("debater",),
@@ -133,9 +133,9 @@ def _normal(layer: Layer) -> dict[str, Any]:
             value = {part: value}
         out = merge(out, {key: value})
     for path in MEMBERS.values():
-        section = out
+        section: Any = out
         for key in path[:-1]:
-            section = section.get(key, {}) if isinstance(section, Mapping) else {}
+            section = section.get(key) if isinstance(section, dict) else None
         if isinstance(section, dict) and isinstance(section.get(path[-1]), str):
             section[path[-1]] = {"name": section[path[-1]]}
     return out

@@ -1,4 +1,4 @@
-"""What can be set in a debate, with the values of the paper as defaults (seeds, ``belief-engine``, Table A5, Figure 2)."""
+"""What can be set in a debate; defaults are those of the paper (seeds, ``belief-engine``, Table A5, Figure 2)."""
 
 from __future__ import annotations
 

@@ -194,9 +194,8 @@ def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], w
     text = tuple(text_cell(record, text_column) for record in table.records)
     tag_column = _column(table, "tag")
     tag = tuple(text_cell(row, tag_column, required=False) if tag_column else "" for row in table.records)
-    bank = Bank(
-        name, statement, text, tag, polarity, _stances(table, polarity), _strengths(table), _seeds(table, text, polarity)
-    )
+    stance, seed = _stances(table, polarity), _seeds(table, text, polarity)
+    bank = Bank(name, statement, text, tag, polarity, stance, _strengths(table), seed)
     for side, word in ((1, "for"), (-1, "against")):
         for pool, held in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
             if not (held & (polarity == side)).any():

@@ -92,7 +92,7 @@ def near_pairs(vectors: Single, texts: Sequence[str], first: int, threshold: flo
     Parameters
     ----------
     vectors : (n, d) float32
-        Of claims of one proposition and polarity, in order of their rows.
+        Of claims of one proposition and polarity, in order of their rows; each of length 1 or 0.
     texts : sequence of str
         Their texts: equal ones have a similarity of 1, whatever their vectors.
     first : int

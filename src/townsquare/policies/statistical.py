@@ -122,7 +122,12 @@ def _texts(
     keys = np.zeros(writes.size, np.uint64)
     keys[on] = views.post("key")[np.asarray(views.rows["root"])[row[writes][on]]]
     proposition = _propositions(views, draws, agents, keys, row[writes])
-    entry = _arguments(views, draws, params, place[writes], agents, keys, proposition)
+    entry = np.full(writes.size, NONE, np.int64)
+    limits = {ActionKind.POST: views.settings.post_length, ActionKind.COMMENT: views.settings.comment_length}
+    for what, limit in limits.items():
+        of = kind[writes] == what
+        args = place[writes[of]], agents[of], keys[of], proposition[of]
+        entry[of] = _arguments(views, draws, params, *args, limit)
     has = entry >= 0
     text[writes[has]] = bank.text[entry[has]]
     plain = writes[~has & (kind[writes] == ActionKind.COMMENT)]
@@ -152,13 +157,22 @@ def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, r
 
 
 def _arguments(
-    views: Views, draws: StageDraws, params: Params, place: Array, agents: Array, keys: Array, proposition: Array
+    views: Views,
+    draws: StageDraws,
+    params: Params,
+    place: Array,
+    agents: Array,
+    keys: Array,
+    proposition: Array,
+    limit: int,
 ) -> npt.NDArray[np.int64]:
+    """An entry of the bank for each writer, of those with at most ``limit`` characters; -1 for none."""
     bank: Bank = views.bank
-    order = np.argsort(bank.proposition, kind="stable")
-    counts = np.bincount(bank.proposition, minlength=views.stance.shape[1])
     entry = np.full(place.size, NONE, np.int64)
     if place.size and views.stance.shape[1]:
+        fits = np.flatnonzero([len(views.text(row)) <= limit for row in bank.text])
+        order = fits[np.argsort(bank.proposition[fits], kind="stable")]
+        counts = np.bincount(bank.proposition[fits], minlength=views.stance.shape[1])
         stance = views.stance[place, np.maximum(proposition, 0)]
         choose_arguments(
             agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance, proposition,

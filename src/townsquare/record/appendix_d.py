@@ -10,7 +10,9 @@ it cannot do for ids that are put together from a word and a number.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
 from townsquare.schema import EPOCH, ActionKind, ActionStatus, AgentKind, LogKind, PostKind, Veracity, Verdict
 
@@ -92,8 +94,8 @@ SPREAD = {
 """Columns of ``spread_metrics`` that count distinct users; ``total_interactions`` is their sum."""
 
 
-def _case(column: str, words: dict[IntEnum, str] | type[IntEnum]) -> str:
-    pairs = words.items() if isinstance(words, dict) else [(word, word.name.lower()) for word in words]
+def _case(column: str, words: Mapping[Any, str] | type[IntEnum]) -> str:
+    pairs = words.items() if isinstance(words, Mapping) else [(word, word.name.lower()) for word in words]
     return f"CASE {column} " + " ".join(f"WHEN {int(word)} THEN '{name}'" for word, name in pairs) + " END"
 
 
@@ -134,12 +136,16 @@ WITH received AS (
   SELECT max(followers) AS followers, max(likes) AS likes, max(shares) AS shares, max(comments) AS comments
   FROM counted
 ), scored AS MATERIALIZED (
-  SELECT c.*, round({" + ".join(f"{weight} * coalesce(1.0 * c.{what} / nullif(m.{what}, 0), 0)"
-                               for what, weight in INFLUENCE.items())}, 3) AS influence
+  SELECT c.*, round({
+    " + ".join(f"{weight} * coalesce(1.0 * c.{what} / nullif(m.{what}, 0), 0)" for what, weight in INFLUENCE.items())
+}, 3) AS influence
   FROM counted c, most m
 ), shown AS MATERIALIZED (
   SELECT 'user-' || c.agent AS user_id,
-    iif(c.kind = {AgentKind.SOURCE:d}, n.content, t.persona) AS persona, coalesce(t.labels, '{{}}') AS background_labels, {_day("c.born")} AS creation_time,
+    iif(c.kind = {
+    AgentKind.SOURCE:d}, n.content, t.persona) AS persona, coalesce(t.labels, '{{}}') AS background_labels, {
+    _day("c.born")
+} AS creation_time,
     c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
     c.comments AS total_comments_received, c.influence AS influence_score,
     c.influence > {INFLUENCER_ABOVE} AS is_influencer,
@@ -283,8 +289,9 @@ WITH RECURSIVE happened AS (
   SELECT s.post, c.root, s.step, c.depth + 1 FROM chains c JOIN ts_posts s ON s.parent = c.post
   WHERE s.kind = {PostKind.SHARE:d}
 ), new AS MATERIALIZED (
-  SELECT root, step, sum(kind = {_SEEN}) AS views, {", ".join(f"sum(kind = {kind:d}) AS {name}"
-                                                             for name, kind in SPREAD.items())}, 0 AS depth
+  SELECT root, step, sum(kind = {_SEEN}) AS views, {
+    ", ".join(f"sum(kind = {kind:d}) AS {name}" for name, kind in SPREAD.items())
+}, 0 AS depth
   FROM firsts GROUP BY root, step
 ), deeper AS MATERIALIZED (
   SELECT root, step, max(depth) AS depth FROM chains GROUP BY root, step

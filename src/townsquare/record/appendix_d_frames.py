@@ -147,7 +147,9 @@ def _received(tables: Tables) -> pl.LazyFrame:
 def _answers(tables: Tables) -> pl.LazyFrame:
     """``persona`` and ``labels`` (JSON) of every agent that answered anything."""
     answer, value = pl.col("answer"), pl.col("value").cast(pl.String)
-    quoted = pl.format('"{}"', answer.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True))
+    quoted = pl.format(
+        '"{}"', answer.str.replace_all("\\", "\\\\", literal=True).str.replace_all('"', '\\"', literal=True)
+    )
     label = pl.format('"{}":{}', pl.col("label"), pl.when(answer == value).then(value).otherwise(quoted))
     return (
         tables("traits")

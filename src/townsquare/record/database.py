@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -105,28 +105,47 @@ def fingerprints() -> str:
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     """Make all tables, the views of appendix D and the row of each key of ``info``, in one transaction."""
     with transaction(connection):
-        for table in schema.TABLES.values():
-            key = ", UNIQUE (step)" if table.name == "steps" else ""
-            columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
-            connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
+        create_tables(connection, schema.TABLES, in_parquet=info.get("bulky") == "true")
         connection.execute("CREATE TABLE ts_run (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
-        connection.execute(
-            "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
-            " PRIMARY KEY (name, step)) WITHOUT ROWID"
-        )
         connection.executemany("INSERT INTO ts_run VALUES (?, ?)", info.items())
-        for name, select_ in VIEWS.items():
-            lost = info.get("bulky") == "true" and any(schema.TABLES[table].bulky for table in tables_of(name))
-            # SQLite checks a view when it is read: over tables that are empty here it would answer, and wrongly.
-            connection.execute(f"CREATE VIEW {name} AS {_IN_PARQUET if lost else select_}")
 
 
-def create_indexes(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection, names: Iterable[str], *, in_parquet: bool = False) -> None:
+    """Make these tables, ``ts_batches``, and the views of appendix D that they answer; the caller holds a transaction.
+
+    ``in_parquet`` says that rows of bulky tables will be elsewhere. Views that need them then end in an error that says
+    so, since over tables that are empty here they would answer, and wrongly: SQLite checks a view when it is read.
+    """
+    known = [schema.TABLES[name] for name in names]
+    for table in known:
+        key = ", UNIQUE (step)" if table.name == "steps" else ""
+        columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
+        connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
+    connection.execute(
+        "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
+        " PRIMARY KEY (name, step)) WITHOUT ROWID"
+    )
+    there = {table.name for table in known}
+    elsewhere = {table.name for table in known if table.bulky and in_parquet}
+    for view, query in VIEWS.items():
+        if tables_of(view) <= there:
+            connection.execute(f"CREATE VIEW {view} AS {_IN_PARQUET if tables_of(view) & elsewhere else query}")
+
+
+def create_indexes(connection: sqlite3.Connection, names: Iterable[str] = INDEXES) -> None:
     """Make the indexes that queries by agent or post want; after the run, since they would slow each step."""
-    for table, keys in INDEXES.items():
-        for columns in keys:
+    for table in names:
+        for columns in INDEXES.get(table, ()):
             name = f"ts_{table}_by_{'_'.join(columns)}"
             connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({", ".join(columns)})')
+
+
+def fold_log(connection: sqlite3.Connection) -> None:
+    """Bring the write-ahead log into the file, so that a copy of the file alone is whole."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA busy_timeout=1000")
+    with suppress(sqlite3.OperationalError):  # someone is reading: the log stays, empty, until the last one leaves
+        connection.execute("PRAGMA journal_mode=DELETE")
 
 
 def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:

@@ -78,7 +78,7 @@ class FolderReader:
                 frame = database.select(connection, table.name, columns, before, n)
                 check_count(f"{self._path}, ts_{table.name}", frame.height, n)
                 return frame
-            parts = _steps_with_rows(connection, table.name, steps)
+            parts = list(_rows_by_step(connection, table.name, steps))
         try:
             frame = read_parts(self.folder, table.name, parts, columns).collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -87,19 +87,27 @@ class FolderReader:
         check_count(f"{self.folder}, parts of {table.name}", frame.height, n)
         return frame
 
-    def lazy(self, table: schema.Table) -> pl.LazyFrame:
+    def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """All rows that are committed now, as a scan that reads only those columns that a query needs."""
+        steps = None if last is None else (0, last)
         with self._connection() as connection:
-            parts = _steps_with_rows(connection, table.name, None)
+            parts = _rows_by_step(connection, table.name, steps)
         if self._knows(table) and self._in_parquet(table):
-            return read_parts(self.folder, table.name, parts, table.recorded)
+            return read_parts(self.folder, table.name, list(parts), table.recorded)
+        spans = _spans(parts)
 
         def scan(
             names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
         ) -> Iterator[pl.DataFrame]:
-            frame = self.frame(table, chosen_columns(table, names), (0, max(parts, default=-1)))
-            frame = frame if predicate is None else frame.filter(predicate)
-            yield frame if n_rows is None else frame.head(n_rows)
+            left = n_rows
+            for span in spans:
+                frame = self.frame(table, chosen_columns(table, names), span)
+                frame = frame if predicate is None else frame.filter(predicate)
+                frame = frame if left is None else frame.head(left)
+                left = None if left is None else left - frame.height
+                yield frame
+                if left == 0:
+                    return
 
         return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
 
@@ -183,6 +191,7 @@ def _snapshot(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 _ALL = (-1, 2**62)
+_SCAN_ROWS = 500_000  # rows of SQLite that stand in memory at a time while a table is scanned
 
 
 def _extent(connection: sqlite3.Connection, table: str, steps: Steps | None) -> tuple[int, int]:
@@ -196,6 +205,18 @@ def _extent(connection: sqlite3.Connection, table: str, steps: Steps | None) -> 
     return int(before), int(n)
 
 
-def _steps_with_rows(connection: sqlite3.Connection, table: str, steps: Steps | None) -> list[int]:
-    query = "SELECT step FROM ts_batches WHERE name = ? AND step BETWEEN ? AND ? ORDER BY step"
-    return [step for (step,) in connection.execute(query, (table, *(steps or _ALL)))]
+def _rows_by_step(connection: sqlite3.Connection, table: str, steps: Steps | None) -> dict[int, int]:
+    """How many rows each step added to a table, for steps that added some."""
+    query = "SELECT step, rows FROM ts_batches WHERE name = ? AND step BETWEEN ? AND ? ORDER BY step"
+    return dict(connection.execute(query, (table, *(steps or _ALL))).fetchall())
+
+
+def _spans(rows: Mapping[int, int]) -> list[Steps]:
+    """Consecutive steps with about :data:`_SCAN_ROWS` rows each, at least one span."""
+    spans, first, n = [], 0, 0
+    for step, count in rows.items():
+        n += count
+        if n >= _SCAN_ROWS:
+            spans.append((first, step))
+            first, n = step + 1, 0
+    return [*spans, (first, max(rows, default=-1))] if n or not spans else spans

@@ -87,9 +87,9 @@ class MemoryRecorder:
         frames = [to_frame(columns, part) for part in parts]
         return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
-    def lazy(self, table: schema.Table) -> pl.LazyFrame:
-        """All rows of a table."""
-        return self.frame(table, table.recorded, None).lazy()
+    def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
+        """All rows of a table, or those that steps up to ``last`` added."""
+        return self.frame(table, table.recorded, None if last is None else (0, last)).lazy()
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""

@@ -37,8 +37,8 @@ class RunReader(Protocol):
     def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
         """Rows that these steps added to a table, or all steps, in order."""
 
-    def lazy(self, table: schema.Table) -> pl.LazyFrame:
-        """All rows of a table as a lazy frame."""
+    def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
+        """All rows of a table as a lazy frame, or those that steps up to ``last`` added."""
 
     def counts(self) -> dict[str, int]:
         """Number of rows by name of table; tables without rows may be missing."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError
-from townsquare.record.content_hash import HashChain
+from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
 from townsquare.record.folder import FolderReader
 from townsquare.record.frames import chosen_columns, in_words, known_table
@@ -112,12 +112,18 @@ class Run:
         of_a_step = any(column.name in {"step", "born"} for column in table.recorded)
         return self._reader.frame(table, chosen_columns(table, columns), steps if of_a_step else None)
 
-    def lazy(self, name: str) -> pl.LazyFrame:
+    def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
         """The rows of a table that are committed now, as a lazy frame that reads only the columns a query needs.
+
+        With ``last``, only rows that steps up to it added, whatever the table: what there was at that moment.
 
         Raises ``UnknownName`` for a table that there is none of, and ``RecordError`` if its files are not there.
         """
-        return self._reader.lazy(known_table(name))
+        return self._reader.lazy(known_table(name), last)
+
+    def added(self, step: int) -> ColumnsOf:
+        """Gives the rows that one committed step added to a table, by its name, as they were recorded."""
+        return rows_of_step(self._reader, step)
 
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:
         """As :meth:`table`, with code words as ``pl.Enum`` of their lower-case names: ``"taken_down"`` for 1."""
@@ -154,7 +160,7 @@ class Run:
             place = f"{self._reader.where}, step {expected}"
             if mark["step"] != expected:
                 raise RecordError(place, got="no such step, though later ones are there", do="run it anew")
-            got = chain.add(expected, rows_of_step(self._reader, expected))
+            got = chain.add(expected, self.added(expected))
             if got != mark["hash"]:
                 raise HashMismatch(
                     place,

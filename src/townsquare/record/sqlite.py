@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -92,7 +92,7 @@ class FolderRecorder:
             with self._writing():
                 _set(self._connection, {"state": state})
                 database.create_indexes(self._connection)
-                _fold_log(self._connection)
+                database.fold_log(self._connection)
         finally:
             self._release()
 
@@ -138,11 +138,3 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
 
 def _set(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO ts_run VALUES (?, ?)", info.items())
-
-
-def _fold_log(connection: sqlite3.Connection) -> None:
-    """Bring the write-ahead log into the file, so that a copy of the file alone is whole."""
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.execute("PRAGMA busy_timeout=1000")
-    with suppress(sqlite3.OperationalError):  # someone is reading: the log stays, empty, until the last one leaves
-        connection.execute("PRAGMA journal_mode=DELETE")

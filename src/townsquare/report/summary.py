@@ -36,9 +36,22 @@ def facts(run: Reads) -> list[tuple[str, str]]:
         ("moderation", strategy(run)),
         ("belief rule", str(setting(run, "beliefs", "rule", default="–"))),
         ("policy", str(setting(run, "policy", "name", default="–"))),
+        *_interventions(run),
         ("Townsquare", run.version),
         ("content hash", run.content_hash[:16]),
     ]
+
+
+def _interventions(run: Reads) -> list[tuple[str, str]]:
+    """Events by step and treatments by name, if there are any."""
+    events = [
+        f"step {event['step']}: {next(kind for kind in ('set', 'inject', 'message') if event.get(kind) is not None)}"
+        for event in setting(run, "events", default=())
+    ]
+    treatments = [
+        f"{treatment['name']} ({percent(treatment['share'])})" for treatment in setting(run, "treatments", default=())
+    ]
+    return [(name, ", ".join(said)) for name, said in (("events", events), ("treatments", treatments)) if said]
 
 
 def planned_steps(run: Reads) -> int:

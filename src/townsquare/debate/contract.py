@@ -1,0 +1,261 @@
+"""What speakers, debaters and judges of stance take and give: the three families of a debate.
+
+A *speaker* turns a turn into words. A *debater* keeps a stance and is moved by what it hears: the Belief Engine, or a
+baseline without it. A *judge* reads a stance from words alone, so that every arm can be measured by the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.draws import U64, Draws, Stage, uniform_oracle
+from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.near import Vectors
+from townsquare.schema import HoldingChange, Origin
+from townsquare.settings_base import MemberParams
+
+Float = npt.NDArray[np.float64]
+
+
+class Claim(NamedTuple):
+    """One argument in a message: canonical text, polarity ±1, strength in [0, 1] or NaN, passage and category."""
+
+    text: str
+    polarity: int
+    strength: float
+    snippet: str = ""
+    tag: str = ""
+
+
+class Evidence(NamedTuple):
+    """One active record as a speaker gets it: its row of claims, and what it says."""
+
+    claim: int
+    text: str
+    polarity: int
+    strength: float
+    origin: Origin
+
+
+class Line(NamedTuple):
+    """One message of the dialogue: the seat of its speaker (0 pro, 1 con), and what was said."""
+
+    seat: int
+    text: str
+
+
+class Turn(NamedTuple):
+    """What a speaker is given (seeds, ``belief-engine``, Table A10, response generation).
+
+    Attributes
+    ----------
+    round : int
+        From 1.
+    seat : int
+        0 pro, 1 con: the side that it started on, which need not be that of its stance.
+    statement : str
+        The proposition.
+    persona : str
+        Who speaks; "" for nobody in particular.
+    stance : float
+        [-1, 1]; NaN for a fixed opponent, which has none.
+    instruction : str
+        The stance in words, one of ten.
+    retrieved : tuple of Evidence
+        At most k active records, the strongest for and then against.
+    heard : str
+        The opponent's latest message; "" before there is one.
+    dialogue : tuple of Line
+        The latest messages of both, oldest first.
+    """
+
+    round: int
+    seat: int
+    statement: str
+    persona: str
+    stance: float
+    instruction: str
+    retrieved: tuple[Evidence, ...]
+    heard: str
+    dialogue: tuple[Line, ...]
+
+
+class Said(NamedTuple):
+    """A message, and the claims that it makes; None where only reading it can tell."""
+
+    text: str
+    claims: tuple[Claim, ...] | None
+
+
+def few_uniform(draws: Draws, purpose: str, seat: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
+    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a seat and each of (n,) keys.
+
+    Bit for bit those of :meth:`townsquare.draws.StageDraws.uniform`, whose threads cost more than a few dozen draws.
+    """
+    wanted = np.asarray(keys, U64)
+    return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, seat, np.int64), wanted)
+
+
+@dataclass(slots=True)
+class Floor:
+    """Where one debate takes place: what all members share.
+
+    Attributes
+    ----------
+    bank : Bank
+        The arguments on the proposition.
+    vectors : Vectors
+        Vectors of texts, unit length, computed once each.
+    draws : Draws
+        Of this trial and round; stage ``DEBATE``, agent the seat.
+    read : callable
+        The judge: ``read(texts)`` gives (n,) float64 stances in [-1, 1], NaN where a text takes none.
+    said : set of str
+        Texts of all claims made so far: a speaker does not repeat them.
+    claims : list of Claim
+        All claims of the debate by row; records point here.
+    """
+
+    bank: Bank
+    vectors: Vectors
+    draws: Draws
+    read: Callable[[Sequence[str]], Float]
+    said: set[str] = field(default_factory=set)
+    claims: list[Claim] = field(default_factory=list)
+
+    def row_of(self, claim: Claim) -> int:
+        """Enter a claim and give its row."""
+        self.claims.append(claim)
+        return len(self.claims) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A member of the family ``speaker``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    say : callable
+        ``say(turn, floor, params) -> Said``. It changes nothing on the floor; draws come from ``floor.draws`` only.
+    """
+
+    name: str
+    params: type[MemberParams]
+    say: Callable[[Turn, Floor, Any], Said]
+
+
+class Move(NamedTuple):
+    """One thing that a message did to an agent.
+
+    Attributes
+    ----------
+    kind : HoldingChange or None
+        What became of a record; None for a stance that was revised without any record.
+    claim : int
+        Its row of claims; -1 for none.
+    other : int
+        The claim that refused or replaced it, or that it replaced; -1 for none.
+    amount : float
+        Added to the log odds by this change; for a stance without log odds, added to the stance.
+    """
+
+    kind: HoldingChange | None
+    claim: int
+    other: int
+    amount: float
+
+
+class Heard(NamedTuple):
+    """A message as it reaches an agent: its text, its claims by row, and whether it is the agent's own."""
+
+    text: str
+    claims: tuple[int, ...]
+    own: bool
+    dialogue: tuple[Line, ...]
+
+
+class Mind(Protocol):
+    """What a debater keeps for one agent while a debate lasts."""
+
+    @property
+    def stance(self) -> float:
+        """S in [-1, 1], now."""
+
+    def retrieve(self, heard: str, k: int) -> tuple[Evidence, ...]:
+        """At most ``k`` records to speak from, in answer to ``heard``."""
+
+    def take(self, heard: Heard) -> tuple[Move, ...]:
+        """Be moved by a message; what it did, in order."""
+
+
+class Seat(NamedTuple):
+    """How an agent starts: seat, profile, thresholds, wanted and attained stance, prior, and seed records.
+
+    ``prior`` is in log odds, 0 where seeds are the prior; ``seeds`` are rows of claims. ``confirmation`` is B,
+    ``prior_scale`` the factor on what each seed adds.
+    """
+
+    seat: int
+    uptake: float
+    anchoring: float
+    confirmation: float
+    theta: float
+    theta_self: float
+    own_claims: bool
+    wanted: float
+    attained: float
+    prior: float
+    prior_scale: float
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Debater:
+    """A member of the family ``debater``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    begin : callable
+        ``begin(seat, floor, params) -> Mind``.
+    has_records : bool
+        Whether its stance follows from argument records, so that each move has its evidence. Without, its stance is
+        what it says of itself, and only the judge's readings can be compared.
+    """
+
+    name: str
+    params: type[MemberParams]
+    begin: Callable[[Seat, Floor, Any], Mind]
+    has_records: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StanceJudge:
+    """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    read : callable
+        ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for the bank's proposition; NaN where a
+        text takes no stance. Each depends on its text alone. It may know the bank; it never sees who spoke.
+    """
+
+    name: str
+    params: type[MemberParams]
+    read: Callable[[Sequence[str], Bank, Vectors, Any], Float]

@@ -1,0 +1,130 @@
+"""Whether what is said shows the stance it was said from: sweep S, let the speaker speak, judge the text alone.
+
+Source: seeds, ``belief-engine``, section 4.1, which reports r = 0.967 and a slope of about 0.86 for language models and
+a judge that is one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from townsquare.debate.resolve import resolve_debates
+from townsquare.debate.trial import opening, readings
+from townsquare.errors import SettingError
+from townsquare.layers import Layer
+from townsquare.paired import LEVEL
+
+Float = npt.NDArray[np.float64]
+
+PAPER_R, PAPER_SLOPE = 0.967, 0.86
+FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line fitted to n points: judged = intercept + slope · assigned.
+
+    ``r`` is Pearson's, ``p`` two-sided for no correlation, ``low`` and ``high`` bound the slope's 95 % t interval; NaN
+    where they are undefined.
+    """
+
+    n: int
+    r: float
+    p: float
+    slope: float
+    low: float
+    high: float
+    intercept: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """What a speaker shows of its stance.
+
+    Attributes
+    ----------
+    assigned, judged : (n,) float64
+        Stances in [-1, 1]; judged is NaN where the judge read none.
+    unread : int
+        Texts without a reading; they are in no fit.
+    line : Line
+        Through the others.
+    """
+
+    assigned: Float
+    judged: Float
+    unread: int
+    line: Line
+
+
+def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> Line:
+    """Least squares through (n,) pairs of finite numbers.
+
+    >>> line = fit([-1.0, 0.0, 1.0, 2.0], [-0.5, 0.0, 0.5, 1.0])
+    >>> round(line.r, 3), round(line.slope, 3), round(line.intercept, 3)
+    (1.0, 0.5, 0.0)
+    """
+    x, y = np.asarray(assigned, np.float64), np.asarray(judged, np.float64)
+    n = x.size
+    dx, dy = x - x.mean() if n else x, y - y.mean() if n else y
+    sxx, syy, sxy = float(dx @ dx), float(dy @ dy), float(dx @ dy)
+    if n < FEWEST or sxx == 0.0:
+        return Line(n, *(math.nan,) * 6)
+    slope = sxy / sxx
+    intercept = float(y.mean()) - slope * float(x.mean())
+    r = float(np.clip(sxy / math.sqrt(sxx * syy), -1.0, 1.0)) if syy > 0 else math.nan
+    error = math.sqrt(max(syy - slope * sxy, 0.0) / (n - 2) / sxx)
+    margin = float(special.stdtrit(n - 2, 0.5 + LEVEL / 2)) * error
+    p = 2.0 * float(special.stdtr(n - 2, -abs(slope) / error)) if error > 0 else 0.0
+    return Line(n, r, p, slope, slope - margin, slope + margin, intercept)
+
+
+def expression(
+    layers: Sequence[Layer],
+    topics: Sequence[str],
+    levels: int = 21,
+    trials: int = 3,
+    on_topic: Callable[[int], None] | None = None,
+) -> Expression:
+    """Sweep S evenly over [-1, 1], on every topic.
+
+    Parameters
+    ----------
+    layers : sequence of mapping
+        Settings, as :func:`townsquare.debate.resolve.resolve_debates` takes them: speaker, judge, seeds.
+    topics : sequence of str
+        Bundled topics or files.
+    levels : int
+        Stances, at least 2.
+    trials : int
+        Texts for each stance and topic, with draws of their own; at least 1.
+    on_topic : callable, optional
+        Told how many topics are done.
+
+    Raises
+    ------
+    SettingError
+        Too few levels, trials or topics.
+    """
+    if levels < 2 or trials < 1 or not topics:
+        got = f"{levels} levels, {trials} texts, {len(topics)} topics"
+        raise SettingError("expression", got=got, allowed="at least 2 levels, 1 text, 1 topic")
+    assigned, judged = [], []
+    for number, topic in enumerate(topics, 1):
+        texts = []
+        for stance in np.linspace(-1.0, 1.0, levels):
+            found = resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}})
+            texts += [opening(found, trial, float(stance)) for trial in range(1, trials + 1)]
+            assigned += [float(stance)] * trials
+        judged.append(readings(found, texts))
+        if on_topic is not None:
+            on_topic(number)
+    x, y = np.array(assigned), np.concatenate(judged)
+    read = np.isfinite(y)
+    return Expression(x, y, int((~read).sum()), fit(x[read], y[read]))

@@ -1,0 +1,118 @@
+"""The argument records of one agent in a debate: taken in, archived, summed, retrieved.
+
+Conflict resolution, retrieval and Equation 1 are those of :mod:`townsquare.evidence` and
+:mod:`townsquare.beliefs.equation`; here they meet for one agent at a time, a message at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.equation import contributions, stances_of, sum_of
+from townsquare.debate.contract import Claim, Evidence, Move, Seat
+from townsquare.evidence.conflict import check_records, check_theta, resolve_conflict
+from townsquare.evidence.near import Vectors, cosines
+from townsquare.evidence.retrieval import retrieve
+from townsquare.schema import HoldingChange, Origin
+
+Float = npt.NDArray[np.float64]
+
+
+class Memory:
+    """Records in the order they came, nothing deleted.
+
+    Parameters
+    ----------
+    seat : Seat
+        Profile, thresholds, prior, seeds.
+    claims : sequence of Claim
+        All claims of the debate by row, as it grows; strengths known.
+    vectors : Vectors
+        What compares them.
+
+    Raises
+    ------
+    SettingError
+        θ or θ_self outside (0, 1].
+    DataError
+        A seed without a polarity of -1 or +1, or with a strength outside [0, 1].
+    """
+
+    def __init__(self, seat: Seat, claims: Sequence[Claim], vectors: Vectors) -> None:
+        check_theta(seat.theta, "theta")
+        check_theta(seat.theta_self, "theta_self")
+        self._seat, self._all, self._vectors = seat, claims, vectors
+        self.claims = list(seat.seeds)
+        self.origins = [Origin.SEED] * len(seat.seeds)
+        self.active = [True] * len(seat.seeds)
+        seeds = [claims[row] for row in seat.seeds]
+        sign, strength = [seed.polarity for seed in seeds], [seed.strength for seed in seeds]
+        check_records(sign, strength, "seed records")
+        self.amounts = [float(x) for x in seat.prior_scale * contributions(sign, strength, seat.anchoring)]
+
+    @property
+    def log_odds(self) -> float:
+        """L: the prior and what the active records add, from left to right."""
+        kept = [amount for amount, active in zip(self.amounts, self.active, strict=True) if active]
+        return sum_of(kept, self._seat.prior)
+
+    @property
+    def stance(self) -> float:
+        """S = 2σ(L) − 1."""
+        return float(stances_of([self.log_odds])[0])
+
+    def take(self, rows: Sequence[int], origin: Origin) -> tuple[Move, ...]:
+        """Take in the claims of one message, in order.
+
+        Whether a record agrees with the agent is judged by its stance before the message.
+        """
+        stance = self.stance
+        return tuple(move for row in rows for move in self._take_one(row, origin, stance))
+
+    def _take_one(self, row: int, origin: Origin, stance: float) -> tuple[Move, ...]:
+        claim, seat = self._all[row], self._seat
+        theta = seat.theta_self if origin is Origin.SELF else seat.theta
+        held = [self._all[other] for other in self.claims]
+        result = resolve_conflict(
+            self._similarity(claim, held), [one.polarity for one in held], [one.strength for one in held],
+            self.active, claim.polarity, claim.strength, theta,
+        )  # fmt: skip
+        bias = seat.confirmation if stance * claim.polarity > 0 else -seat.confirmation
+        amount = float(contributions([claim.polarity], [claim.strength], seat.uptake * (1.0 + bias))[0])
+        self.claims.append(row)
+        self.origins.append(origin)
+        self.active.append(result.active)
+        self.amounts.append(amount)
+        if not result.active:
+            return (Move(HoldingChange.REFUSED, row, self.claims[result.nearest], 0.0),)
+        if result.archived < 0:
+            return (Move(HoldingChange.ACCEPTED, row, -1, amount),)
+        self.active[result.archived] = False
+        old = self.claims[result.archived]
+        return (
+            Move(HoldingChange.ARCHIVED, old, row, -self.amounts[result.archived]),
+            Move(HoldingChange.ACCEPTED, row, old, amount),
+        )
+
+    def _similarity(self, claim: Claim, held: Sequence[Claim]) -> Float:
+        if not held:
+            return np.empty(0)
+        rows = self._vectors.of([claim.text, *(one.text for one in held)])
+        found = cosines(rows, np.zeros(len(held), np.int64), np.arange(1, len(held) + 1))
+        found[[one.text == claim.text for one in held]] = 1.0
+        return found
+
+    def retrieve(self, k: int) -> tuple[Evidence, ...]:
+        """The strongest active records, ``k`` slots shared as the active ones are (section 3.1)."""
+        held = [self._all[row] for row in self.claims]
+        places = retrieve([one.polarity for one in held], [one.strength for one in held], self.active, k)
+        return tuple(self.evidence(int(at)) for at in places)
+
+    def evidence(self, at: int) -> Evidence:
+        """The record at a place, as speakers get it."""
+        row = self.claims[at]
+        claim = self._all[row]
+        return Evidence(row, claim.text, claim.polarity, claim.strength, self.origins[at])

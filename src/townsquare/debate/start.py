@@ -1,0 +1,133 @@
+"""Where the agents of a debate start, and whether arms start near enough to one another to be compared.
+
+Seeds are the prior (section 3.1), so a stance can only be met as far as their number, their strengths and the anchoring
+let it: ten records of strength 1 reach 0.72 at a = 0.20. A factor on what seeds add, the prior scale, closes the gap,
+is recorded with what was attained, and takes away most of what a does: between arms that start alike, a acts on
+nothing but the seeds that are replaced later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.beliefs.equation import contributions, stances_of, start_log_odds
+from townsquare.debate.contract import few_uniform
+from townsquare.debate.resolve import Resolved
+from townsquare.debate.settings import SIDES, Debates
+from townsquare.draws import U64, Draws, chain, text_key
+from townsquare.errors import SettingError
+from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.conflict import check_theta
+from townsquare.evidence.seeds import choose_seeds
+
+
+class Begun(NamedTuple):
+    """How one agent starts.
+
+    Attributes
+    ----------
+    wanted, attained : float
+        Stances, [-1, 1].
+    prior : float
+        In log odds; 0 where seeds are the prior.
+    prior_scale : float
+        Factor on what each seed adds.
+    places : tuple of int
+        Its seeds, places in the bank, ascending; none for a stated start of a debater with records.
+    """
+
+    wanted: float
+    attained: float
+    prior: float
+    prior_scale: float
+    places: tuple[int, ...]
+
+
+def trial_seed(seed: int, trial: int) -> int:
+    """The seed of all draws of one trial, from that of the debate; arms share it."""
+    return chain(seed, text_key("debate trial"), trial)
+
+
+def begin_at(found: Resolved, seat: int, trial: int) -> Begun:
+    """Where the agent of a seat starts in a trial, numbered from 1.
+
+    Raises
+    ------
+    SettingError
+        There are fewer arguments in the pool ``seed`` than seeds.
+    DataError
+        A side of the pool is empty.
+    """
+    settings, bank = found.settings, found.bank
+    wanted, (_, anchoring) = settings.wanted(seat), settings.profile(seat)
+    has_records = found.members["debater"][0].has_records
+    if settings.start.kind == "stated" and has_records:
+        prior = float(start_log_odds([wanted], anchoring)[0])
+        return Begun(wanted, float(stances_of([prior])[0]), prior, 1.0, ())
+    at = np.flatnonzero(bank.seed)
+    scale = _prior_scale(settings, bank, at, wanted, anchoring)
+    draws = Draws(trial_seed(settings.seed, trial), 0)
+    keys = np.array([text_key(bank.text[place]) for place in at], U64)
+    chosen = choose_seeds(
+        bank.polarity[at], bank.strength[at], wanted, anchoring, number=settings.start.seeds, prior_scale=scale,
+        order=few_uniform(draws, "seeds", seat, keys), where=f"pool `seed` on {bank.statement!r}",
+    )  # fmt: skip
+    attained = chosen.stance if has_records else wanted
+    return Begun(wanted, attained, 0.0, scale, tuple(int(place) for place in at[chosen.chosen]))
+
+
+def _prior_scale(settings: Debates, bank: Bank, at: np.ndarray, wanted: float, anchoring: float) -> float:
+    """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
+    if settings.start.prior_scale != "meet":
+        return settings.start.prior_scale
+    side = at[bank.polarity[at] == (1 if wanted > 0 else -1)]
+    if not side.size or wanted == 0 or anchoring == 0:
+        return 1.0
+    mean = float(contributions(np.ones(side.size, np.int8), bank.strength[side], anchoring).mean())
+    needed = abs(float(start_log_odds([wanted])[0])) / settings.start.seeds
+    return max(1.0, needed / mean) if mean > 0 else 1.0
+
+
+def thresholds(found: Resolved) -> tuple[float, float]:
+    """θ and θ_self: as set, else those of the embedder.
+
+    Raises
+    ------
+    SettingError
+        One lies outside (0, 1].
+    """
+    chosen, (embedder, _) = found.settings.evidence, found.members["embedder"]
+    theta = embedder.theta if chosen.theta is None else chosen.theta
+    theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
+    check_theta(theta, "evidence.theta")
+    check_theta(theta_self, "evidence.theta_self")
+    return theta, theta_self
+
+
+def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
+    """Refuse to compare arms whose agents start further apart than the tolerance allows, trial by trial.
+
+    Raises
+    ------
+    SettingError
+        With the two arms that lie furthest apart, what they attained, and what can be done.
+    """
+    tolerance = min((found.settings.start.tolerance for found in arms.values()), default=0.0)
+    for seat in range(len(SIDES)):
+        taking_part = {name: found for name, found in arms.items() if seat in found.settings.agents}
+        for trial in trials:
+            attained = {name: begin_at(found, seat, trial).attained for name, found in taking_part.items()}
+            if not attained:
+                continue
+            low, high = min(attained, key=attained.__getitem__), max(attained, key=attained.__getitem__)
+            if attained[high] - attained[low] > tolerance:
+                raise SettingError(
+                    f"start of {SIDES[seat]} in trial {trial}",
+                    got=f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}",
+                    allowed=f"stances within start.tolerance = {tolerance:g} of one another",
+                    do="let a prior scale bring them together (start.prior_scale=meet), take another start.seeds,"
+                    " or compare unequal starts all the same with a larger start.tolerance",
+                )

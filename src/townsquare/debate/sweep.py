@@ -1,0 +1,218 @@
+"""Arms × trials of debates, in processes of their own, into a folder that can be completed later.
+
+A trial that is recorded is not held again: the same command with the same folder goes on where it stopped, and one that
+asks for more trials or arms adds them. What stands in the folder must belong to the same settings, arguments and
+version, or it is refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from townsquare.arms import Arm, arms_of
+from townsquare.debate.held import FILE, ArmOfDebates, HeldDebates
+from townsquare.debate.record import read_trial, trial_record, write_json
+from townsquare.debate.resolve import Resolved, resolve_debates
+from townsquare.debate.settings import ALIASES
+from townsquare.debate.start import check_starts
+from townsquare.debate.trial import debate
+from townsquare.errors import RecordError, SettingError, TownsquareError, WrongVersion
+from townsquare.layers import Layer
+from townsquare.record.lock import RunLock
+from townsquare.workers import Pool, Report
+
+NOT_OVER = {"seed": "trials have draws of their own: --trials", "trials": "give --trials", "start.tolerance": ""}
+"""Settings that no arm can differ in, and what to do instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far it is: trials that ended of all, rounds of all, and how many trials failed."""
+
+    trials_done: int
+    trials: int
+    rounds_done: int
+    rounds: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One trial for another process, as plain values."""
+
+    path: Path
+    settings: Mapping[str, Any]
+    trial: int
+
+
+def arms_over(over: Mapping[str, Sequence[Any]], *, one_at_a_time: bool = False) -> tuple[Arm, ...]:
+    """The arms of a sweep: every combination of the values, or the values of one setting after the other.
+
+    Raises
+    ------
+    SettingError
+        A setting has no values or one twice, or is none that arms can differ in.
+
+    >>> [arm.name for arm in arms_over({"u": [0.2, 0.4], "a": [1.0]}, one_at_a_time=True)]
+    ['u=0.2', 'u=0.4', 'a=1.0']
+    """
+    for key in over:
+        if ALIASES.get(key, key) in NOT_OVER:
+            raise SettingError(f"--over {key}", got="a setting that all arms share", do=NOT_OVER[ALIASES.get(key, key)])
+    if not one_at_a_time:
+        return arms_of(over)
+    return tuple(itertools.chain.from_iterable(arms_of({key: values}) for key, values in over.items()))
+
+
+def hold_debates(
+    layers: Sequence[Layer],
+    arms: Sequence[Arm],
+    out: Path,
+    workers: int = 1,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> HeldDebates:
+    """Hold the trials of every arm that are not recorded yet.
+
+    Parameters
+    ----------
+    layers : sequence of mapping
+        Settings that all arms share, as :func:`townsquare.debate.resolve.resolve_debates` takes them.
+    arms : sequence of Arm
+        What each changes.
+    out : Path
+        Folder: new, or of the same debates.
+    workers : int
+        Processes at a time; 1 holds all in this one.
+    on_progress : callable, optional
+        Called now and then.
+
+    Returns
+    -------
+    HeldDebates
+        Trials that failed are in it with their errors; the others do not suffer.
+
+    Raises
+    ------
+    SettingError, UnknownName, DataError
+        Before anything is held: also if arms start further apart than ``start.tolerance``.
+    WrongVersion, RecordError
+        The folder holds other debates, or something else.
+    KeyboardInterrupt
+        When interrupted; recorded trials are safe.
+    """
+    found = {arm.name: resolve_debates(*layers, arm.changes) for arm in arms}
+    _check_distinct(found)
+    trials = next(iter(found.values())).settings.trials
+    check_starts(found, range(1, trials + 1))
+    listed = tuple(
+        ArmOfDebates(arm.name, arm.slug, dict(arm.changes), found[arm.name].plain(), found[arm.name].bank.statement,
+                     found[arm.name].digest)
+        for arm in arms
+    )  # fmt: skip
+    _check_folder(out)
+    out.mkdir(parents=True, exist_ok=True)
+    lock = RunLock(out)
+    try:
+        held = HeldDebates(out, listed, trials)
+        jobs = [
+            _Job(held.trial_file(arm, trial), arm.settings, trial)
+            for arm in listed
+            for trial in range(1, trials + 1)
+            if not _is_recorded(held.trial_file(arm, trial), arm.digest)
+        ]
+        write_json(out / FILE, held.plain())
+        return _hold_all(held, jobs, workers, on_progress)
+    finally:
+        lock.release()
+
+
+def _check_distinct(found: Mapping[str, Resolved]) -> None:
+    for one, other in itertools.combinations(found, 2):
+        if found[one].digest == found[other].digest:
+            raise SettingError("arms", got=f"{one} and {other}, which are the same", do="leave one out")
+
+
+def _check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise RecordError(str(out), got="a file", allowed="a folder, which need not be there yet")
+    if out.is_dir() and any(out.iterdir()) and not (out / FILE).is_file():
+        raise RecordError(str(out), got="a folder that holds other things", allowed="a new folder, or one of debates")
+
+
+def _is_recorded(path: Path, digest: str) -> bool:
+    if not path.is_file():
+        return False
+    if read_trial(path)["digest"] != digest:
+        raise WrongVersion(
+            str(path), got="a trial of other settings, arguments or version", do="choose another folder, or delete it"
+        )
+    return True
+
+
+def _hold_all(
+    held: HeldDebates, jobs: Sequence[_Job], workers: int, on_progress: Callable[[Progress], None] | None
+) -> HeldDebates:
+    total = len(held.arms) * held.trials
+    rounds = sum(job.settings["rounds"] for job in jobs)
+    failed: dict[int, str] = {}
+    ended: set[int] = set()
+
+    def on_poll(steps: Sequence[int]) -> None:
+        if on_progress is not None:
+            done = sum(max(0, step) for step in steps)
+            on_progress(Progress(total - len(jobs) + len(ended), total, done, rounds, len(failed)))
+
+    def on_end(index: int, result: BaseException | None) -> None:
+        if isinstance(result, KeyboardInterrupt):
+            return
+        ended.add(index)
+        if isinstance(result, BaseException):
+            failed[index] = f"{type(result).__name__}: {result}"
+
+    if workers > 1 and len(jobs) > 1:
+        Pool(_hold, workers, on_poll, on_end).run(jobs)
+    else:
+        _hold_here(jobs, on_poll, on_end)
+    slug = {held.trial_file(arm, 1).parent: arm.name for arm in held.arms}
+    rows = tuple((slug[jobs[k].path.parent], jobs[k].trial, error) for k, error in sorted(failed.items()))
+    now = replace(held, failed=rows)
+    write_json(held.folder / FILE, now.plain())
+    return now
+
+
+def _hold_here(
+    jobs: Sequence[_Job],
+    on_poll: Callable[[Sequence[int]], None],
+    on_end: Callable[[int, BaseException | None], None],
+) -> None:
+    """All trials in this process; one that fails on purpose is reported, a fault of ours is not caught."""
+    steps = [0] * len(jobs)
+    for index, job in enumerate(jobs):
+
+        def report(step: int, index: int = index) -> None:
+            steps[index] = step
+
+        try:
+            _hold(job, report)
+        except TownsquareError as error:
+            on_end(index, error)
+        else:
+            on_end(index, None)
+        on_poll(steps)
+
+
+def _hold(job: _Job, report: Report) -> None:
+    """One trial, held and recorded."""
+    found = resolve_debates(job.settings)
+    held = debate(found, job.trial, report)
+    write_json(job.path, trial_record(found, job.trial, held))
+
+
+def processors() -> int:
+    """Processes that this machine can run side by side."""
+    return os.cpu_count() or 1

@@ -1,0 +1,97 @@
+"""The agent view: who it is, what it was shown, what it did, and why it moved."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.records import evidence, has_records
+from townsquare.analysis.why import Move, why
+from townsquare.beliefs.equation import log_odds_of
+from townsquare.errors import SettingError
+from townsquare.view import network, queries
+from townsquare.view.answers import columns
+from townsquare.view.library import Snapshot
+
+
+def agent(of: Snapshot, number: int) -> dict[str, Any]:
+    """Persona, course of its beliefs, size of its move in each step, neighbors."""
+    who = check_agent(of, number)
+    course = queries.beliefs_of(of, number)
+    around = network.neighbors(of, number)
+    return {
+        "agent": number,
+        **who,
+        "persona": queries.persona(of, number).to_dicts(),
+        "course": columns(course),
+        "follows": len(around["follows"]),
+        "followers": len(around["followed_by"]),
+        "records": has_records(of.kept),
+    }
+
+
+def check_agent(of: Snapshot, number: int) -> dict[str, Any]:
+    """Name, kind and step of joining of an agent. Raises ``SettingError`` if there is none of that number."""
+    rows = queries.agent_names(of.kept).filter(pl.col("agent") == number)
+    if rows.is_empty():
+        raise SettingError("agent", got=str(number), allowed=f"0 to {of.kept.table('agents').height - 1}")
+    return {name: rows[name][0] for name in ("who", "kind", "born")}
+
+
+def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
+    """What an agent was shown in a step, and what it did."""
+    return {
+        "exposures": queries.exposures_of(of, number, step).to_dicts(),
+        "actions": queries.actions_of(of, number, step).to_dicts(),
+    }
+
+
+def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:
+    """One move of one belief, with its causes. Raises as :func:`townsquare.analysis.why.why` does."""
+    found = why(queries.OfAgent(of, number), number, step, proposition)
+    if not found.moves:
+        raise SettingError("step", got=str(step), allowed="a step after which the agent was there")
+    return found.moves[0]
+
+
+def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
+    """From before to after in the rule's own unit: what it was, each contribution, what it became, and their sum.
+
+    ``before`` and ``after`` are recorded stances; under a rule in log odds they are converted, and the change is what
+    the trail says, since a stance near 1 no longer tells its log odds.
+    """
+    move = move_of(of, number, step, proposition)
+    unit = queries.unit(of.run)
+    total = sum(cause.recorded for cause in move.causes)
+    after = move.after if unit == "stance" else float(log_odds_of([move.after])[0])
+    before = after - total if unit != "stance" or move.before is None else move.before
+    return {
+        "step": step,
+        "proposition": proposition,
+        "unit": unit,
+        "joined": move.before is None,
+        "stance_before": move.before,
+        "stance_after": move.after,
+        "before": before,
+        "after": after,
+        "sum": total,
+        "change": after - before,
+        "agrees": move.agrees,
+        "causes": [asdict(cause) for cause in move.causes],
+    }
+
+
+def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
+    """Argument records after a step, active and archived; none under rules without them."""
+    if not has_records(of.kept):
+        return {"records": []}
+    found = evidence(queries.OfAgent(of, number), number, step, proposition)
+    return {**asdict(found[0]), "agrees": found[0].agrees} if found else {"records": []}
+
+
+def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.DataFrame:
+    """The bars of the waterfall, for the CSV."""
+    rows = [asdict(cause) for cause in move_of(of, number, step, proposition).causes]
+    return pl.DataFrame(rows, infer_schema_length=None).rename({"amount": "amount_in_stance", "recorded": "amount"})

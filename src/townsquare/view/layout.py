@@ -1,0 +1,118 @@
+"""Where each agent stands in the picture of the follow graph: computed once, kept in a file beside the run.
+
+Forces as in ForceAtlas2 (Jacomy et al. 2014, PLoS ONE 9(6) e98679): agents that follow each other are pulled together,
+all others push each other away, in proportion to their number of follows. The push is taken from a grid by a
+convolution instead of from every pair, as FIt-SNE does (Linderman et al. 2019, Nature Methods 16, 243), so that a pass
+costs the follows and the grid, not the square of the agents. The file is a cache: it is no part of the record, may be
+deleted at any time, and is made anew when agents have joined.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.signal import fftconvolve
+from scipy.sparse import csr_array
+
+FILE = "view-layout.npz"
+FORMAT = 1
+_PASSES = 160
+_GRID = 96
+_SEED = 8
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+
+
+def positions(follower: Int, followed: Int, n: int) -> Float:
+    """Places of ``n`` nodes, (n, 2) float64 within [-1, 1]; the same for the same graph.
+
+    Parameters
+    ----------
+    follower, followed : (m,) int64
+        Ends of each follow, 0 to n - 1.
+    """
+    place = np.random.default_rng(_SEED).normal(size=(n, 2)) * 0.3
+    if n < 2:
+        return np.zeros((n, 2))
+    ones = np.ones(follower.size)
+    one_way = csr_array((ones, (follower, followed)), shape=(n, n))
+    links = (one_way + one_way.T).tocsr()
+    degree = np.asarray(links.sum(axis=1)).ravel()
+    mass = (degree + 1.0) / (degree + 1.0).mean()
+    kernels = _kernels(_GRID)
+    for number in range(_PASSES):
+        heat = 0.08 * (1.0 - number / _PASSES) ** 1.5 + 1e-4
+        push = _push(place, mass, kernels) * (0.9 / n)
+        pull = (links @ place - degree[:, None] * place) / (degree[:, None] + 1.0)
+        move = push / np.sqrt(mass)[:, None] + 0.9 * pull - 0.05 * place
+        length = np.linalg.norm(move, axis=1, keepdims=True)
+        place = place + move / np.maximum(length, 1e-12) * np.minimum(length, heat)
+    return _within(place)
+
+
+def _kernels(size: int) -> tuple[Float, Float]:
+    """The push of a unit of mass at the center of a (2 size - 1) square grid, in cells: d / (d² + 1)."""
+    line = np.arange(-(size - 1), size, dtype=np.float64)
+    x, y = np.meshgrid(line, line, indexing="ij")
+    far = x**2 + y**2 + 1.0
+    return x / far, y / far
+
+
+def _push(place: Float, mass: Float, kernels: tuple[Float, Float]) -> Float:
+    low, high = place.min(axis=0), place.max(axis=0)
+    cell = max(float((high - low).max()) / (_GRID - 3), 1e-9)
+    at = (place - low) / cell + 1.0
+    corner = at.astype(np.int64)
+    part = at - corner
+    density = np.zeros((_GRID, _GRID))
+    for dx, dy, share in _corners(part):
+        np.add.at(density, (corner[:, 0] + dx, corner[:, 1] + dy), share * mass)
+    out = np.zeros_like(place)
+    for axis, kernel in enumerate(kernels):
+        field = fftconvolve(density, kernel, mode="same") / cell
+        for dx, dy, share in _corners(part):
+            out[:, axis] += share * field[corner[:, 0] + dx, corner[:, 1] + dy]
+    return out * mass[:, None]
+
+
+def _corners(part: Float) -> list[tuple[int, int, Float]]:
+    x, y = part[:, 0], part[:, 1]
+    return [(0, 0, (1 - x) * (1 - y)), (1, 0, x * (1 - y)), (0, 1, (1 - x) * y), (1, 1, x * y)]
+
+
+def _within(place: Float) -> Float:
+    """Centered, and scaled so that all but the outermost hundredth lie within [-1, 1]."""
+    centered = place - np.median(place, axis=0)
+    reach = float(np.quantile(np.abs(centered), 0.995)) or 1.0
+    return np.clip(centered / reach, -1.1, 1.1)
+
+
+def stored(folder: Path | None, key: str) -> tuple[Int, Float] | None:
+    """Agents and their places from the cache, if it is there, whole and of that key."""
+    if folder is None:
+        return None
+    try:
+        with np.load(folder / FILE, allow_pickle=False) as kept:
+            if str(kept["key"]) != key:
+                return None
+            return kept["agent"].astype(np.int64), kept["place"].astype(np.float64)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return None
+
+
+def store(folder: Path | None, key: str, agent: Int, place: Float) -> None:
+    """Write the cache, whole or not at all; a folder that cannot be written is left as it is."""
+    if folder is None:
+        return
+    draft = folder / f"{FILE}.{os.getpid()}.part"
+    try:
+        with draft.open("wb") as file:
+            np.savez_compressed(file, key=np.array(key), agent=agent, place=place.astype(np.float32))
+        draft.replace(folder / FILE)
+    except OSError:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,198 @@
+"""The runs in a folder: which there are, each as it stands now, and what could not be read."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from townsquare import manifest
+from townsquare.analysis.contract import Kept, setting
+from townsquare.errors import RecordError, TownsquareError
+from townsquare.record import database, lock
+from townsquare.record.run import Run
+
+DEPTH = 4
+"""Folders below the one given in which runs are looked for."""
+_SNAPSHOTS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run stands: ``id`` is its folder relative to the one given, with ``/``; ``arm`` is "" outside comparisons."""
+
+    id: str
+    folder: Path
+    arm: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A run as it stood after ``last_step``; ``kept`` has each table read once, for the many questions of one page."""
+
+    id: str
+    run: Run
+    kept: Kept
+    last_step: int
+
+
+class Library:
+    """All runs below a folder, or the one run that the folder is.
+
+    Parameters
+    ----------
+    root : Path
+        A folder of a run, of a comparison, or of many.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._open: dict[str, tuple[int, Run]] = {}
+        self._snapshots: OrderedDict[tuple[str, int, int, str], Snapshot] = OrderedDict()
+        self._lock = Lock()
+
+    def places(self) -> list[Place]:
+        """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
+        if _begun(self.root):
+            return [Place(self.root.name or "run", self.root)]
+        arms = _arms(self.root)
+        found = sorted(_below(self.root, DEPTH))
+        return [Place(path.relative_to(self.root).as_posix(), path, arms.get(path, "")) for path in found]
+
+    def place(self, name: str) -> Place:
+        """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
+        for place in self.places():
+            if place.id == name:
+                return place
+        raise RecordError(f"run {name}", got="no such run here", do="go back to the list of runs")
+
+    def run(self, name: str) -> Run:
+        """The run of that id, opened.
+
+        Raises
+        ------
+        RecordError
+            There is none, or it cannot be read.
+        """
+        place = self.place(name)
+        try:
+            file = (place.folder / database.FILE).stat().st_ino  # another file is another run
+        except OSError:
+            file = -1
+        known = self._open.get(name)
+        if known is None or known[0] != file or file == -1:
+            known = (file, Run.open(place.folder))
+            self._open[name] = known
+        return known[1]
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The run of that id as it stands now; the same object while no step was added."""
+        run = self.run(name)
+        last, state = run.last_step, run.state
+        if last < 0:
+            raise RecordError(f"run {name}", got="a run without a finished step", do="wait for its first step")
+        key = (name, self._open[name][0], last, state)
+        with self._lock:
+            if key not in self._snapshots:
+                self._snapshots[key] = Snapshot(name, run, Kept(run), last)
+            self._snapshots.move_to_end(key)
+            while len(self._snapshots) > _SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+            return self._snapshots[key]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a run for the list; a run that cannot be read has ``error`` with what is wrong and what to do."""
+        return [self._row(place) for place in self.places()]
+
+    def _row(self, place: Place) -> dict[str, Any]:
+        row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
+        try:
+            run = self.run(place.id)
+            return {**row, **said_of(run)}
+        except TownsquareError as error:
+            return {**row, "state": "unreadable", "error": said(error)}
+
+
+def said(error: TownsquareError) -> dict[str, str]:
+    """An error as the page shows it."""
+    return {"where": error.where, "got": error.got, "allowed": error.allowed, "do": error.do}
+
+
+def said_of(run: Run) -> dict[str, Any]:
+    """What a run says of itself, cheaply: from its settings and its table of steps."""
+    steps = run.steps
+    tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
+    return {
+        "scenario": str(setting(run, "scenario", default="")),
+        "seed": setting(run, "seed"),
+        "state": run.state,
+        "step": run.last_step,
+        "steps": setting(run, "steps"),
+        "agents": int(steps["agents"][-1]) if steps.height else 0,
+        "rule": str(setting(run, "beliefs", "rule", default="")),
+        "moderation": str(setting(run, "moderation", "strategy", default="")),
+        "refused_share": refused / tried if tried else 0.0,
+        "actions": tried,
+        "exposures": int(steps["exposures"].sum()),
+        "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
+        "version": run.version,
+        "problems": _problems(run.state, run.last_step, setting(run, "steps"), tried, refused),
+    }
+
+
+def _problems(state: str, last: int, wanted: Any, tried: int, refused: int) -> list[str]:
+    """What a reader should know before believing a run; nothing for a healthy one."""
+    found = []
+    if state == "stopped" and isinstance(wanted, int) and last < wanted:
+        found.append(f"stopped after step {max(last, 0)} of {wanted}; `townsquare resume` goes on with it")
+    if tried and refused * 2 > tried:
+        found.append("over half of all actions were refused")
+    if last > 0 and not tried:
+        found.append("nobody did anything")
+    return found
+
+
+def _begun(folder: Path) -> bool:
+    return (folder / database.FILE).exists() or (folder / lock.FILE).exists()
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    if not depth:
+        return
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        # Links could lead out of the folder that the user gave.
+        if entry.name.startswith(".") or not entry.is_dir(follow_symlinks=False):
+            continue
+        path = folder / entry.name
+        if _begun(path):
+            yield path
+        else:
+            yield from _below(path, depth - 1)
+
+
+def _arms(root: Path) -> Mapping[Path, str]:
+    """Names of arms by folder of run, from the comparisons at and just below the root."""
+    found: dict[Path, str] = {}
+    for folder in (root, *(path for path in _folders(root))):
+        if not (folder / manifest.FILE).is_file():
+            continue
+        try:
+            found |= {folder / run.folder: run.arm for run in manifest.Experiment.load(folder).runs}
+        except RecordError:
+            continue
+    return found
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [root / entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
