@@ -20,7 +20,7 @@ import numpy.typing as npt
 from townsquare.evidence.linear import fit_ridge, predict, quantize
 from townsquare.evidence.ngrams import PLACES, Rows
 from townsquare.evidence.passages import continuation_features
-from townsquare.evidence.polarity import BANK_PENALTY, with_general
+from townsquare.evidence.polarity import BANK_PENALTY, GENERAL_PENALTY, with_general
 from townsquare.evidence.polarity_features import bank_features, general_features, read_blocks
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.relevance import content
@@ -30,7 +30,6 @@ from townsquare.evidence.text import sentences
 from townsquare.evidence.words import JUDGES
 
 Float = npt.NDArray[np.float64]
-GENERAL_PENALTY = 3.0
 TOPIC_WEIGHT = 200.0  # every topic counts as this many arguments
 UKP_WEIGHT = 0.15  # of a ranked argument beside a rated one: it keeps long texts in range
 FOLDS = 6

@@ -143,7 +143,7 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenarios"]) == 0
     assert "health-rumour" in capsys.readouterr().out
     assert main(["scenarios", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["name"] == "health-rumour"
+    assert "health-rumour" in {line["name"] for line in json.loads(capsys.readouterr().out)}
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Townsquare settings"
     assert main(["schema", "--markdown"]) == 0

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from made import run_of, settings_of
 from townsquare.analysis import outcomes
 from townsquare.analysis.moderation import strategy
+from townsquare.arms import parse_vary
 from townsquare.errors import SettingError
+from townsquare.event_checks import FIXED
+from townsquare.feed_personal import put_on_top
 from townsquare.record.contract import StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
@@ -312,6 +317,16 @@ def test_a_message_that_is_taken_down_is_sent_no_more() -> None:
     assert log.filter(pl.col("post") == post).select("step", "reason").rows()[0][0] == 1
 
 
+def test_messages_stand_above_and_what_passes_them_on_is_left_out() -> None:
+    root = np.array([0, 1, 2, 3, 2, 5], np.int32)  # post 4 is a share of 2
+    rows = np.array([[5, 4, 1, 9], [0, 9, 9, 9], [4, 3, 5, 1]], np.int32)
+    slots = np.zeros((3, 4), np.uint8)
+    sent = np.array([[2, -1], [-1, -1], [3, 2]], np.int32)
+    out, why, counts = put_on_top(sent, rows, slots, np.array([3, 1, 4]), root)
+    assert [out[k, :n].tolist() for k, n in enumerate(counts)] == [[2, 5, 1], [0], [3, 2, 5, 1]]
+    assert [why[k, :n].tolist() for k, n in enumerate(counts)] == [[Slot.SENT, 0, 0], [0], [Slot.SENT, Slot.SENT, 0, 0]]
+
+
 # --- what is told of it ------------------------------------------------------------------------------------
 
 
@@ -324,3 +339,32 @@ def test_outcomes_and_reports_know_of_events(tmp_path: Path) -> None:
     page = write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "step 2: set" in page
     assert "calm (50%)" in page
+
+
+def test_the_page_on_events_is_true(tmp_path: Path) -> None:
+    """Its configuration runs, its query gives what it says, and its policy is one."""
+    text = (Path(__file__).resolve().parents[1] / "docs" / "events.md").read_text(encoding="utf-8")
+    configuration, policy = re.findall(r"^```yaml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    (query,) = re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    file = tmp_path / "config.yaml"
+    file.write_text(configuration, encoding="utf-8")
+    run = simulate(resolve_for(None, file, agents=60))
+    assert sent(run)["assigned"].all()
+    names: dict[str, Any] = {"run": run}
+    exec(compile(query, "docs/events.md", "exec"), names)  # noqa: S102 - it is our own page
+    moved = names["moved"].group_by("assigned").agg(pl.len())
+    first = run.table("treatments").filter(pl.col("agent") < 60)
+    counts = first.group_by("assigned").len().sort("assigned")["len"].to_list()
+    assert moved.sort("assigned")["len"].to_list() == [2 * n for n in counts]
+    file.write_text(policy, encoding="utf-8")
+    members = resolve_for("health-rumour", file).params["policy"].model_dump()["members"]
+    assert [member["name"] for member in members] == ["statistical", "coordinated"]
+    for setting in FIXED:
+        if setting not in ("steps", "version", "scenario_digest", "events", "treatments"):
+            assert f"`{setting}`" in text, setting
+
+
+def test_events_can_be_varied_between_arms() -> None:
+    key, values = parse_vary("events=[],[{step: 4, inject: {posts: 10}}]")
+    assert (key, values) == ("events", [[], [{"step": 4, "inject": {"posts": 10}}]])
+    assert [len(resolve({key: value}).config.events) for value in values] == [0, 1]

@@ -176,10 +176,10 @@ def always_one(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
         (lambda views, draws, params: one_each(views) if views.post("veracity").size else None, "do not see veracity"),
         (lambda views, draws, params: one_each(views) if views.post("verdict").size else None, "do not see verdict"),
         (by_truth, "the ground truth changes kind"),
-        (by_place, "asked with others"),
+        (by_place, "asked alone"),
         (writes_views, "writes into an array"),
         (moves_beliefs, "changed posts.likes"),
-        (always_one, "choices? of"),
+        (always_one, "choices of nobody"),
     ],
 )
 def test_policies_that_break_the_contract(decide: Callable[..., Any], message: str) -> None:

@@ -59,12 +59,14 @@ _FAMILIES: dict[str, dict[str, str]] = {
     },
     "extractor": {
         "given": "townsquare.evidence.given:EXTRACTOR",
+        "embedded": "townsquare.evidence.extract:EXTRACTOR",
     },
     "embedder": {
         "hashing": "townsquare.evidence.hashing:EMBEDDER",
     },
     "strength": {
         "constant": "townsquare.evidence.constant:JUDGE",
+        "embedded": "townsquare.evidence.strength:JUDGE",
     },
     "speaker": {
         "bank": "townsquare.debate.bank_speaker:SPEAKER",

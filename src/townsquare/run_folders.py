@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from townsquare import manifest
@@ -62,6 +62,24 @@ def check_unused(folder: Path) -> None:
         raise RecordError(str(folder), got="a file", allowed="a folder, which need not be there yet")
     if (folder / manifest.FILE).exists():
         raise RecordError(str(folder), got="a comparison", do="choose another folder")
+
+
+@contextmanager
+def folder_for(out: Path | None, stem: str) -> Iterator[Path]:
+    """The folder to write into: ``out``, or a fresh one below ``runs``.
+
+    Folders that were not there before are taken away again if nothing came to stand in them.
+    """
+    wanted = out or Path("runs")
+    with database.explained(wanted, "choose another folder"):
+        missing = [path for path in (wanted, *wanted.parents) if not path.exists()]
+        folder = out or fresh_folder(wanted, stem)
+    try:
+        yield folder
+    finally:
+        for path in missing if out else [folder, *missing]:
+            with suppress(OSError):
+                path.rmdir()
 
 
 def fresh_folder(parent: Path, stem: str) -> Path:

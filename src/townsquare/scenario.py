@@ -17,6 +17,7 @@ from townsquare import files
 from townsquare.config import Injection
 from townsquare.draws import Draws, Stage
 from townsquare.errors import DataError, SettingError
+from townsquare.presets import preset_names
 from townsquare.registry import did_you_mean
 from townsquare.scenario_contents import Arguments, Posts, Proposition, Scenario, Source
 from townsquare.scenario_files import (
@@ -87,7 +88,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if not files.is_file(path):
         names = [*_bundled_names(), "made"]
         allowed = f"one of {', '.join(names)}, or the path of a folder, YAML, JSONL or CSV"
-        raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=did_you_mean(asked, names))
+        raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=did_you_mean(asked, [*names, *preset_names()]))
     ending = path.suffix.lower()
     if ending in YAML_KINDS:
         return read_scenario_yaml(path, asked, path.resolve().parent.name if path.name == SCENARIO_FILE else path.stem)

@@ -1,10 +1,10 @@
 """How well moderation told false posts from true ones, how soon, and what it cost (DESIGN §2, "Moderation measures").
 
-A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any
-time, even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, any
-strategy from outside, and several one after the other, either. A verdict ``unverified`` is not positive. Only injected posts whose truth the
-scenario gives are counted, and recall is over all injected false posts, looked at or not. Without moderation
-there is nothing to score: NaN.
+A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any time,
+even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, any strategy from
+outside, and several one after the other, either. A verdict ``unverified`` is not positive. Only injected posts whose
+truth the scenario gives are counted, and recall is over all injected false posts, looked at or not. Without
+moderation there is nothing to score: NaN.
 """
 
 from __future__ import annotations

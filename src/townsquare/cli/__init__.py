@@ -48,6 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has left; Python would complain again when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
+    except OSError as error:
+        # A disk that is full, a folder that may not be written: nothing that a traceback would help with.
+        if not error.filename or not error.strerror:
+            return _unexpected(error)
+        complain(f"{error.filename}\n  got: {error.strerror}")
+        return WRONG
     except Exception as error:
         return _unexpected(error)
     return code if isinstance(code, int) else OK

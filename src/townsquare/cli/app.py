@@ -25,12 +25,16 @@ COMMANDS = {
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
     "init": ("init:init", "Write a commented scenario to start from."),
     "doctor": ("doctor:doctor", "Show what is installed and missing, and what a planned run needs."),
+    "debate": ("debate:debate", "Let two agents debate a proposition, with every move on record."),
+    "sweep": ("sweep:sweep", "Hold debates under settings that vary."),
     "scenarios": ("listings:scenarios", "List the bundled scenarios and presets."),
     "schema": ("listings:schema", "Print the JSON Schema of all settings."),
 }
 for _name, (_target, _help) in COMMANDS.items():
     app.command(f"townsquare.cli.{_target}", name=_name, help=_help)
 check.command("townsquare.cli.check:golden", name="golden", help="Compare golden files of published functions.")
+_EXPRESSION_HELP = "Compare the stances that speakers are given with what a judge reads in their words."
+check.command("townsquare.cli.check_expression:expression", name="expression", help=_EXPRESSION_HELP)
 app.command(check)
 
 PERSONAS = {

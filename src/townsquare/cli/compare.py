@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +49,9 @@ HEADLINES = frozenset(
     }
 )
 """Outcomes that a comparison prints without being asked; those of propositions by the part before the dot."""
-Workers = Annotated[int | None, Parameter(help="Processes at a time; by default one a processor.")]
+Workers = Annotated[
+    int | None, Parameter(converter=options.whole, help="Processes at a time; by default one a processor.")
+]
 
 
 def compare(
@@ -76,7 +77,7 @@ def compare(
     from townsquare.arms import parse_seeds
     from townsquare.errors import SettingError
     from townsquare.resolve import layers_for, resolve_with_scenario
-    from townsquare.run_folders import fresh_folder
+    from townsquare.run_folders import folder_for
 
     if workers is not None and workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
@@ -85,15 +86,12 @@ def compare(
     base = resolve_with_scenario(*layers, origins=origins)
     varied = _varied(vary or [])
     listed = parse_seeds(seeds, base.config.seed)
-    folder = out or fresh_folder(Path("runs"), f"compare-{Path(base.config.scenario).stem}")
-    try:
-        with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
-            found = experiment.compare(layers, varied, listed, folder, workers, lambda far: _at(progress, far))
-    except KeyboardInterrupt:
-        return _stopped(folder)
-    finally:
-        with suppress(OSError):
-            folder.rmdir()  # a folder made here that nothing came into
+    with folder_for(out, f"compare-{Path(base.config.scenario).stem}") as folder:
+        try:
+            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
+                found = experiment.compare(layers, varied, listed, folder, workers, lambda far: _at(progress, far))
+        except KeyboardInterrupt:
+            return _stopped(folder)
     _show(found, quiet=quiet, as_json=as_json, every=every)
     return 1 if found.failed else 0
 

@@ -15,7 +15,9 @@ def export_graph(
     folder: options.Folder,
     /,
     *,
-    step: Annotated[int | None, Parameter(help="As it stood after this step; by default, the last one.")] = None,
+    step: Annotated[
+        int | None, Parameter(converter=options.whole, help="As it stood after this step; by default, the last one.")
+    ] = None,
     to: Annotated[Literal["graphml", "gexf", "csv"], Parameter(help="Format.")] = "graphml",
     out: Annotated[Path | None, Parameter(help="File to write; by default graph-step<n>.<format> in the run.")] = None,
     replace: options.Replace = False,

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+
+def whole(_kind: object, tokens: Sequence[Any]) -> int:
+    """A whole number as it was written; cyclopts itself would round 2.5 to 2."""
+    text = tokens[0].value
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f'unable to convert "{text}" into int, a whole number') from None
+
+
 Target = Annotated[
     str | None,
-    Parameter(help="A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."),
+    Parameter(
+        help="A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."
+    ),
 ]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
-Agents = Annotated[int | None, Parameter(help="Persons at the start.")]
-Steps = Annotated[int | None, Parameter(help="Steps to simulate.")]
-Seed = Annotated[int | None, Parameter(help="Seed of all draws.")]
+Agents = Annotated[int | None, Parameter(converter=whole, help="Persons at the start.")]
+Steps = Annotated[int | None, Parameter(converter=whole, help="Steps to simulate.")]
+Seed = Annotated[int | None, Parameter(converter=whole, help="Seed of all draws.")]
 Out = Annotated[Path | None, Parameter(help="Folder to write into; by default a new one under runs/.")]
 Sets = Annotated[
     list[str] | None,

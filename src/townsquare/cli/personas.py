@@ -11,12 +11,12 @@ from townsquare.cli import options
 from townsquare.cli.console import complain, console, number, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.config import Population
     from townsquare.persona_shares import TraitShares
+    from townsquare.population import People
 
 MOST_SHOWN = 5
 LOW = 0.05
-Count = Annotated[int | None, Parameter(name="--n", help="How many people.")]
+Count = Annotated[int | None, Parameter(name="--n", converter=options.whole, help="How many people.")]
 Out = Annotated[Path, Parameter(help="File of personas to write, as JSON lines.")]
 
 
@@ -77,8 +77,10 @@ def sample(
     if n is None or n < 1:
         raise SettingError("--n", got=str(n or "nothing"), allowed="a whole number of at least 1")
     people = _sampled(target, n, seed, sets)
+    # Of people from a file the stances may be measured; those of sampled ones are drawn again by each run.
+    toward = zip(people.propositions, people.stance.T, strict=True) if people.names else ()
     with options.writing(out, replace=replace):
-        write_personas(out, people.traits, bundled_bank(), ids=people.names, texts=people.texts)
+        write_personas(out, people.traits, bundled_bank(), ids=people.names, texts=people.texts, stance=dict(toward))
     if as_json:
         show_json({"personas": str(out), "n": n})
     else:
@@ -113,14 +115,18 @@ def describe(
     return 0
 
 
-def _sampled(target: str | None, n: int, seed: int | None, sets: list[str] | None) -> Any:
+def _sampled(target: str | None, n: int, seed: int | None, sets: list[str] | None) -> People:
+    from townsquare.errors import SettingError
     from townsquare.population import sample_people
     from townsquare.resolve import resolve_for
+    from townsquare.scenario import load_scenario
 
-    scenario, config = options.split_target(target)
-    settings = resolve_for(scenario, config, sets or (), seed=seed).config
-    population: Population = settings.population.model_copy(update={"stance": {}})
-    return sample_people(0, n, population, (), settings.seed)
+    name, file = options.split_target(target)
+    config = resolve_for(name, file, sets or (), seed=seed).config
+    scenario = load_scenario(config.scenario)
+    if scenario.accounts is not None:
+        raise SettingError(config.scenario, got="a scenario that brings its people", allowed="one that has none")
+    return sample_people(0, n, config.population, scenario.proposition_names, config.seed, folder=scenario.folder)
 
 
 def _plain(one: TraitShares) -> dict[str, Any]:

@@ -7,9 +7,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from townsquare.cli import options
+from townsquare.cli.console import show_json
+
 
 def report(
     *folders: Annotated[Path, Parameter(name="RUN", help="Folders of runs or of comparisons.")],
+    as_json: options.AsJson = False,
 ) -> int:
     """Write report.html into each folder."""
     from townsquare.errors import SettingError
@@ -25,5 +29,8 @@ def report(
             write_comparison(Experiment.load(folder), page)
         else:
             write_report(Run.open(folder), page)
-        print(page)
+        if not as_json:
+            print(page)
+    if as_json:
+        show_json({"reports": [str(folder / "report.html") for folder in folders]})
     return 0

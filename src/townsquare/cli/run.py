@@ -33,16 +33,14 @@ def run(
     """
     from townsquare.presets import preset_names
     from townsquare.resolve import resolve_for
-    from townsquare.run_folders import check_unused, fresh_folder
+    from townsquare.run_folders import check_unused, folder_for
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
-    if out is None:
-        name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
-        stem = f"{name}-seed{settings.config.seed}"
-        out = fresh_folder(Path("runs"), stem)
-    check_unused(out)
-    return _execute(out, settings, quiet=quiet, as_json=as_json)
+    name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
+    with folder_for(out, f"{name}-seed{settings.config.seed}") as folder:
+        check_unused(folder)
+        return _execute(folder, settings, quiet=quiet, as_json=as_json)
 
 
 def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
@@ -63,12 +61,10 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
     from townsquare.record.contract import StepMark
     from townsquare.run_folders import go_on
 
-    last, total = -1, settings.config.steps
+    total = settings.config.steps
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
 
     def on_step(mark: StepMark) -> None:
-        nonlocal last
-        last = mark.step
         progress.at(mark.step)
         request.check()
 
@@ -77,12 +73,19 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
             recorded = go_on(folder, settings, on_step)
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
-            complain(
-                f"{max(last, 0)} of {total} steps are safe. Go on with:\n  townsquare resume {folder}", kind="stopped"
-            )
+            complain(_what_is_safe(folder, total), kind="stopped")
             return 128 + (request.signal or 2)
     _show_result(recorded, folder, quiet=quiet, as_json=as_json)
     return 0
+
+
+def _what_is_safe(folder: Path, total: int) -> str:
+    from townsquare.record.run import Run
+    from townsquare.run_folders import holds_run
+
+    if not holds_run(folder):
+        return "nothing is recorded yet: give the same command again"
+    return f"{max(0, Run.open(folder).last_step)} of {total} steps are safe. Go on with:\n  townsquare resume {folder}"
 
 
 def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> None:

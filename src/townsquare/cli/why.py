@@ -22,8 +22,10 @@ def why(
     folder: options.Folder,
     /,
     *,
-    agent: Annotated[int, Parameter(help="The agent, by its number.")],
-    step: Annotated[int | None, Parameter(help="One step; without it, the largest moves of the run.")] = None,
+    agent: Annotated[int, Parameter(converter=options.whole, help="The agent, by its number.")],
+    step: Annotated[
+        int | None, Parameter(converter=options.whole, help="One step; without it, the largest moves of the run.")
+    ] = None,
     proposition: Annotated[str | None, Parameter(help="One proposition, by its name.")] = None,
     without_record: Annotated[
         int | None, Parameter(help="Compute the belief again without this argument record (rules in log odds).")

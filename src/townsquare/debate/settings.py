@@ -41,13 +41,16 @@ class Agent(Section):
 class Start(Section):
     """Where stances start."""
 
-    kind: Literal["records", "stated"] = Field(
-        "records", description="from seed records chosen to meet the stance, or from a prior without records"
+    kind: Literal["records", "own_side", "stated"] = Field(
+        "records",
+        description="seed records chosen to meet the stance; n of its own side, come to what they may; or a prior "
+        "without records",
     )
     stance: float = Field(0.75, ge=-1, le=1, description="S0 of pro; con starts from its negative")
     seeds: int = Field(DEFAULT_SEEDS, ge=1, description="n, seed records of each agent")
     prior_scale: float | Literal["meet"] = Field(
-        "meet", description="factor on what each seed adds; `meet`: 1, or what brings n average seeds to the stance"
+        "meet",
+        description="factor on what each seed adds; `meet`: 1, or with `records` what lets n average seeds meet S0",
     )
     tolerance: float = Field(
         0.05, ge=0, le=2, description="arms whose attained starts lie further apart are not compared"

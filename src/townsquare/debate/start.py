@@ -12,16 +12,19 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from townsquare.beliefs.equation import contributions, stances_of, start_log_odds
+from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
 from townsquare.debate.contract import few_uniform
 from townsquare.debate.resolve import Resolved
-from townsquare.debate.settings import SIDES, Debates
+from townsquare.debate.settings import SIDES, SIGN, Debates
 from townsquare.draws import U64, Draws, chain, text_key
 from townsquare.errors import SettingError
 from townsquare.evidence.bank_files import Bank
 from townsquare.evidence.conflict import check_theta
-from townsquare.evidence.seeds import choose_seeds
+from townsquare.evidence.seeds import check_number, choose_seeds
+
+Places = npt.NDArray[np.int64]
 
 
 class Begun(NamedTuple):
@@ -67,19 +70,35 @@ def begin_at(found: Resolved, seat: int, trial: int) -> Begun:
     if settings.start.kind == "stated" and has_records:
         prior = float(start_log_odds([wanted], anchoring)[0])
         return Begun(wanted, float(stances_of([prior])[0]), prior, 1.0, ())
+    places, scale = _seeds(found, seat, trial)
+    amounts = scale * contributions(bank.polarity[places], bank.strength[places], anchoring)
+    attained = float(stances_of([sum_of(amounts)])[0]) if has_records else wanted
+    return Begun(wanted, attained, 0.0, scale, tuple(int(place) for place in places))
+
+
+def _seeds(found: Resolved, seat: int, trial: int) -> tuple[Places, float]:
+    """Places of the seeds in the bank, ascending, and the factor on what each adds."""
+    settings, bank, start = found.settings, found.bank, found.settings.start
+    wanted, (_, anchoring) = settings.wanted(seat), settings.profile(seat)
     at = np.flatnonzero(bank.seed)
-    scale = _prior_scale(settings, bank, at, wanted, anchoring)
+    if start.kind == "own_side":
+        at = at[bank.polarity[at] == (np.sign(wanted) or SIGN[seat])]
+    where = f"pool `seed` on {bank.statement!r}"
+    check_number(start.seeds, at.size, where)
     draws = Draws(trial_seed(settings.seed, trial), 0)
-    keys = np.array([text_key(bank.text[place]) for place in at], U64)
+    order = few_uniform(draws, "seeds", seat, np.array([text_key(bank.text[place]) for place in at], U64))
+    if start.kind == "own_side":
+        scale = 1.0 if start.prior_scale == "meet" else start.prior_scale
+        return np.sort(at[np.argsort(order, kind="stable")[: start.seeds]]), scale
+    scale = _prior_scale(settings, bank, at, wanted, anchoring)
     chosen = choose_seeds(
-        bank.polarity[at], bank.strength[at], wanted, anchoring, number=settings.start.seeds, prior_scale=scale,
-        order=few_uniform(draws, "seeds", seat, keys), where=f"pool `seed` on {bank.statement!r}",
+        bank.polarity[at], bank.strength[at], wanted, anchoring, number=start.seeds, prior_scale=scale, order=order,
+        where=where,
     )  # fmt: skip
-    attained = chosen.stance if has_records else wanted
-    return Begun(wanted, attained, 0.0, scale, tuple(int(place) for place in at[chosen.chosen]))
+    return at[chosen.chosen], scale
 
 
-def _prior_scale(settings: Debates, bank: Bank, at: np.ndarray, wanted: float, anchoring: float) -> float:
+def _prior_scale(settings: Debates, bank: Bank, at: Places, wanted: float, anchoring: float) -> float:
     """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
     if settings.start.prior_scale != "meet":
         return settings.start.prior_scale

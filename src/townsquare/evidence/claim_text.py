@@ -1,4 +1,7 @@
-"""The canonical form of a claim: the passage without list marks and opening phrases, as one line with a capital."""
+"""The canonical form of a claim: the passage on one line, without list marks and opening phrases.
+
+Capitals and stops stay as they were written: the strength judge reads care in writing from them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def canonical(passage: str) -> str:
     """A passage as a claim; the passage itself where nothing would be left of it.
 
     >>> canonical(" 2) I think that  taxes hurt the poor;")
-    'Taxes hurt the poor.'
+    'Taxes hurt the poor'
     """
     plain = _SPACE.sub(" ", passage).strip()
     claim = _OPENING.sub("", _MARKS.sub("", plain)).strip().rstrip(";,: ")
@@ -31,8 +34,7 @@ def canonical(passage: str) -> str:
         claim = plain
     if len(claim) > LONGEST:
         claim = claim[:LONGEST].rsplit(" ", 1)[0] + "…"
-    claim = claim[:1].upper() + claim[1:]
-    return claim if claim[-1:] in ".!?…" else f"{claim}."
+    return claim[:1].upper() + claim[1:] if plain[:1].isupper() or not plain[:1].isalpha() else claim
 
 
 def tag(passage: str) -> str:

@@ -7,8 +7,8 @@ hold the first of them, and near-duplicates are sought among the firsts alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,11 +29,23 @@ GIVEN = "given"
 """The judge of a strength that came with the data or was declared."""
 
 
+class Finding(NamedTuple):
+    """One claim that an extractor found in a text."""
+
+    proposition: int
+    polarity: int
+    strength: float
+    text: str
+    snippet: str
+    tag: str
+
+
 @dataclass(frozen=True, slots=True)
 class Judges:
     """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
 
-    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own.
+    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own. ``found`` (by
+    text) and ``estimated`` (by text and proposition) remember what was said before and would be said again.
     """
 
     extractor: tuple[Extractor, Any]
@@ -42,6 +54,8 @@ class Judges:
     topics: Topics
     theta: float
     theta_self: float
+    found: dict[str, list[Finding]] = field(default_factory=dict)
+    estimated: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, settings: Settings, scenario: Scenario) -> Judges:
@@ -142,23 +156,32 @@ def _stated(world: World, posts: Array) -> tuple[Array, Array]:
 def _read(world: World, posts: Array, judges: Judges) -> Made:
     """What the extractor finds in posts that declare no stance; each text is read once."""
     silent = posts[~np.isin(posts, _stated(world, posts)[0])]
-    rows = world.posts["text"][silent]
-    messages, place = np.unique(rows, return_inverse=True)
-    extractor, params = judges.extractor
-    found = extractor.extract([world.texts[row] for row in messages], judges.topics, params)
-    found = check_found(extractor.name, found, messages.size, len(judges.topics.statements))
-    first = np.searchsorted(found.message, place)
-    count = np.searchsorted(found.message, place, side="right") - first
-    at = _rows(first, count)
+    texts = [world.texts[row] for row in world.posts["text"][silent]]
+    _extract(texts, judges)
+    found = [(post, one) for post, text in zip(silent.tolist(), texts, strict=True) for one in judges.found[text]]
     return Made(
-        post=np.repeat(silent, count).astype(np.int64),
-        proposition=found.proposition[at].astype(np.int16),
-        polarity=found.polarity[at].astype(np.int8),
-        strength=np.asarray(found.strength[at], np.float64),
-        text=[found.text[k] for k in at],
-        snippet=[found.snippet[k] for k in at],
-        tag=[found.tag[k] for k in at],
+        post=np.array([post for post, _ in found], np.int64),
+        proposition=np.array([one.proposition for _, one in found], np.int16),
+        polarity=np.array([one.polarity for _, one in found], np.int8),
+        strength=np.array([one.strength for _, one in found], np.float64),
+        text=[one.text for _, one in found],
+        snippet=[one.snippet for _, one in found],
+        tag=[one.tag for _, one in found],
     )
+
+
+def _extract(texts: list[str], judges: Judges) -> None:
+    """Read the texts that were not read before."""
+    new = [text for text in dict.fromkeys(texts) if text not in judges.found]
+    if not new:
+        return
+    extractor, params = judges.extractor
+    found = extractor.extract(new, judges.topics, params)
+    check_found(extractor.name, found, len(new), len(judges.topics.statements))
+    judges.found.update((text, []) for text in new)
+    numbers = (column.tolist() for column in (found.message, found.proposition, found.polarity, found.strength))
+    for at, *rest in zip(*numbers, found.text, found.snippet, found.tag, strict=True):
+        judges.found[new[at]].append(Finding(*rest))
 
 
 def _rows(first: Array, count: Array) -> npt.NDArray[np.int64]:
@@ -233,15 +256,16 @@ def rows_of(
 def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
     """The judge's estimate of every claim, each (text, proposition) judged once."""
     judge, params = judges.strength
-    asked = dict.fromkeys(zip(made.text, made.proposition.tolist(), strict=True))
+    asked = list(zip(made.text, made.proposition.tolist(), strict=True))
+    new = [key for key in dict.fromkeys(asked) if key not in judges.estimated]
     statements = judges.topics.statements
-    given = judge.estimate([text for text, _ in asked], [statements[k] for _, k in asked], params)
+    given = judge.estimate([text for text, _ in new], [statements[k] for _, k in new], params) if new else np.empty(0)
     numbers = np.asarray(given, np.float64)
-    if numbers.shape != (len(asked),) or not ((numbers >= 0) & (numbers <= 1)).all():
-        got = f"{numbers.shape} for {len(asked)} claims, or outside its range"
+    if numbers.shape != (len(new),) or not ((numbers >= 0) & (numbers <= 1)).all():
+        got = f"{numbers.shape} for {len(new)} claims, or outside its range"
         raise ContractError(f"strength judge {judge.name!r}", got=got, allowed="(n,) in [0, 1] for n claims")
-    place = dict(zip(asked, numbers.tolist(), strict=True))
-    return np.array([place[key] for key in zip(made.text, made.proposition.tolist(), strict=True)], np.float64)
+    judges.estimated.update(zip(new, numbers.tolist(), strict=True))
+    return np.array([judges.estimated[key] for key in asked], np.float64)
 
 
 def _same_as(

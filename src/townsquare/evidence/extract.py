@@ -88,9 +88,11 @@ def extract(
 
     Examples
     --------
-    >>> claims = extract("Human cloning is cruel. I had soup for lunch.", ["We should ban human cloning"])
+    >>> claims = extract("I think that cloning people is cruel.", ["We should ban human cloning"])
     >>> [(claim.text, claim.polarity) for claim in claims]
-    [('Human cloning is cruel.', 1)]
+    [('Cloning people is cruel.', 1)]
+    >>> extract("I had soup for lunch.", ["We should ban human cloning"])
+    []
     """
     return extract_many([text], statements, banks, least_confidence)[0]
 

@@ -23,7 +23,7 @@ from townsquare.evidence.ngrams import Rows
 from townsquare.evidence.polarity_features import Blocks, bank_features, general_features, read_blocks
 from townsquare.evidence.proposition import read_proposition
 
-BANK_PENALTY = 1.0
+BANK_PENALTY, GENERAL_PENALTY = 1.0, 3.0
 _GENERAL_SLOPE = 0.8  # how far the general score goes before it is pressed together; chosen with banks of 60
 _DIGITS = 9  # scores are rounded, so that the last bit of a machine decides nothing
 

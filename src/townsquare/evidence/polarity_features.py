@@ -23,6 +23,9 @@ from townsquare.evidence.words import action, value, word_lists
 DENSE_SCALE = 0.4
 """Weight of the counts beside the hashed blocks of unit length; chosen by held-out accuracy."""
 
+COUNTS = 24
+"""Counts of valence, action and words of rights and money of one argument."""
+
 _MASK = "#subject"
 _PIECES = (4, 5)
 _BANK_PIECES = (3, 5)
@@ -71,7 +74,7 @@ def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
         masked=presence(_words(_masked(one)) for one in seen),
         signed=rows(_signed(one) for one in seen),
         signed_pieces=rows(_signed_pieces(one) for one in seen),
-        counts=np.asarray(counted, np.float64).reshape(len(seen), -1),
+        counts=np.asarray(counted, np.float64).reshape(len(seen), COUNTS),
         direction=np.asarray([frame.direction for frame in frames], np.float64),
         coercion=np.asarray([frame.coercion for frame in frames], np.float64),
     )

@@ -19,6 +19,9 @@ from townsquare.evidence.proposition import Frame
 from townsquare.evidence.text import MAX_CHARACTERS, sentences, stem, tokens
 from townsquare.evidence.words import value, word_lists
 
+COUNTS = 49
+"""Counts of one argument, in the order of the fitted numbers."""
+
 _MOST_WORDS = 80  # more than any rated argument had; longer texts count as this long
 _LONG_WORD = 6
 _SPACE = re.compile(r"\s+")
@@ -61,7 +64,7 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
     return StrengthBlocks(
         words=presence(_words(found) for found in seen),
         characters=presence(_characters(text) for text in texts),
-        counts=np.asarray(counted, np.float64).reshape(len(texts), -1),
+        counts=np.asarray(counted, np.float64).reshape(len(texts), COUNTS),
     )
 
 

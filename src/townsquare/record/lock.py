@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from townsquare.errors import RunBusy
@@ -24,23 +25,38 @@ class RunLock:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = (folder / FILE).open("a+", encoding="ascii")
+        self._path = folder / FILE
+        self._file = self._path.open("a+", encoding="ascii")
         for attempt in range(_TRIES):
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
             except BlockingIOError:
                 if attempt + 1 < _TRIES:
                     time.sleep(_PAUSE)
+                continue
+            if self._is_the_file():
+                break
+            self._file.close()
+            self._file = self._path.open("a+", encoding="ascii")
         else:
             self._refuse(folder)
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()
 
-    def release(self) -> None:
-        """Let others write. The file stays: removing it could take away the lock of the next writer."""
+    def release(self, *, remove: bool = False) -> None:
+        """Let others write, and on request leave no file behind."""
+        if remove:
+            with suppress(OSError):
+                self._path.unlink()
         self._file.close()
+
+    def _is_the_file(self) -> bool:
+        """Whether what is locked is still what stands there: its last holder may have removed it meanwhile."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def _refuse(self, folder: Path) -> None:
         self._file.seek(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
@@ -28,7 +28,8 @@ class FolderRecorder:
     """Records into ``folder``, which is made if it is not there.
 
     A step is one transaction whose last row is that of ``ts_steps``: others see all of it or nothing, and so does the
-    next recorder after this process was killed. Parts are on disk before the transaction that commits their step.
+    next recorder after this process was killed. Parts are on disk before the transaction that commits their step. A
+    recording that is stopped before its first step leaves nothing behind.
 
     Parameters
     ----------
@@ -42,6 +43,7 @@ class FolderRecorder:
         self._lock: RunLock | None = None
         self._connection: sqlite3.Connection | None = None
         self._bulky = False
+        self._is_new = False
         self._last = -1
 
     def open(self, header: RunHeader) -> int:
@@ -54,6 +56,7 @@ class FolderRecorder:
         with ExitStack() as undo:
             undo.callback(self._release)
             with database.explained(self._path, _UNREADABLE):
+                self._is_new = not self._path.exists()
                 self._connection = database.connect(self._path, writing=True)
                 self._last = _start(self._connection, header, str(self.folder))
                 remove_uncommitted(self.folder, self._last)
@@ -88,6 +91,9 @@ class FolderRecorder:
             raise ValueError(f"state {state!r} is none of {STATES[1:]}")
         if self._connection is None:
             return
+        if state == "stopped" and self._is_new and self._last < 0:
+            self._discard()
+            return
         try:
             with self._writing():
                 _set(self._connection, {"state": state})
@@ -103,13 +109,27 @@ class FolderRecorder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        done = f"steps up to {self._last} are safe" if self._last >= 0 else "no step is recorded yet"
-        do = f"free some space if the disk is full, then run `townsquare resume {self.folder}`: {done}"
+        then = f"run `townsquare resume {self.folder}`: steps up to {self._last} are safe"
+        if self._last < 0:
+            then = "run it again: no step is recorded yet"
+        do = f"free some space if the disk is full, then {then}"
         try:
             with database.explained(self._path, do):
                 yield
         except pl.exceptions.PolarsError as error:
             raise RecordError(str(self.folder), got=str(error), do=do) from error
+
+    def _discard(self) -> None:
+        """Take away a database without a step, while nobody else can write there."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        for ending in ("", "-wal", "-shm"):
+            with suppress(OSError):
+                self._path.with_name(self._path.name + ending).unlink()
+        if self._lock is not None:
+            self._lock.release(remove=True)
+            self._lock = None
 
     def _release(self) -> None:
         if self._connection is not None:

@@ -17,6 +17,7 @@ from townsquare.record.batches import Batches
 from townsquare.schema import NONE, ActionKind, LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.threads import threads_for
 from townsquare.world import World
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -24,6 +25,7 @@ _ROUNDS = 4
 _MAY_WRITE = {"texts", "verdicts", "moderation_log"}
 
 
+@threads_for(0)
 def check_moderator(moderator: Moderator, params: MemberParams | None = None, seed: int = 0) -> None:
     """Raise if a moderator breaks its contract.
 

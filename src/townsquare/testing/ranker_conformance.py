@@ -9,8 +9,10 @@ from townsquare.config import MemberParams
 from townsquare.rankers.contract import Ranker
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.threads import threads_for
 
 
+@threads_for(0)
 def check_ranker(ranker: Ranker, params: MemberParams | None = None, seed: int = 0) -> None:
     """Raise if a ranker breaks its contract.
 

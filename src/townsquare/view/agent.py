@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.records import evidence, has_records
-from townsquare.analysis.why import Move, why
-from townsquare.beliefs.equation import log_odds_of
+from townsquare.analysis.why import TOLERANCE, Move, why
+from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.errors import SettingError
 from townsquare.view import network, queries
 from townsquare.view.answers import columns
 from townsquare.view.library import Snapshot
+
+_NO_MARGIN = 1e-15
 
 
 def agent(of: Snapshot, number: int) -> dict[str, Any]:
@@ -64,9 +67,15 @@ def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[st
     """
     move = move_of(of, number, step, proposition)
     unit = queries.unit(of.run)
-    total = sum(cause.recorded for cause in move.causes)
-    after = move.after if unit == "stance" else float(log_odds_of([move.after])[0])
-    before = after - total if unit != "stance" or move.before is None else move.before
+    total = math.fsum(cause.recorded for cause in move.causes)
+    if unit == "stance":
+        after, agrees = move.after, move.agrees
+        before = after - total if move.before is None else move.before
+    else:
+        after = float(start_log_odds([move.after], margin=_NO_MARGIN)[0])
+        before = after - total
+        says = float(stances_of([before])[0])
+        agrees = None if move.before is None else abs(says - move.before) <= TOLERANCE
     return {
         "step": step,
         "proposition": proposition,
@@ -78,7 +87,7 @@ def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[st
         "after": after,
         "sum": total,
         "change": after - before,
-        "agrees": move.agrees,
+        "agrees": agrees,
         "causes": [asdict(cause) for cause in move.causes],
     }
 
@@ -95,3 +104,12 @@ def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.Da
     """The bars of the waterfall, for the CSV."""
     rows = [asdict(cause) for cause in move_of(of, number, step, proposition).causes]
     return pl.DataFrame(rows, infer_schema_length=None).rename({"amount": "amount_in_stance", "recorded": "amount"})
+
+
+def without_record(of: Snapshot, number: int, step: int, proposition: str, claim: int) -> dict[str, Any]:
+    """The belief without one argument record: exact, since records add; what it had archived stays archived."""
+    if not has_records(of.kept):
+        raise SettingError("record", got=str(claim), allowed="none: the rule of this run keeps no records")
+    found = evidence(queries.OfAgent(of, number), number, step, proposition)[0]
+    left = found.without(claim)
+    return {"claim": claim, "stance": left.stance, "recorded": found.stance, "log_odds": left.log_odds}

@@ -1,0 +1,142 @@
+"""``townsquare debate``: hold debates of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.console import complain, console, show_json, table
+from townsquare.cli.progress import Progress, mode
+
+if TYPE_CHECKING:
+    from townsquare.arms import Arm
+    from townsquare.debate.held import HeldDebates
+    from townsquare.debate.sweep import Progress as Far
+    from townsquare.layers import Layer
+
+Target = Annotated[
+    str | None,
+    Parameter(help="A bundled topic, a file of arguments, or a configuration file (YAML or JSON)."),
+]
+Trials = Annotated[int | None, Parameter(help="Debates of each arm, with draws of their own.")]
+Workers = Annotated[int | None, Parameter(help="Processes at a time.")]
+MOST_COLUMNS = 9
+
+
+def debate(
+    target: Target = None,
+    /,
+    *,
+    trials: Trials = None,
+    seed: options.Seed = None,
+    out: options.Out = None,
+    workers: Workers = None,
+    sets: options.Sets = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Let two agents debate a proposition, and record every turn with what moved whom.
+
+    A command that was stopped goes on when it is given again with its --out.
+    """
+    from townsquare.arms import arms_of
+    from townsquare.debate.resolve import layers_for_debates, resolve_debates
+
+    layers = layers_for_debates(target, sets or (), trials=trials, seed=seed)
+    stem = f"debate-{resolve_debates(*layers).bank.name}"
+    return hold(layers, arms_of({}), out, stem, workers or 1, quiet=quiet, as_json=as_json)
+
+
+def hold(
+    layers: Sequence[Layer],
+    arms: Sequence[Arm],
+    out: Path | None,
+    stem: str,
+    workers: int,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Hold the debates of some arms, write the pages, and print what they come to."""
+    from townsquare.debate.sweep import hold_debates
+    from townsquare.errors import SettingError
+    from townsquare.run_folders import fresh_folder
+
+    if workers < 1:
+        raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
+    folder = out or fresh_folder(Path("runs"), stem)
+    try:
+        with Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {folder}") as progress:
+            held = hold_debates(layers, arms, folder, workers, lambda far: _at(progress, far))
+    except KeyboardInterrupt:
+        complain(f"recorded debates are safe. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
+        return 130
+    finally:
+        with suppress(OSError):
+            folder.rmdir()  # a folder made here that nothing came into
+    _show(held, quiet=quiet, as_json=as_json)
+    return 1 if held.failed else 0
+
+
+def _at(progress: Progress, far: Far) -> None:
+    failed = f", {far.failed} failed" if far.failed else ""
+    progress.total = far.rounds
+    progress.at(far.rounds_done, f"({far.trials_done} of {far.trials} debates{failed})")
+
+
+def _show(held: HeldDebates, *, quiet: bool, as_json: bool) -> None:
+    from townsquare.debate.page import write_pages
+
+    page = write_pages(held)
+    for arm, trial, error in held.failed:
+        complain(f"trial {trial} of {arm}: {error}", kind="failed")
+    if as_json:
+        measures = held.measures_frame().to_dicts() if any(held.records(arm) for arm in held.arms) else []
+        show_json({"event": "result", "debates": str(held.folder), "report": str(page), "measures": measures})
+    elif quiet:
+        print(held.folder)
+    else:
+        _show_tables(held)
+        print(f"debates     {held.folder}\nreport      {page}\ntranscripts {held.folder}/<arm>/transcript.html")
+
+
+def _show_tables(held: HeldDebates) -> None:
+    from townsquare.debate.tables import cross_table
+
+    if len(held.arms) == 1:
+        _show_one(held)
+        return
+    crossed: Any = cross_table(held, "gap_reduction") or cross_table(held, "final")
+    if crossed is not None:
+        console().print(table(crossed.caption, tuple(crossed.head), crossed.rows, right=tuple(crossed.head[1:])))
+    else:
+        _show_arms(held)
+    print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")
+
+
+def _show_one(held: HeldDebates) -> None:
+    from townsquare.debate.tables import measure_table
+
+    if not held.records(held.arms[0]):
+        return
+    found = measure_table(held, held.arms[0])
+    print(held.arms[0].statement)
+    console().print(table("", tuple(found.head), found.rows, right=("kept", "judged")))
+    print("Kept: the debaters' own stances. Judged: read from their last messages. 95 % intervals are over trials.")
+
+
+def _show_arms(held: HeldDebates) -> None:
+    from townsquare.debate.tables import arms_table
+
+    for is_pair in (True, False):
+        arms = [arm for arm in held.arms if arm.is_pair is is_pair and held.records(arm)]
+        if arms:
+            found = arms_table(held, arms)
+            head = tuple(found.head[:MOST_COLUMNS])
+            rows = [row[:MOST_COLUMNS] for row in found.rows]
+            console().print(table("", head, rows, right=head[1:]))

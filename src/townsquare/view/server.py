@@ -1,0 +1,150 @@
+"""The web application: one route a question, all of them read-only. DESIGN §6 says why Starlette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from townsquare.errors import SettingError, TownsquareError
+from townsquare.view import live, network, overview, queries, tables
+from townsquare.view import agent as agents
+from townsquare.view import post as posts
+from townsquare.view.answers import bytes_answer, csv_answer, error_answer, json_answer
+from townsquare.view.counterfactual import without
+from townsquare.view.library import Library, Snapshot
+from townsquare.view.query_string import Asked
+from townsquare.view.security import OnlyFromHere
+
+STATIC = Path(__file__).parent / "static"
+
+Question = Callable[[Snapshot, Asked], Any]
+
+
+def app(folder: Path | str) -> Starlette:
+    """The viewer over a run, or over all runs below a folder. Reads only; a run may be going on meanwhile.
+
+    Parameters
+    ----------
+    folder : path
+        Need not hold a run yet: the page says so.
+
+    Raises
+    ------
+    SettingError
+        There is no such folder.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise SettingError(str(path), got="no such folder", allowed="a run, or a folder of runs", do="see runs/")
+    library = Library(path)
+    routes = [
+        Route("/api/runs", _listing(library)),
+        Route("/api/events", _events(library)),
+        *(Route(f"/api/{name}", _answer(library, question)) for name, question in QUESTIONS.items()),
+        *(Route(f"/csv/{name}", _table(library, name, table)) for name, table in tables.TABLES.items()),
+        Mount("/", StaticFiles(directory=STATIC, html=True)),
+    ]
+    guards = [Middleware(OnlyFromHere), Middleware(GZipMiddleware, minimum_size=2048, compresslevel=3)]
+    return Starlette(routes=routes, middleware=guards)
+
+
+def _stances(of: Snapshot, asked: Asked) -> Any:
+    number = queries.proposition_number(of.kept, asked.word("proposition"))
+    return network.stance_codes(of, asked.step(of), number)
+
+
+def _waterfall(of: Snapshot, asked: Asked) -> Any:
+    return agents.waterfall(of, asked.whole("agent"), asked.step(of), _proposition(of, asked))
+
+
+def _without(of: Snapshot, asked: Asked) -> Any:
+    number = queries.proposition_number(of.kept, asked.word("proposition"))
+    left = without(of, asked.whole("agent"), asked.step(of), number, asked.whole("rank"), asked.whole("post"))
+    return {"stance": left.stance, "recorded": left.recorded, "method": left.method}
+
+
+def _without_record(of: Snapshot, asked: Asked) -> Any:
+    agent, step, claim = asked.whole("agent"), asked.step(of), asked.whole("claim")
+    return agents.without_record(of, agent, step, _proposition(of, asked), claim)
+
+
+def _proposition(of: Snapshot, asked: Asked) -> str:
+    number = queries.proposition_number(of.kept, asked.word("proposition"))
+    return str(queries.propositions(of.kept).filter(pl.col("proposition") == number)["name"][0])
+
+
+QUESTIONS: Mapping[str, Question] = {
+    "run": lambda of, asked: overview.head(of),
+    "beliefs": lambda of, asked: overview.beliefs(of),
+    "activity": lambda of, asked: overview.activity(of),
+    "network": lambda of, asked: network.network(of),
+    "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
+    "stances": _stances,
+    "agents": lambda of, asked: tables.page_of_agents(of, asked),
+    "agent": lambda of, asked: agents.agent(of, asked.whole("agent")),
+    "agent-step": lambda of, asked: agents.agent_step(of, asked.whole("agent"), asked.step(of)),
+    "waterfall": _waterfall,
+    "without": _without,
+    "records": lambda of, asked: agents.records(of, asked.whole("agent"), asked.step(of), _proposition(of, asked)),
+    "without-record": _without_record,
+    "posts": lambda of, asked: tables.page_of_posts(of, asked),
+    "post": lambda of, asked: posts.post(of, asked.whole("post")),
+}
+"""What can be asked of a run, by the last part of its address; arguments stand in the query string."""
+
+
+def _answer(library: Library, question: Question) -> Callable[[Request], Any]:
+    def ask(asked: Asked) -> Response:
+        try:
+            found = question(library.snapshot(asked.word("run")), asked)
+        except TownsquareError as error:
+            return error_answer(error)
+        return bytes_answer(found) if isinstance(found, bytes) else json_answer(found)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(ask, Asked(request.query_params))
+
+    return endpoint
+
+
+def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Request], Any]:
+    def ask(asked: Asked) -> Response:
+        try:
+            run = asked.word("run")
+            return csv_answer(table(library.snapshot(run), asked), f"{run.replace('/', '-')}-{name}")
+        except TownsquareError as error:
+            return error_answer(error)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(ask, Asked(request.query_params))
+
+    return endpoint
+
+
+def _listing(library: Library) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        rows = await run_in_threadpool(library.rows)
+        if request.query_params.get("as") == "csv":
+            return csv_answer(tables.run_table(rows), "runs")
+        return json_answer({"folder": library.root.name, "runs": rows})
+
+    return endpoint
+
+
+def _events(library: Library) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        lines = live.events(library, request.query_params.get("run", ""))
+        return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    return endpoint

@@ -1,0 +1,344 @@
+// Questions to the server, and what it answers. Texts are untrusted: they are only ever shown as text.
+import { useEffect, useRef, useState } from "react";
+import { withQuery, type Query } from "./route";
+
+export interface Wrong {
+  where: string;
+  got: string;
+  allowed: string;
+  do: string;
+}
+
+export interface Answer<T> {
+  data: T | null;
+  wrong: Wrong | null;
+  loading: boolean;
+}
+
+class Refused extends Error {
+  constructor(readonly wrong: Wrong) {
+    super(wrong.where);
+  }
+}
+
+async function ask(url: string, signal: AbortSignal): Promise<Response> {
+  const answer = await fetch(url, { signal });
+  if (answer.ok) return answer;
+  const told = (await answer.json().catch(() => null)) as { error?: Wrong } | null;
+  throw new Refused(told?.error ?? { where: url, got: `status ${answer.status}`, allowed: "", do: "reload the page" });
+}
+
+const SILENT: Wrong = {
+  where: "the viewer",
+  got: "no answer",
+  allowed: "",
+  do: "start it again with `townsquare view`, then reload this page",
+};
+
+// `fresh` is no part of the question: when it changes, the question is asked again. Old data stays until new is there.
+export function useAnswer<T>(path: string, query: Query, fresh: unknown = 0, kind: "json" | "bytes" = "json"): Answer<T> {
+  const url = path ? withQuery(path, query) : "";
+  const [answer, setAnswer] = useState<Answer<T>>({ data: null, wrong: null, loading: true });
+  useEffect(() => {
+    if (!url) return undefined;
+    const stop = new AbortController();
+    setAnswer((old) => ({ ...old, loading: true }));
+    ask(url, stop.signal)
+      .then((found) => (kind === "json" ? found.json() : found.arrayBuffer()))
+      .then((data) => setAnswer({ data: data as T, wrong: null, loading: false }))
+      .catch((error: unknown) => {
+        if (stop.signal.aborted) return;
+        setAnswer((old) => ({ data: old.data, wrong: error instanceof Refused ? error.wrong : SILENT, loading: false }));
+      });
+    return () => stop.abort();
+  }, [url, fresh, kind]);
+  return answer;
+}
+
+export interface Live {
+  step: number;
+  steps: number | null;
+  state: string;
+}
+
+const CALM = 700;
+
+// The run as it goes on; at most one change in CALM milliseconds, however fast the steps are.
+export function useLive(run: string): Live | null {
+  const [live, setLive] = useState<Live | null>(null);
+  const waiting = useRef<number | undefined>(undefined);
+  useEffect(() => {
+    setLive(null);
+    if (!run) return undefined;
+    let first = true;
+    let last: Live | null = null;
+    const source = new EventSource(withQuery("/api/events", { run }));
+    const show = (): void => {
+      waiting.current = undefined;
+      setLive(last);
+    };
+    const hear = (event: MessageEvent<string>): void => {
+      last = JSON.parse(event.data) as Live;
+      if (first) show();
+      else waiting.current ??= window.setTimeout(show, CALM);
+      first = false;
+    };
+    source.onmessage = hear;
+    source.addEventListener("end", (event) => {
+      hear(event as MessageEvent<string>);
+      source.close();
+    });
+    return () => {
+      source.close();
+      window.clearTimeout(waiting.current);
+      waiting.current = undefined;
+    };
+  }, [run]);
+  return live;
+}
+
+export interface RunRow {
+  id: string;
+  arm: string;
+  error: Wrong | null;
+  state: string;
+  scenario?: string;
+  seed?: number;
+  step?: number;
+  steps?: number;
+  agents?: number;
+  rule?: string;
+  moderation?: string;
+  refused_share?: number;
+  actions?: number;
+  exposures?: number;
+  seconds_per_step?: number | null;
+  problems?: string[];
+}
+
+export interface Proposition {
+  proposition: number;
+  name: string;
+  text: string;
+}
+
+export interface Head extends RunRow {
+  last_step: number;
+  propositions: Proposition[];
+  unit: string;
+  trail: boolean;
+  debate: boolean;
+  memories: boolean;
+}
+
+export interface Course {
+  step: number[];
+  proposition: number[];
+  agents: number[];
+  mean: (number | null)[];
+  sd: (number | null)[];
+  q05: number[];
+  q25: number[];
+  q50: number[];
+  q75: number[];
+  q95: number[];
+  polarization: (number | null)[];
+  confidence: number[];
+}
+
+export interface Beliefs {
+  bins_per_step: number;
+  course: Course;
+  lines: { proposition: number[]; agent: number[]; step: number[]; stance: number[] };
+  bins: { step: number[]; proposition: number[]; bin: number[]; agents: number[] };
+  change: { name: string; agents: number; shift: number; absolute_shift: number; spread_kept: number | null; changed_side: number }[];
+}
+
+export interface Activity {
+  engagement: { step: number[]; veracity: string[]; engagement: number[]; per_post: (number | null)[]; posts: number[] };
+  events: { step: number[]; event: string[]; veracity: string[]; posts: number[] };
+  participation: { step: number[]; online: number[]; silent_share: (number | null)[]; accepted: number[]; refused: number[] };
+  refusals: { reason: string; actions: number; share: number }[];
+}
+
+export interface Network {
+  agents: number;
+  follows: number;
+  agent: number[];
+  x: number[];
+  y: number[];
+  followers: number[];
+  source: boolean[];
+  born: number[];
+  who: string[];
+  edges: number[];
+}
+
+export interface AgentRow {
+  agent: number;
+  who: string;
+  born: number;
+  start: number | null;
+  end: number | null;
+  change: number | null;
+  confidence: number | null;
+  followers: number;
+}
+
+export interface PostRow {
+  root: number;
+  step: number;
+  kind: string;
+  who: string;
+  veracity: string;
+  verdict: string;
+  noted: boolean;
+  taken_down: boolean;
+  likes: number;
+  dislikes: number;
+  shares: number;
+  comments: number;
+  flags: number;
+  content: string;
+  engagement: number;
+}
+
+export interface Page<T> {
+  total: number;
+  from: number;
+  page: number;
+  rows: T[];
+}
+
+export interface AgentFacts {
+  agent: number;
+  who: string;
+  kind: string;
+  born: number;
+  persona: { label: string; answer: string }[];
+  course: { step: number[]; proposition: string[]; stance: number[]; confidence: number[] };
+  follows: number;
+  followers: number;
+  records: boolean;
+}
+
+export interface Exposure {
+  rank: number;
+  post: number;
+  root: number;
+  author: number;
+  under: number;
+  slot: string;
+  likes: number;
+  shares: number;
+  verdict: string;
+  note: number;
+  offered: number;
+  first_seen: boolean;
+  weight: number;
+  who: string;
+  content: string;
+  root_kind: string;
+}
+
+export interface Act {
+  ordinal: number;
+  kind: string;
+  target: number;
+  root: number | null;
+  content: string | null;
+  written: string | null;
+  why: string | null;
+  status: string;
+  reason: string;
+}
+
+export interface Cause {
+  kind: string;
+  amount: number;
+  recorded: number;
+  rank: number | null;
+  post: number | null;
+  author: number | null;
+  name: string;
+  text: string;
+  stance: number | null;
+  trust: number | null;
+  label: string;
+  weight: number | null;
+  first_seen: boolean | null;
+}
+
+export interface Waterfall {
+  step: number;
+  proposition: string;
+  unit: string;
+  joined: boolean;
+  stance_before: number | null;
+  stance_after: number;
+  before: number;
+  after: number;
+  sum: number;
+  change: number;
+  agrees: boolean | null;
+  causes: Cause[];
+}
+
+export interface Held {
+  claim: number;
+  text: string;
+  polarity: number;
+  strength: number;
+  origin: string;
+  active: boolean;
+  since: number;
+  change: string;
+  by: number | null;
+  post: number | null;
+  author: number | null;
+  name: string;
+  weight: number;
+  amount: number;
+}
+
+export interface Records {
+  records: Held[];
+  prior?: number;
+  log_odds?: number;
+  stance?: number;
+  recorded?: number;
+  agrees?: boolean;
+}
+
+export interface PostFacts {
+  post: number;
+  content: string;
+  kind: string;
+  veracity: string;
+  plausibility: number;
+  author: number;
+  who: string;
+  step: number;
+  parent: number;
+  stances: { proposition: string; stance: number; strength: number | null }[];
+  counts: Record<string, number>;
+  thread: { post: number; kind: string; parent: number; step: number; author: number; who: string; content: string }[];
+  verdicts: { step: number; verdict: string; confidence: number; explanation: string; sources: string }[];
+  acts: { step: number; what: string; reason: string; value: number }[];
+  notes: {
+    note: number;
+    step: number;
+    author: number;
+    who: string;
+    content: string;
+    helpful: number;
+    not_helpful: number;
+    shown: boolean;
+    decided: number | null;
+  }[];
+  seen: { step: number[]; exposures: number[]; labelled: number[]; new: number[]; reach: number[] };
+  seen_by: { agent: number; first: number; times: number; who: string }[];
+  reach: number;
+  moved: { agent: number; proposition: string; amount: number; times: number; most_at: number; who: string }[];
+  moved_by_step: { step: number[]; toward: number[]; away: number[] };
+}

@@ -1,0 +1,139 @@
+// The frame of every page: where one is, whether the run is going on, and the views of a run.
+import { lazy, Suspense, useEffect, type JSX } from "react";
+import { useAnswer, useLive, type Head } from "./api";
+import { count, words } from "./format";
+import { Answered, Tag } from "./parts";
+import { link, useRoute, type Route } from "./route";
+import { toggleScheme, useScheme } from "./theme";
+import { Agents } from "./views/agents";
+import { Runs } from "./views/runs";
+
+// Charts and the network are large: the list of runs is there before they are.
+const Agent = lazy(() => import("./views/agent").then((file) => ({ default: file.Agent })));
+const Compare = lazy(() => import("./views/compare").then((file) => ({ default: file.Compare })));
+const Network = lazy(() => import("./views/network").then((file) => ({ default: file.NetworkView })));
+const Overview = lazy(() => import("./views/overview").then((file) => ({ default: file.Overview })));
+const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
+const Posts = lazy(() => import("./views/posts").then((file) => ({ default: file.Posts })));
+
+export interface ViewProperties {
+  head: Head;
+  route: Route;
+  fresh: string;
+}
+
+const TABS: [string, string, string[]][] = [
+  ["overview", "Overview", ["overview"]],
+  ["network", "Network", ["network"]],
+  ["agents", "Agents", ["agents", "agent"]],
+  ["posts", "Posts", ["posts", "post"]],
+];
+
+export function App(): JSX.Element {
+  const route = useRoute();
+  const scheme = useScheme();
+  useEffect(() => window.scrollTo(0, 0), [route.view, route.run, route.id]);
+  return (
+    <>
+      <a className="skip" href="#main" onClick={skip}>
+        Skip to the content
+      </a>
+      <header className="top">
+        <a className="brand" href="#/runs">
+          <svg viewBox="0 0 24 24" aria-hidden="true">
+            <circle cx="6.5" cy="7" r="3" className="con" />
+            <circle cx="17.5" cy="7" r="3" className="mid" />
+            <circle cx="12" cy="17" r="3.6" className="pro" />
+            <path d="M8.5 9.2 10.3 13.6M15.5 9.2 13.7 13.6M9.6 7h4.8" />
+          </svg>
+          Townsquare
+        </a>
+        <button type="button" className="icon" onClick={toggleScheme} aria-label={scheme === "dark" ? "Light colors" : "Dark colors"}>
+          {scheme === "dark" ? "☀" : "☾"}
+        </button>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Suspense fallback={<p className="loading">One moment…</p>}>
+          {route.run ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
+        </Suspense>
+      </main>
+    </>
+  );
+}
+
+// The address holds the view, so that an anchor cannot be used to get to the content.
+function skip(event: { preventDefault: () => void }): void {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+function Many({ route }: { route: Route }): JSX.Element {
+  if (route.view === "compare") return <Compare route={route} />;
+  return <Runs />;
+}
+
+function OneRun({ route }: { route: Route }): JSX.Element {
+  const live = useLive(route.run);
+  const fresh = `${live?.step ?? ""} ${live?.state ?? ""}`;
+  const head = useAnswer<Head>("/api/run", { run: route.run }, fresh);
+  return (
+    <Answered of={head}>
+      {(found) => (
+        <>
+          <RunHead head={found} route={route} />
+          <View head={found} route={route} fresh={`${found.last_step} ${found.state}`} />
+        </>
+      )}
+    </Answered>
+  );
+}
+
+function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
+  const kept = { p: route.query.get("p"), step: route.query.get("step") };
+  return (
+    <div className="run-head">
+      <nav className="crumbs" aria-label="Place">
+        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span> <span className="run-id">{head.id}</span>
+      </nav>
+      <div className="facts" data-testid="facts">
+        <strong>{head.scenario ?? ""}</strong>
+        {head.arm && <span>{head.arm}</span>}
+        <span>seed {head.seed}</span>
+        <span>{count(head.agents)} agents</span>
+        <span>{words(head.rule ?? "")}</span>
+        <span>moderation: {words(head.moderation ?? "")}</span>
+        <State state={head.state} />
+        <span data-testid="progress">
+          step {head.last_step} of {head.steps}
+        </span>
+      </div>
+      {(head.problems ?? []).map((problem) => (
+        <p key={problem} className="warn">
+          {problem}
+        </p>
+      ))}
+      <nav className="tabs" aria-label="Views of this run">
+        {TABS.map(([view, title, on]) => (
+          <a key={view} href={link(head.id, view, null, kept)} aria-current={on.includes(route.view) ? "page" : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+    </div>
+  );
+}
+
+export function State({ state }: { state: string }): JSX.Element {
+  return <Tag kind={`state-${state}`}>{state === "running" ? "● running" : state}</Tag>;
+}
+
+function View(properties: ViewProperties): JSX.Element {
+  const { view, id } = properties.route;
+  if (view === "network") return <Network {...properties} />;
+  if (view === "agents") return <Agents {...properties} />;
+  if (view === "agent" && id !== null) return <Agent key={id} {...properties} id={id} />;
+  if (view === "posts") return <Posts {...properties} />;
+  if (view === "post" && id !== null) return <Post key={id} {...properties} id={id} />;
+  if (view === "overview") return <Overview {...properties} />;
+  return <p>There is no such view. Choose one above.</p>;
+}

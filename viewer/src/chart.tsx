@@ -1,0 +1,98 @@
+// One chart: an ECharts canvas that follows its box. Tooltips are drawn, never HTML, so no text can become markup.
+import { useEffect, useRef, type JSX } from "react";
+import { BarChart, LineChart, ScatterChart } from "echarts/charts";
+import { GridComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import { init, use, type EChartsType } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
+import type { EChartsCoreOption } from "echarts/core";
+import { type Colors } from "./theme";
+
+use([BarChart, LineChart, ScatterChart, GridComponent, MarkLineComponent, TooltipComponent, CanvasRenderer]);
+
+export interface Picked {
+  series: string;
+  name: string;
+  index: number;
+}
+
+interface Properties {
+  name: string;
+  label: string;
+  option: EChartsCoreOption;
+  height?: number;
+  onPick?: (picked: Picked) => void;
+  onPlace?: (x: number) => void;
+}
+
+export function Chart({ name, label, option, height = 260, onPick, onPlace }: Properties): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const chart = useRef<EChartsType | null>(null);
+  const heard = useRef({ onPick, onPlace });
+  heard.current = { onPick, onPlace };
+
+  useEffect(() => {
+    const made = init(box.current);
+    chart.current = made;
+    made.on("click", (event) => {
+      const picked = { series: String(event.seriesId ?? ""), name: String(event.name), index: event.dataIndex ?? 0 };
+      heard.current.onPick?.(picked);
+    });
+    made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
+      const at = made.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as unknown;
+      const x = Array.isArray(at) ? (at[0] as number) : Number.NaN;
+      if (Number.isFinite(x)) heard.current.onPlace?.(x);
+    });
+    const watch = new ResizeObserver(() => made.resize());
+    if (box.current) watch.observe(box.current);
+    return () => {
+      watch.disconnect();
+      made.dispose();
+    };
+  }, []);
+
+  useEffect(() => {
+    chart.current?.setOption({ animation: false, ...option }, { notMerge: true });
+    if (box.current) box.current.dataset["ready"] = "1";
+  }, [option]);
+
+  return <div ref={box} role="img" aria-label={label} data-testid={name} className="chart" style={{ height }} />;
+}
+
+export function axes(colors: Colors, x: object = {}, y: object = {}): EChartsCoreOption {
+  const text = { color: colors.muted, fontSize: 12 };
+  const common = {
+    axisLabel: text,
+    nameTextStyle: text,
+    axisLine: { lineStyle: { color: colors.line } },
+    axisTick: { lineStyle: { color: colors.line } },
+    splitLine: { lineStyle: { color: colors.line, opacity: 0.6 } },
+  };
+  return {
+    textStyle: { fontFamily: "system-ui, sans-serif", color: colors.ink },
+    grid: { left: 8, right: 16, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    xAxis: { type: "value", minInterval: 1, ...common, splitLine: { show: false }, ...x },
+    yAxis: { type: "value", ...common, ...y },
+  };
+}
+
+export function tooltip(colors: Colors, more: object = {}): object {
+  return {
+    renderMode: "richText",
+    confine: true,
+    backgroundColor: colors.paper,
+    borderColor: colors.line,
+    textStyle: { color: colors.ink, fontSize: 12 },
+    ...more,
+  };
+}
+
+export function markStep(step: number, colors: Colors): object {
+  return {
+    silent: true,
+    symbol: "none",
+    animation: false,
+    lineStyle: { color: colors.ink, width: 1.5, type: "solid", opacity: 0.7 },
+    label: { show: false },
+    data: [{ xAxis: step }],
+  };
+}

@@ -1,0 +1,62 @@
+// Where the reader is: everything that a view shows is in the address, so that a link restores it.
+import { useSyncExternalStore } from "react";
+
+export interface Route {
+  view: string;
+  run: string;
+  id: number | null;
+  query: URLSearchParams;
+}
+
+export type Query = Record<string, string | number | null>;
+
+export function parse(hash: string): Route {
+  const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  const [first = "", run = "", view = "", id = ""] = path.split("/").map(decode);
+  const query = new URLSearchParams(search);
+  if (first !== "run") return { view: first || "runs", run: "", id: null, query };
+  return { view: view || "overview", run, id: /^\d{1,9}$/.test(id) ? Number(id) : null, query };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+export function link(run: string, view: string, id: number | null = null, query: Query = {}): string {
+  const path = `#/run/${encodeURIComponent(run)}/${view}${id === null ? "" : `/${id}`}`;
+  return withQuery(path, query);
+}
+
+export function withQuery(path: string, query: Query): string {
+  const kept = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== "") kept.set(name, String(value));
+  }
+  const text = kept.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+// A changed control replaces the address: "back" leads to the view before, not through every place of a slider.
+export function change(query: Query): void {
+  const [path = "", search = ""] = location.hash.split("?", 2);
+  const now: Query = Object.fromEntries(new URLSearchParams(search));
+  history.replaceState(null, "", withQuery(path || "#/runs", { ...now, ...query }));
+  window.dispatchEvent(new Event("townsquare:route"));
+}
+
+export function useRoute(): Route {
+  return parse(useSyncExternalStore(subscribe, () => location.hash));
+}
+
+function subscribe(notice: () => void): () => void {
+  window.addEventListener("hashchange", notice);
+  window.addEventListener("townsquare:route", notice);
+  return () => {
+    window.removeEventListener("hashchange", notice);
+    window.removeEventListener("townsquare:route", notice);
+  };
+}

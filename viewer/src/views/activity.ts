@@ -1,0 +1,88 @@
+// Options of the charts of what happened: engagement, moderation, who took part.
+import type { EChartsCoreOption } from "echarts/core";
+import type { Activity } from "../api";
+import { axes, markStep, tooltip } from "../chart";
+import { plain } from "../format";
+import type { Colors } from "../theme";
+
+type Point = [number, number | null];
+
+export function engagementOption(activity: Activity, step: number, colors: Colors): EChartsCoreOption {
+  const of = (veracity: string): Point[] =>
+    activity.engagement.step.flatMap((one, row) =>
+      activity.engagement.veracity[row] === veracity ? [[one, activity.engagement.per_post[row] ?? null] as Point] : [],
+    );
+  const line = (name: string, veracity: string, color: string, type: string): object => ({
+    name,
+    type: "line",
+    data: of(veracity),
+    showSymbol: false,
+    lineStyle: { color, width: 2.5, type },
+    itemStyle: { color },
+    endLabel: { show: true, formatter: "{a}", color },
+    ...(veracity === "true" ? { markLine: markStep(step, colors) } : {}),
+  });
+  return {
+    ...axes(colors),
+    grid: { left: 8, right: 64, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => plain(value, 1) }),
+    series: [line("true", "true", colors.pro, "solid"), line("false", "false", colors.con, "dashed")],
+  };
+}
+
+const ROWS = ["injected", "verdict true", "verdict false", "verdict unverified", "note shown", "note withdrawn", "takedown"];
+const SHAPES: Record<string, string> = { true: "circle", false: "triangle", unknown: "rect" };
+
+export function eventsOption(activity: Activity, step: number, last: number, colors: Colors): EChartsCoreOption {
+  const { events } = activity;
+  const known = ROWS.filter((row) => events.event.includes(row));
+  const others = [...new Set(events.event)].filter((event) => !ROWS.includes(event));
+  const rows = [...known, ...others].reverse();
+  const most = Math.max(...events.posts, 1);
+  const color: Record<string, string> = { true: colors.pro, false: colors.con, unknown: colors.muted };
+  const series = ["true", "false", "unknown"].map((veracity, nth) => ({
+    name: veracity === "unknown" ? "truth unknown" : veracity,
+    type: "scatter",
+    symbol: SHAPES[veracity],
+    symbolOffset: [0, (nth - 1) * 7],
+    itemStyle: { color: color[veracity], opacity: 0.85 },
+    data: events.step.flatMap((one, row) =>
+      events.veracity[row] === veracity ? [[one, events.event[row], events.posts[row]]] : [],
+    ),
+    symbolSize: (value: [number, string, number]) => 5 + 11 * Math.sqrt(value[2] / most),
+    ...(nth === 0 ? { markLine: markStep(step, colors) } : {}),
+  }));
+  const describe = (found: { value: [number, string, number]; seriesName: string }): string =>
+    `step ${found.value[0]}, ${found.value[1]}\n${found.value[2]} posts (${found.seriesName})`;
+  return {
+    ...axes(colors, { min: 0, max: last }, { type: "category", data: rows, axisTick: { show: false }, splitLine: { show: true, lineStyle: { color: colors.line, opacity: 0.6 } } }),
+    tooltip: tooltip(colors, { trigger: "item", formatter: describe }),
+    series,
+  };
+}
+
+export function participationOption(activity: Activity, step: number, colors: Colors): EChartsCoreOption {
+  const { participation } = activity;
+  const refused = participation.step.map((_, row) => {
+    const tried = (participation.accepted[row] ?? 0) + (participation.refused[row] ?? 0);
+    return tried ? (participation.refused[row] ?? 0) / tried : null;
+  });
+  const line = (name: string, values: (number | null)[], color: string, type: string): object => ({
+    name,
+    type: "line",
+    data: participation.step.map((one, row) => [one, values[row] ?? null]),
+    showSymbol: false,
+    lineStyle: { color, width: 2, type },
+    itemStyle: { color },
+    endLabel: { show: true, formatter: "{a}", color },
+  });
+  return {
+    ...axes(colors, {}, { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100} %`, color: colors.muted } }),
+    grid: { left: 8, right: 72, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)} %` }),
+    series: [
+      { ...line("silent", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
+      line("refused", refused, colors.series[3] ?? colors.con, "dashed"),
+    ],
+  };
+}

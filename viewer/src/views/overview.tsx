@@ -1,0 +1,127 @@
+// The run at a glance: how stances moved, where they stand at a step, engagement, moderation, who took part.
+import { useEffect, useMemo, useState, type JSX } from "react";
+import type { ViewProperties } from "../app";
+import { useAnswer, type Activity, type Beliefs } from "../api";
+import { Chart } from "../chart";
+import { count, percent, signed, words } from "../format";
+import { Answered, PropositionChoice, Section, StepSlider, stepOf } from "../parts";
+import { change, link } from "../route";
+import { useColors } from "../theme";
+import { engagementOption, eventsOption, participationOption } from "./activity";
+import { distribution, rowsOf, trajectories } from "./stances";
+
+export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
+  const beliefs = useAnswer<Beliefs>("/api/beliefs", { run: head.id }, fresh);
+  const activity = useAnswer<Activity>("/api/activity", { run: head.id }, fresh);
+  const step = stepOf(route.query, head.last_step);
+  const name = route.query.get("p") ?? "";
+  const proposition = (head.propositions.find((one) => one.name === name) ?? head.propositions[0])?.proposition ?? 0;
+  useEffect(() => {
+    document.title = `${head.id} · Townsquare`;
+  }, [head.id]);
+  return (
+    <>
+      <div className="controls">
+        <PropositionChoice of={head.propositions} value={name} />
+        <StepSlider value={step} last={head.last_step} />
+      </div>
+      <Answered of={beliefs}>
+        {(found) => <StanceCards run={head.id} beliefs={found} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} />}
+      </Answered>
+      <Answered of={activity}>
+        {(found) => <ActivityCards run={head.id} activity={found} step={step} last={head.last_step} />}
+      </Answered>
+    </>
+  );
+}
+
+interface StanceProperties {
+  run: string;
+  beliefs: Beliefs;
+  proposition: number;
+  step: number;
+  query: { p: string; step: string | null };
+}
+
+function StanceCards({ run, beliefs, proposition, step, query }: StanceProperties): JSX.Element {
+  const colors = useColors();
+  const [bands, setBands] = useState(true);
+  const [lines, setLines] = useState(true);
+  const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step }), [beliefs, proposition, colors, bands, lines, step]);
+  const bars = useMemo(() => distribution(beliefs, proposition, step, colors), [beliefs, proposition, step, colors]);
+  const row = rowsOf(beliefs, proposition).find((one) => beliefs.course.step[one] === step);
+  const moved = beliefs.change[proposition];
+  const pick = (series: string): void => {
+    if (series.startsWith("agent-")) location.hash = link(run, "agent", Number(series.slice(6)), query);
+  };
+  return (
+    <>
+      <div className="figures">
+        <Figure name="Agents" value={count(row === undefined ? null : beliefs.course.agents[row])} />
+        <Figure name="Mean stance" value={signed(row === undefined ? null : beliefs.course.mean[row])} />
+        <Figure name="Standard deviation" value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
+        <Figure name="Mean shift of a person" value={signed(moved?.shift)} />
+        <Figure name="Changed sides" value={percent(moved?.changed_side, 1)} />
+        <Figure name="Spread kept" value={percent(moved?.spread_kept)} />
+      </div>
+      <div className="cards">
+        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Mean, middle half and middle 90 % of agents; single agents from all starting stances. Click a line to open the agent.">
+          <div className="toggles">
+            <label>
+              <input type="checkbox" checked={bands} onChange={() => setBands(!bands)} /> bands
+            </label>
+            <label>
+              <input type="checkbox" checked={lines} onChange={() => setLines(!lines)} /> single agents
+            </label>
+          </div>
+          <Chart name="trajectories" label="Stance over time: mean, bands and single agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
+        </Section>
+        <Section title={`Where people stand at step ${step}`} csv={{ name: "distribution", query: { run } }} note="Agents by stance, against on the left, for on the right. Dashed: the start.">
+          <Chart name="distribution" label={`Number of agents by stance at step ${step}`} option={bars} height={329} />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }): JSX.Element {
+  return (
+    <div className="figure">
+      <span className="figure-value">{value}</span>
+      <span className="figure-name">{name}</span>
+    </div>
+  );
+}
+
+interface ActivityProperties {
+  run: string;
+  activity: Activity;
+  step: number;
+  last: number;
+}
+
+function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.Element {
+  const colors = useColors();
+  const engaged = useMemo(() => engagementOption(activity, step, colors), [activity, step, colors]);
+  const events = useMemo(() => eventsOption(activity, step, last, colors), [activity, step, last, colors]);
+  const taking = useMemo(() => participationOption(activity, step, colors), [activity, step, colors]);
+  const csv = (name: string): { name: string; query: { run: string } } => ({ name, query: { run } });
+  const reasons = activity.refusals.map((one) => `${words(one.reason)} ${count(one.actions)}`).join(", ");
+  return (
+    <div className="cards">
+      <Section title="Engagement per post, true against false" csv={csv("engagement")} note="Likes, dislikes, shares and comments so far, divided by the injected posts of the kind.">
+        <Chart name="engagement" label="Engagement per true and per false post over time" option={engaged} onPlace={(x) => change({ step: within(x, last) })} />
+      </Section>
+      <Section title="Moderation" csv={csv("moderation")} note="Posts by step; circles are true, triangles false, squares of unknown truth. Larger is more.">
+        <Chart name="events" label="Moderation events by step" option={events} onPlace={(x) => change({ step: within(x, last) })} />
+      </Section>
+      <Section title="Who took part" csv={csv("participation")} note={reasons ? `Refused: ${reasons}.` : "No action was refused."}>
+        <Chart name="participation" label="Silent agents and refused actions over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
+      </Section>
+    </div>
+  );
+}
+
+function within(x: number, last: number): number {
+  return Math.min(Math.max(Math.round(x), 0), last);
+}

@@ -1,0 +1,81 @@
+// All posts, those that moved most people to do something first.
+import { useEffect, type JSX } from "react";
+import type { ViewProperties } from "../app";
+import { useAnswer, type Page, type PostRow } from "../api";
+import { count } from "../format";
+import { Answered, Choice, Find, Pager, Section, Tag, Truth } from "../parts";
+import { link } from "../route";
+
+const ORDERS: [string, string][] = [
+  ["engagement", "most engagement"],
+  ["flags", "most flags"],
+  ["step", "oldest"],
+];
+const KINDS: [string, string][] = [
+  ["", "all"],
+  ["true", "true"],
+  ["false", "false"],
+  ["unknown", "unknown"],
+];
+
+export function Posts({ head, route, fresh }: ViewProperties): JSX.Element {
+  const { query } = route;
+  const asked = {
+    run: head.id,
+    sort: query.get("sort") ?? "engagement",
+    veracity: query.get("veracity") ?? "",
+    find: query.get("find") ?? "",
+    from: query.get("from"),
+  };
+  const page = useAnswer<Page<PostRow>>("/api/posts", asked, fresh);
+  useEffect(() => {
+    document.title = `Posts · ${head.id} · Townsquare`;
+  }, [head.id]);
+  return (
+    <>
+      <div className="controls">
+        <Choice label="Order" name="sort" value={asked.sort} of={ORDERS} />
+        <Choice label="Truth" name="veracity" value={asked.veracity} of={KINDS} />
+        <Find label="Find in text" value={asked.find} />
+      </div>
+      <Section title="Posts" wide csv={{ name: "posts", query: { run: head.id } }}>
+        <Answered of={page}>
+          {(found) => (
+            <>
+              <ul className="posts" data-testid="posts">
+                {found.rows.map((row) => (
+                  <Row key={row.root} row={row} run={head.id} />
+                ))}
+              </ul>
+              {!found.total && <p>No post is like that.</p>}
+              <Pager {...found} />
+            </>
+          )}
+        </Answered>
+      </Section>
+    </>
+  );
+}
+
+function Row({ row, run }: { row: PostRow; run: string }): JSX.Element {
+  return (
+    <li>
+      <a className="post-text" href={link(run, "post", row.root)}>
+        {row.content || "(no text)"}
+      </a>
+      <p className="facts">
+        <span>{row.who}</span>
+        <span>step {row.step}</span>
+        <Truth veracity={row.veracity} />
+        {row.verdict && <Tag kind="label">verdict: {row.verdict}</Tag>}
+        {row.noted && <Tag kind="label">note</Tag>}
+        {row.taken_down && <Tag kind="gone">taken down</Tag>}
+        <span>{count(row.likes)} likes</span>
+        <span>{count(row.dislikes)} dislikes</span>
+        <span>{count(row.shares)} shares</span>
+        <span>{count(row.comments)} comments</span>
+        {row.flags > 0 && <span>{count(row.flags)} flags</span>}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,132 @@
+// The list of runs: what each is, how far it is, whether it can be believed; two or more can be put side by side.
+import { useEffect, useMemo, useState, type JSX } from "react";
+import { State } from "../app";
+import { useAnswer, type RunRow } from "../api";
+import { count, percent, words } from "../format";
+import { Answered } from "../parts";
+import { link } from "../route";
+
+const AGAIN = 2000;
+
+interface Listing {
+  folder: string;
+  runs: RunRow[];
+}
+
+export function Runs(): JSX.Element {
+  const [tick, setTick] = useState(0);
+  const listing = useAnswer<Listing>("/api/runs", {}, tick);
+  const running = listing.data?.runs.some((run) => run.state === "running" || run.state === "unreadable");
+  useEffect(() => {
+    document.title = "Runs · Townsquare";
+    if (!running) return undefined;
+    const timer = window.setInterval(() => setTick((old) => old + 1), AGAIN);
+    return () => window.clearInterval(timer);
+  }, [running]);
+  return <Answered of={listing}>{(found) => <List listing={found} />}</Answered>;
+}
+
+function List({ listing }: { listing: Listing }): JSX.Element {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const compare = useMemo(() => comparison([...chosen]), [chosen]);
+  const choose = (id: string): void =>
+    setChosen((old) => (old.has(id) ? new Set([...old].filter((one) => one !== id)) : new Set([...old, id])));
+  if (!listing.runs.length) return <Nothing folder={listing.folder} />;
+  return (
+    <>
+      <div className="page-head">
+        <h1>Runs</h1>
+        <span className="muted">
+          {count(listing.runs.length)} in {listing.folder}
+        </span>
+        <a className="csv" href="/api/runs?as=csv" download aria-label="CSV: Runs">
+          CSV
+        </a>
+      </div>
+      <ul className="runs" data-testid="runs">
+        {listing.runs.map((run) => (
+          <RunCard key={run.id} run={run} chosen={chosen.has(run.id)} onChoose={() => choose(run.id)} />
+        ))}
+      </ul>
+      {listing.runs.length > 1 && (
+        <div className="compare-bar">
+          <a className="button" href={compare} aria-disabled={chosen.size < 2} onClick={(event) => chosen.size < 2 && event.preventDefault()}>
+            Side by side
+          </a>
+          <span className="muted">{chosen.size < 2 ? "Tick two runs or more." : `${chosen.size} runs`}</span>
+        </div>
+      )}
+    </>
+  );
+}
+
+function comparison(ids: string[]): string {
+  return `#/compare?${ids.map((id) => `run=${encodeURIComponent(id)}`).join("&")}`;
+}
+
+function RunCard({ run, chosen, onChoose }: { run: RunRow; chosen: boolean; onChoose: () => void }): JSX.Element {
+  const done = Math.max(0, run.step ?? 0);
+  const readable = !run.error && (run.step ?? -1) >= 0;
+  return (
+    <li className={chosen ? "run chosen" : "run"}>
+      <div className="run-title">
+        {readable ? <a href={link(run.id, "overview")}>{run.id}</a> : <strong>{run.id}</strong>}
+        <State state={run.state} />
+        {readable && (
+          <label className="pick">
+            <input type="checkbox" checked={chosen} onChange={onChoose} aria-label={`Compare ${run.id}`} /> compare
+          </label>
+        )}
+      </div>
+      {run.error ? (
+        <p className="warn">
+          {run.error.got || run.error.where}. {run.error.do}
+        </p>
+      ) : (
+        <>
+          <dl className="run-facts">
+            <Fact name="Scenario" value={run.scenario ?? ""} />
+            {run.arm && <Fact name="Arm" value={run.arm} />}
+            <Fact name="Seed" value={String(run.seed ?? "")} />
+            <Fact name="Agents" value={count(run.agents)} />
+            <Fact name="Moderation" value={words(run.moderation ?? "")} />
+            <Fact name="Belief rule" value={run.rule ?? ""} />
+            <Fact name="Exposures" value={count(run.exposures)} />
+            <Fact name="Refused" value={percent(run.refused_share, 1)} />
+          </dl>
+          <div className="progress">
+            <progress max={run.steps ?? 1} value={done} aria-label={`Progress of ${run.id}`} />
+            <span>
+              step {done} of {run.steps}
+            </span>
+          </div>
+          {(run.problems ?? []).map((problem) => (
+            <p key={problem} className="warn">
+              {problem}
+            </p>
+          ))}
+        </>
+      )}
+    </li>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }): JSX.Element {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function Nothing({ folder }: { folder: string }): JSX.Element {
+  return (
+    <div className="problem" data-testid="problem">
+      <strong>No run here yet.</strong>
+      <p>The folder {folder} holds no recorded run. This one makes one:</p>
+      <pre>townsquare run health-rumour</pre>
+      <p>Then reload this page.</p>
+    </div>
+  );
+}

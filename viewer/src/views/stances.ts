@@ -1,0 +1,153 @@
+// Options of the charts of stances, shared by the overview and by runs side by side.
+import type { EChartsCoreOption } from "echarts/core";
+import type { Beliefs } from "../api";
+import { axes, markStep, tooltip } from "../chart";
+import { signed } from "../format";
+import { stanceColor, type Colors } from "../theme";
+
+type Point = [number, number];
+
+export function rowsOf(beliefs: Beliefs, proposition: number): number[] {
+  return beliefs.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+}
+
+interface Shown {
+  bands: boolean;
+  lines: boolean;
+  step: number;
+}
+
+export function trajectories(beliefs: Beliefs, proposition: number, colors: Colors, shown: Shown): EChartsCoreOption {
+  const rows = rowsOf(beliefs, proposition);
+  const at = (name: "q05" | "q25" | "q50" | "q75" | "q95" | "mean"): Point[] =>
+    rows.map((row) => [beliefs.course.step[row] ?? 0, beliefs.course[name][row] ?? 0]);
+  const series: object[] = [];
+  if (shown.bands) {
+    series.push(...band("wide", at("q05"), at("q95"), colors, 0.13), ...band("narrow", at("q25"), at("q75"), colors, 0.22));
+  }
+  if (shown.lines) series.push(...singles(beliefs, proposition, colors));
+  series.push({
+    id: "mean",
+    name: "mean",
+    type: "line",
+    data: at("mean"),
+    showSymbol: false,
+    lineStyle: { width: 2.5, color: colors.ink },
+    itemStyle: { color: colors.ink },
+    z: 5,
+    markLine: markStep(shown.step, colors),
+  });
+  const last = beliefs.course.step[rows.at(-1) ?? 0] ?? 0;
+  return {
+    ...axes(colors, { max: last, min: 0 }, { min: -1, max: 1, interval: 0.5, axisLabel: { formatter: side, color: colors.muted } }),
+    tooltip: tooltip(colors, { trigger: "axis", formatter: (found: unknown) => describe(found, beliefs, rows) }),
+    series,
+  };
+}
+
+function side(value: number): string {
+  if (value === 1) return "for 1";
+  if (value === -1) return "against \u22121";
+  return String(value).replace("-", "\u2212");
+}
+
+function band(id: string, low: Point[], high: Point[], colors: Colors, opacity: number): object[] {
+  const common = {
+    type: "line",
+    stack: id,
+    stackStrategy: "all",
+    showSymbol: false,
+    silent: true,
+    lineStyle: { opacity: 0 },
+    tooltip: { show: false },
+  };
+  return [
+    { ...common, id: `${id}-low`, data: low },
+    {
+      ...common,
+      id: `${id}-high`,
+      data: high.map(([x, y], row) => [x, y - (low[row]?.[1] ?? 0)]),
+      areaStyle: { color: colors.accent, opacity },
+    },
+  ];
+}
+
+function singles(beliefs: Beliefs, proposition: number, colors: Colors): object[] {
+  const courses = new Map<number, Point[]>();
+  beliefs.lines.proposition.forEach((one, row) => {
+    if (one !== proposition) return;
+    const agent = beliefs.lines.agent[row] ?? 0;
+    const course = courses.get(agent) ?? [];
+    course.push([beliefs.lines.step[row] ?? 0, beliefs.lines.stance[row] ?? 0]);
+    courses.set(agent, course);
+  });
+  return [...courses].map(([agent, data]) => ({
+    id: `agent-${agent}`,
+    name: `agent ${agent}`,
+    type: "line",
+    data,
+    showSymbol: false,
+    triggerLineEvent: true,
+    lineStyle: { width: 1.2, opacity: 0.65, color: stanceColor(data.at(-1)?.[1] ?? 0, colors) },
+    emphasis: { lineStyle: { width: 3, opacity: 1 } },
+  }));
+}
+
+function describe(found: unknown, beliefs: Beliefs, rows: number[]): string {
+  const first = Array.isArray(found) ? (found[0] as { value?: Point }) : null;
+  const step = first?.value?.[0];
+  const row = rows.find((one) => beliefs.course.step[one] === step);
+  if (row === undefined) return "";
+  const { mean, q05, q25, q75, q95, agents } = beliefs.course;
+  return [
+    `step ${step}: ${agents[row]} agents`,
+    `mean ${signed(mean[row] ?? null)}`,
+    `middle half ${signed(q25[row])} to ${signed(q75[row])}`,
+    `middle 90 % ${signed(q05[row])} to ${signed(q95[row])}`,
+  ].join("\n");
+}
+
+export function distribution(beliefs: Beliefs, proposition: number, step: number, colors: Colors): EChartsCoreOption {
+  const n = beliefs.bins_per_step;
+  const start = histogram(beliefs, proposition, 0);
+  const now = histogram(beliefs, proposition, step);
+  const most = Math.max(...allBins(beliefs, proposition), 1);
+  const center = (bin: number): number => -1 + (2 * bin + 1) / n;
+  const names = now.map((_, bin) => signed(center(bin), 2));
+  return {
+    ...axes(colors, { type: "category", data: names, axisLabel: { interval: 4, color: colors.muted } }, { max: most, axisLabel: { color: colors.muted } }),
+    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" } }),
+    series: [
+      {
+        name: `step ${step}`,
+        type: "bar",
+        barCategoryGap: "12%",
+        data: now.map((value, bin) => ({ value, itemStyle: { color: stanceColor(center(bin), colors) } })),
+      },
+      {
+        name: "start",
+        type: "line",
+        step: "middle",
+        data: start,
+        showSymbol: false,
+        lineStyle: { color: colors.ink, width: 1.2, type: "dashed", opacity: 0.7 },
+        itemStyle: { color: colors.ink },
+      },
+    ],
+  };
+}
+
+function histogram(beliefs: Beliefs, proposition: number, step: number): number[] {
+  const found = Array.from({ length: beliefs.bins_per_step }, () => 0);
+  beliefs.bins.step.forEach((one, row) => {
+    if (one === step && beliefs.bins.proposition[row] === proposition) {
+      found[beliefs.bins.bin[row] ?? 0] = beliefs.bins.agents[row] ?? 0;
+    }
+  });
+  return found;
+}
+
+// The axis stays as it is while the slider moves.
+function allBins(beliefs: Beliefs, proposition: number): number[] {
+  return beliefs.bins.agents.filter((_, row) => beliefs.bins.proposition[row] === proposition);
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  build: {
+    outDir: "../src/townsquare/view/static",
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    modulePreload: false,
+    chunkSizeWarningLimit: 1500,
+    rollupOptions: {
+      output: {
+        entryFileNames: "viewer.js",
+        chunkFileNames: "viewer-[name].js",
+        assetFileNames: "viewer[extname]",
+      },
+    },
+  },
+});
