@@ -83,7 +83,7 @@ def load(folder: Path) -> Data:
         placed[here] = (order + 0.5) / here.size - 0.5
     return Data(
         text=[row["argument"] for row in kpa + rated + ranked],
-        topic=np.array([row["topic"] for row in kpa + rated] + [row["debate"].replace("-", " ") for row in ranked]),
+        topic=np.array([row["topic"] for row in kpa + rated] + [row["debate"].replace("-", " ").strip() for row in ranked]),
         side=np.array([float(row["side"]) for row in kpa + rated] + [0.0] * len(ranked)),
         quality=np.r_[np.full(len(kpa), np.nan), quality, quality.mean() + 2.0 * quality.std() * placed],
         file=np.repeat([0, 1, 2], [len(kpa), len(rated), len(ranked)]),

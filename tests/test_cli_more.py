@@ -185,6 +185,17 @@ def test_a_first_scenario_explains_itself() -> None:
     assert scenario.notices == ()
 
 
+def test_what_an_importer_assumed_is_said(capsys: Capture) -> None:
+    Path("posts.csv").write_text("headline,is_true,mood\nThe bridge is open.,1,glad\n", encoding="utf-8")
+    words = ["run", "posts.csv", "--agents", "5", "--steps", "1"]
+    assert main(words) == 0
+    err = capsys.readouterr().err
+    assert "note: 'headline' is read as the text" in err
+    assert "note: columns not used: mood" in err
+    assert main([*words, "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 # --- the doctor --------------------------------------------------------------------------------------------
 
 

@@ -34,9 +34,12 @@ def run(
     from townsquare.presets import preset_names
     from townsquare.resolve import resolve_for
     from townsquare.run_folders import check_unused, folder_for
+    from townsquare.scenario import load_scenario
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
+    for notice in () if quiet else load_scenario(settings.config.scenario).notices:
+        complain(notice, kind="note")
     name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
     with folder_for(out, f"{name}-seed{settings.config.seed}") as folder:
         check_unused(folder)
