@@ -11,6 +11,7 @@ import csv
 import json
 import sys
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,7 +84,9 @@ def load(folder: Path) -> Data:
         placed[here] = (order + 0.5) / here.size - 0.5
     return Data(
         text=[row["argument"] for row in kpa + rated + ranked],
-        topic=np.array([row["topic"] for row in kpa + rated] + [row["debate"].replace("-", " ").strip() for row in ranked]),
+        topic=np.array(
+            [row["topic"] for row in kpa + rated] + [row["debate"].replace("-", " ").strip() for row in ranked]
+        ),
         side=np.array([float(row["side"]) for row in kpa + rated] + [0.0] * len(ranked)),
         quality=np.r_[np.full(len(kpa), np.nan), quality, quality.mean() + 2.0 * quality.std() * placed],
         file=np.repeat([0, 1, 2], [len(kpa), len(rated), len(ranked)]),
@@ -188,7 +191,7 @@ def inside(data: Data, row: int) -> list[tuple[list[float], float]]:
     text, frame = data.text[row], read_proposition(str(data.topic[row]))
     parts = [text[start:end] for start, end in sentences(text)]
     weight = 0.3 if data.file[row] == 2 else 1.0
-    return [(continuation_features(a, b, frame), weight) for a, b in zip(parts, parts[1:], strict=False)]
+    return [(continuation_features(a, b, frame), weight) for a, b in pairwise(parts)]
 
 
 def between(data: Data) -> list[tuple[list[float], float]]:

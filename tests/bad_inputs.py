@@ -23,8 +23,9 @@ def complaint_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     code = main(words)
     out, err = capsys.readouterr()
     assert code == WRONG, err
-    assert err.count("error:") == 1, err
-    assert err.startswith("error:"), err
+    assert err.startswith("error: "), err
+    assert err.count("\nerror: ") == 0, err
+    assert "\n  got: " in err or "--help" in err, "it must say what came"
     assert "Traceback" not in err
     assert out == ""
     return err

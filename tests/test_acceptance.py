@@ -1,4 +1,4 @@
-"""What the main job must show, through the public surface: sizes, determinism, kills, real input, spread of opinions."""
+"""What the main job must show, through the public surface: sizes, determinism, kills, real input, spread."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ print(run.content_hash)
 """
 
 
-def command(folder: Path, scenario: str = "made:200", agents: int = 120, steps: int = 25, above: int = 10**9) -> list[str]:
+def command(
+    folder: Path, scenario: str = "made:200", agents: int = 120, steps: int = 25, above: int = 10**9
+) -> list[str]:
     return [sys.executable, "-c", PROGRAM, str(folder), scenario, str(agents), str(steps), str(above)]
 
 

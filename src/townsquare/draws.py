@@ -7,7 +7,8 @@ feed or a new kind of action shifts nobody else's draws, and the arms of a compa
 The generator is a finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
 generators") applied twice, once for the agent and once for the key. All of it is integer arithmetic modulo 2**64 but
 for the last scaling by 2**-53, so that draws are equal on every machine. Kernels call :func:`key2` and :func:`u01`
-themselves with a base made by :meth:`StageDraws.base`; :func:`uniform_oracle` is the NumPy form they are tested against.
+themselves with a base made by :meth:`StageDraws.base`; they are tested against the NumPy form,
+:func:`uniform_oracle`.
 """
 
 from __future__ import annotations

@@ -79,6 +79,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     },
     "stance_judge": {
         "bank": "townsquare.debate.bank_judge:JUDGE",
+        "embedded": "townsquare.debate.polarity_judge:JUDGE",
     },
     "stance": {
         "vader": "townsquare.stance.vader:SCORER",

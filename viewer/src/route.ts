@@ -43,8 +43,13 @@ export function withQuery(path: string, query: Query): string {
 // A changed control replaces the address: "back" leads to the view before, not through every place of a slider.
 export function change(query: Query): void {
   const [path = "", search = ""] = location.hash.split("?", 2);
-  const now: Query = Object.fromEntries(new URLSearchParams(search));
-  history.replaceState(null, "", withQuery(path || "#/runs", { ...now, ...query }));
+  const kept = new URLSearchParams(search);
+  for (const [name, value] of Object.entries(query)) {
+    if (value === null || value === "") kept.delete(name);
+    else kept.set(name, String(value));
+  }
+  const text = kept.toString();
+  history.replaceState(null, "", `${path || "#/runs"}${text ? `?${text}` : ""}`);
   window.dispatchEvent(new Event("townsquare:route"));
 }
 

@@ -20,6 +20,7 @@ COMMANDS = {
     "compare": ("compare:compare", "Run arms x seeds and compare with the first arm."),
     "why": ("why:why", "Show what moved an agent's beliefs."),
     "inspect": ("inspect:inspect", "Show what a run or a comparison holds, and verify it."),
+    "view": ("view:view", "Show runs in the browser, live while they go on."),
     "report": ("report:report", "Write report.html for recorded runs and comparisons."),
     "export": ("export:export", "Write the tables of a run for other programs."),
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),

@@ -49,5 +49,5 @@ def expression(
     ]
     console().print(table("", ("", "here", "paper"), rows, right=("here", "paper")))
     print("The paper's speakers and judge are language models. An embedded judge that knows the arguments of the bank")
-    print("tells whether what is said fits the stance; judge.params.pool=seed judges arguments it has never seen.")
+    print("tells whether what is said fits the stance; --set judge=embedded takes one that has never seen them.")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,5 +164,6 @@ def _show(found: list[TraitShares], n: int) -> None:
     print("p: how often a sample of the question bank is at least this far from its stated shares.")
     if any(one.few for one in found):
         print("* some answer is expected less than five times: p is a poor guide there.")
-    low = sum(one.p < LOW for one in found)
-    print(f"{low} of {len(found)} traits have p below {LOW}; of a sample of the bank, about one is expected to.")
+    tested = [one.p for one in found if isfinite(one.p)]
+    low = sum(p < LOW for p in tested)
+    print(f"{low} of {len(tested)} tests have p below {LOW}; of a sample of the bank, one in twenty does by chance.")

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from townsquare.debate.contract import Claim, Evidence, Float, Floor, Said, Speaker, Turn, few_uniform
 from townsquare.draws import U64, text_key
-from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors, cosines
 from townsquare.settings_base import MemberParams
 
@@ -48,7 +48,7 @@ def say(turn: Turn, floor: Floor, params: Params) -> Said:
     return said_of(bank, chosen)
 
 
-def nearness(bank: Bank, places: Places, retrieved: tuple[Evidence, ...], vectors: Vectors) -> Float:
+def nearness(bank: ArgumentBank, places: Places, retrieved: tuple[Evidence, ...], vectors: Vectors) -> Float:
     """For each argument the largest cosine with a retrieved record of its polarity, at least 0; (n,) float64."""
     out = np.zeros(places.size)
     if not retrieved:
@@ -62,7 +62,7 @@ def nearness(bank: Bank, places: Places, retrieved: tuple[Evidence, ...], vector
     return np.maximum(out, nearest)
 
 
-def said_of(bank: Bank, places: Places) -> Said:
+def said_of(bank: ArgumentBank, places: Places) -> Said:
     """Arguments of a bank as a message that declares its claims."""
     claims = tuple(
         Claim(bank.text[at], int(bank.polarity[at]), float(bank.strength[at]), bank.text[at], bank.tag[at])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.draws import U64, Draws, Stage, uniform_oracle
-from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors
 from townsquare.schema import HoldingChange, Origin
 from townsquare.settings_base import MemberParams
@@ -107,7 +107,7 @@ class Floor:
 
     Attributes
     ----------
-    bank : Bank
+    bank : ArgumentBank
         The arguments on the proposition.
     vectors : Vectors
         Vectors of texts, unit length, computed once each.
@@ -121,7 +121,7 @@ class Floor:
         All claims of the debate by row; records point here.
     """
 
-    bank: Bank
+    bank: ArgumentBank
     vectors: Vectors
     draws: Draws
     read: Callable[[Sequence[str]], Float]
@@ -258,4 +258,4 @@ class StanceJudge:
 
     name: str
     params: type[MemberParams]
-    read: Callable[[Sequence[str], Bank, Vectors, Any], Float]
+    read: Callable[[Sequence[str], ArgumentBank, Vectors, Any], Float]

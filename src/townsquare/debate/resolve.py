@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from townsquare import registry
 from townsquare.debate.settings import ALIASES, DECLARED, PRESETS, Choice, Debates
 from townsquare.errors import SettingError, UnknownName
-from townsquare.evidence.bank_files import Bank, bundled_topics, load_bank
+from townsquare.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
 from townsquare.layers import Layer, merge, parse_set, read_yaml
 from townsquare.registry import did_you_mean
 from townsquare.resolve import current_version
@@ -45,7 +45,7 @@ class Resolved:
         Complete.
     members : mapping of str to (member, MemberParams)
         By role: debater, speaker, scripted, judge, embedder, strength, and extractor unless claims are declared.
-    bank : Bank
+    bank : ArgumentBank
         Its strengths all known.
     digest : str
         SHA-256, hexadecimal, of settings, arguments and version: what a recorded trial belongs to.
@@ -53,7 +53,7 @@ class Resolved:
 
     settings: Debates
     members: Mapping[str, tuple[Any, MemberParams]] = field(compare=False)
-    bank: Bank = field(compare=False)
+    bank: ArgumentBank = field(compare=False)
     digest: str
 
     def plain(self) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def _member(family: str, choice: Choice, path: Sequence[str]) -> tuple[Any, Memb
     return member, _checked(member.params, choice.params, (*path, "params"))
 
 
-def _with_strengths(bank: Bank, judge: Any, params: MemberParams) -> Bank:
+def _with_strengths(bank: ArgumentBank, judge: Any, params: MemberParams) -> ArgumentBank:
     """The bank with the judge's estimates where its file says nothing."""
     at = np.flatnonzero(np.isnan(bank.strength))
     if not at.size:

@@ -20,7 +20,7 @@ from townsquare.debate.resolve import Resolved
 from townsquare.debate.settings import SIDES, SIGN, Debates
 from townsquare.draws import U64, Draws, chain, text_key
 from townsquare.errors import SettingError
-from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.conflict import check_theta
 from townsquare.evidence.seeds import check_number, choose_seeds
 
@@ -98,7 +98,7 @@ def _seeds(found: Resolved, seat: int, trial: int) -> tuple[Places, float]:
     return at[chosen.chosen], scale
 
 
-def _prior_scale(settings: Debates, bank: Bank, at: Places, wanted: float, anchoring: float) -> float:
+def _prior_scale(settings: Debates, bank: ArgumentBank, at: Places, wanted: float, anchoring: float) -> float:
     """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
     if settings.start.prior_scale != "meet":
         return settings.start.prior_scale

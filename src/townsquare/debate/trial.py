@@ -33,7 +33,7 @@ from townsquare.debate.settings import CON, DECLARED, PRO
 from townsquare.debate.start import Begun, begin_at, thresholds, trial_seed
 from townsquare.draws import Draws
 from townsquare.errors import ContractError
-from townsquare.evidence.bank_files import Bank
+from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.contract import Embedder, Topics, check_found
 from townsquare.evidence.near import Vectors
 from townsquare.prompts.bands import TEN_BINS, ten_bins
@@ -193,7 +193,7 @@ def _reader(found: Resolved, vectors: Vectors) -> Callable[[Sequence[str]], Floa
     return read
 
 
-def claim_of(bank: Bank, place: int) -> Claim:
+def claim_of(bank: ArgumentBank, place: int) -> Claim:
     """An argument of a bank as a claim."""
     text = bank.text[place]
     return Claim(text, int(bank.polarity[place]), float(bank.strength[place]), text, bank.tag[place])

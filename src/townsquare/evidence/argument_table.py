@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from townsquare import files
 from townsquare.errors import DataError
-from townsquare.evidence.bank import Bank
+from townsquare.evidence.examples import Examples
 from townsquare.files import Record, Records, clean
 from townsquare.registry import did_you_mean
 
@@ -92,7 +92,7 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
     return ArgumentTable(table.place, text, topic, side, -numbers if rated == REVERSED else numbers, used)
 
 
-def banks_by_topic(table: ArgumentTable) -> dict[str, Bank]:
+def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
     """A bank for each topic of a table; rows without a side are left out.
 
     Raises
@@ -108,7 +108,7 @@ def banks_by_topic(table: ArgumentTable) -> dict[str, Bank]:
             if sign not in signs:
                 where = f"{table.place}, topic {topic[:80]!r}"
                 raise DataError(where, got=f"no argument {name} it", allowed="arguments for and against each topic")
-        banks[topic] = Bank(tuple(table.text[at] for at in rows), signs)
+        banks[topic] = Examples(tuple(table.text[at] for at in rows), signs)
     return banks
 
 

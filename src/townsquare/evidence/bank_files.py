@@ -48,7 +48,7 @@ INDEX = "index.yaml"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bank:
+class ArgumentBank:
     """The m arguments on one proposition; arrays are read-only.
 
     Attributes
@@ -107,7 +107,7 @@ def bundled_topics() -> tuple[Topic, ...]:
     return tuple(Topic(row["slug"], row["proposition"], folder / row["file"]) for row in listed)
 
 
-def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = None) -> Bank:
+def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = None) -> ArgumentBank:
     """The bank of a bundled topic, or of one topic of a file.
 
     Parameters
@@ -187,7 +187,7 @@ def _of_topic(table: Records, statement: str) -> tuple[str, list[Record]]:
     return chosen, [record for record, name in zip(table.records, names, strict=True) if name == chosen]
 
 
-def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], where: str) -> Bank:
+def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], where: str) -> ArgumentBank:
     text_column, side_column = _column(table, "text") or "", _column(table, "side") or ""
     words = {**SIDES, **{label.lower(): side for label, side in sides.items()}}
     polarity = np.array([_side(record, side_column, words) for record in table.records], np.int8)
@@ -195,7 +195,7 @@ def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], w
     tag_column = _column(table, "tag")
     tag = tuple(text_cell(row, tag_column, required=False) if tag_column else "" for row in table.records)
     stance, seed = _stances(table, polarity), _seeds(table, text, polarity)
-    bank = Bank(name, statement, text, tag, polarity, stance, _strengths(table), seed)
+    bank = ArgumentBank(name, statement, text, tag, polarity, stance, _strengths(table), seed)
     for side, word in ((1, "for"), (-1, "against")):
         for pool, held in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
             if not (held & (polarity == side)).any():

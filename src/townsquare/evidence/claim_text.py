@@ -13,7 +13,7 @@ from townsquare.evidence.words import word_lists
 LONGEST = 1_000
 """Characters of a canonical claim; what goes beyond is cut at a word."""
 
-_MARKS = re.compile(r"^\s*(?:\(?\d{1,2}[.)]\s*|[-–•*>\"'`]+\s*)+")  # noqa: RUF001
+_MARKS = re.compile(r"^\s*(?:\(?\d{1,2}[.)]\s*|[-–•*>\"'`]+\s*)+")
 _OPENING = re.compile(
     r"^(?:(?:i (?:strongly |really |do |personally )?(?:think|believe|feel)(?: that)?"
     r"|in my (?:humble )?opinion,?(?: that)?|to be honest,?|well,|look,|also,?|and|but|because)\s+)+",

@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from townsquare.config import MemberParams
-from townsquare.evidence.bank import NO_BANK, Bank
 from townsquare.evidence.claim_text import canonical, tag
 from townsquare.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.passages import passages
 from townsquare.evidence.polarity import judge_polarity
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.relevance import WITH_BANK, WITHOUT_BANK, relevance
 from townsquare.evidence.strength import judge_strength
 from townsquare.evidence.text import MAX_CHARACTERS
+from townsquare.settings_base import MemberParams
 
 MOST_CLAIMS = 32
 """Claims of one message; further ones are left out."""
@@ -66,7 +66,7 @@ class Params(MemberParams):
 
 
 def extract(
-    text: str, statements: Sequence[str], banks: Sequence[Bank] | None = None, least_confidence: float = 0.5
+    text: str, statements: Sequence[str], banks: Sequence[Examples] | None = None, least_confidence: float = 0.5
 ) -> list[Claim]:
     """The claims of a message, in its order: none, one or several.
 
@@ -76,7 +76,7 @@ def extract(
         Untrusted; at most 10,000 characters are read.
     statements : sequence of str
         The propositions.
-    banks : sequence of Bank, optional
+    banks : sequence of Examples, optional
         A bank for each proposition. Without one only its own words tell what is about it, and far fewer messages do.
     least_confidence : float
         In [0.5, 1].
@@ -98,7 +98,10 @@ def extract(
 
 
 def extract_many(
-    texts: Sequence[str], statements: Sequence[str], banks: Sequence[Bank] | None = None, least_confidence: float = 0.5
+    texts: Sequence[str],
+    statements: Sequence[str],
+    banks: Sequence[Examples] | None = None,
+    least_confidence: float = 0.5,
 ) -> list[list[Claim]]:
     """The claims of each of n messages; as :func:`extract`, which see, and much faster for many."""
     found = _judged(texts, statements, banks, least_confidence)
@@ -110,10 +113,10 @@ def extract_many(
 
 
 def _judged(
-    texts: Sequence[str], statements: Sequence[str], banks: Sequence[Bank] | None, least_confidence: float
+    texts: Sequence[str], statements: Sequence[str], banks: Sequence[Examples] | None, least_confidence: float
 ) -> list[tuple[int, Claim]]:
     """(message, claim) in order; strengths are NaN."""
-    given = [NO_BANK] * len(statements) if banks is None else list(banks)
+    given = [NO_EXAMPLES] * len(statements) if banks is None else list(banks)
     found = [
         (message, *part) for message, text in enumerate(texts) for part in _relevant(text, statements, given)
     ]  # fmt: skip
@@ -129,7 +132,7 @@ def _judged(
     return [claim for claim in claims if claim is not None]
 
 
-def _relevant(text: str, statements: Sequence[str], banks: Sequence[Bank]) -> list[tuple[str, int]]:
+def _relevant(text: str, statements: Sequence[str], banks: Sequence[Examples]) -> list[tuple[str, int]]:
     """Passages of a message that are about a proposition, with its row."""
     about = [(passage, _about(passage, statements, banks)) for passage in _passages(text, statements)]
     return [(passage, proposition) for passage, proposition in about if proposition >= 0][:MOST_CLAIMS]
@@ -145,7 +148,7 @@ def _passages(text: str, statements: Sequence[str]) -> list[str]:
     return [text[start:end] for start, end in passages(text, frame)]
 
 
-def _about(passage: str, statements: Sequence[str], banks: Sequence[Bank]) -> int:
+def _about(passage: str, statements: Sequence[str], banks: Sequence[Examples]) -> int:
     """The proposition that a passage is most about, in units of what is needed; -1 for none."""
     scores = [
         relevance(passage, statement, bank) / (WITH_BANK if bank.texts else WITHOUT_BANK)
@@ -155,13 +158,13 @@ def _about(passage: str, statements: Sequence[str], banks: Sequence[Bank]) -> in
     return best if best >= 0 and scores[best] >= 1.0 else -1
 
 
-def banks_of(topics: Topics) -> list[Bank]:
+def banks_of(topics: Topics) -> list[Examples]:
     """The bank of each proposition; arguments with a stance of 0 are left out."""
     banks = []
     for proposition in range(len(topics.statements)):
         rows = np.flatnonzero((topics.bank_proposition == proposition) & (topics.bank_stance != 0)).tolist()
         polarity = np.sign(topics.bank_stance[rows]).astype(int).tolist()
-        banks.append(Bank(tuple(topics.bank_text[row] for row in rows), tuple(polarity)))
+        banks.append(Examples(tuple(topics.bank_text[row] for row in rows), tuple(polarity)))
     return banks
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from townsquare.draws import text_key
 from townsquare.evidence.argument_table import ArgumentTable
-from townsquare.evidence.bank import NO_BANK, Bank
+from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.fitted import fitted
 from townsquare.evidence.judge_scores import Verdicts
 from townsquare.evidence.judge_units import Int, Units
@@ -41,7 +41,7 @@ class Said(NamedTuple):
     relevant: Bool
 
 
-def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Bank]) -> Judged:
+def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) -> Judged:
     """By the shipped numbers, and a bank where one is given."""
     known = fitted()
     score = general_scores(units.blocks)
@@ -50,7 +50,7 @@ def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Bank]) ->
     relevant = np.zeros(units.row.size, np.bool_)
     off_topic = np.full(len(table.text), np.nan)
     for topic in table.topics:
-        here, bank = _units_of(table, units, topic), banks.get(topic, NO_BANK)
+        here, bank = _units_of(table, units, topic), banks.get(topic, NO_EXAMPLES)
         if bank.tells_sides:
             own = with_general(units.own[here], score[here])
             score[here] = predict(bank_model(topic, bank), own)
@@ -73,8 +73,8 @@ def held_out(table: ArgumentTable, units: Units) -> Judged:
     off_topic = np.full(len(table.text), np.nan)
     for name in table.topics:
         here = _units_of(table, units, name)
-        relevant[here] = _relevant(units, here, name, NO_BANK)
-        _try_others(table, units, name, NO_BANK, off_topic)
+        relevant[here] = _relevant(units, here, name, NO_EXAMPLES)
+        _try_others(table, units, name, NO_EXAMPLES, off_topic)
     return _judged(table, units, Said(score, strength, relevant), off_topic)
 
 
@@ -96,7 +96,7 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
         seen = here[(fold[here] != out) & is_whole[here] & (np.abs(table.side[units.row[here]]) == 1.0)]
         test = here[fold[here] == out]
         sides = table.side[units.row[seen]]
-        bank = Bank(tuple(table.text[row] for row in units.row[seen]), tuple(int(side) for side in sides))
+        bank = Examples(tuple(table.text[row] for row in units.row[seen]), tuple(int(side) for side in sides))
         score[test] = base[test]
         if bank.tells_sides:
             own = with_general(units.own, base)
@@ -151,14 +151,14 @@ def _strength(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Fl
     return predict(fit_ridge(rows[seen], target, STRENGTH_PENALTY), rows[np.flatnonzero(test)])
 
 
-def _relevant(units: Units, which: Int, topic: str, bank: Bank) -> Bool:
+def _relevant(units: Units, which: Int, topic: str, bank: Examples) -> Bool:
     says = topic_words(topic, bank)
     needed = WITH_BANK if bank.texts else WITHOUT_BANK
     found = [units.content[unit] for unit in which.tolist()]
     return np.asarray([bool(at) and sum(says[list(at)].tolist()) / len(at) ** 0.5 >= needed for at in found], np.bool_)
 
 
-def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Bank, off_topic: Float) -> None:
+def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, off_topic: Float) -> None:
     """Share of texts on other topics that would give a claim on this one; texts are taken evenly over the table."""
     others = [row for row, name in enumerate(table.topic) if name != topic]
     if not others:

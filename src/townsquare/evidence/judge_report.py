@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.evidence.argument_table import ArgumentTable, banks_by_topic, read_arguments
-from townsquare.evidence.bank import Bank
+from townsquare.evidence.examples import Examples
 from townsquare.evidence.fitted import fitted
 from townsquare.evidence.judge_folds import as_shipped, held_out, in_topic
 from townsquare.evidence.judge_scores import Scores, baselines, score
@@ -84,7 +84,9 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     everything = np.arange(len(table.text), dtype=np.int64)
     overall = [score(name, "", table, said, everything) for name, said in {**verdicts, **baselines(table)}.items()]
     by_topic = [
-        score(name, topic, table, said, _rows_of(table, topic)) for topic in table.topics for name, said in verdicts.items()
+        score(name, topic, table, said, _rows_of(table, topic))
+        for topic in table.topics
+        for name, said in verdicts.items()
     ]
     notices = _notices(table, banks)
     return JudgeReport(
@@ -96,7 +98,7 @@ def _rows_of(table: ArgumentTable, topic: str) -> npt.NDArray[np.int64]:
     return np.asarray([at for at, name in enumerate(table.topic) if name == topic], np.int64)
 
 
-def _notices(table: ArgumentTable, banks: dict[str, Bank]) -> tuple[str, ...]:
+def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...]:
     known = fitted()
     said = []
     for what, topics in (("polarity", known.polarity_topics), ("strength", known.strength_topics)):

@@ -7,7 +7,6 @@ adjacent sentences of one crowd-written argument from the last and first sentenc
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,7 +24,9 @@ APART = -0.4
 
 _SHORT = 4
 _ITEM = re.compile(r"\s*(?:\(?\d+[.)]|[-•*])")
-_PRONOUNS = frozenset("this that these those it they them he his she her their its".split())
+_PRONOUNS = frozenset(
+    ("this", "that", "these", "those", "it", "they", "them", "he", "his", "she", "her", "their", "its")
+)
 _CONNECTIVES = frozenset(("and", "so", "because", "therefore"))
 
 
@@ -86,5 +87,6 @@ def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span
 
 
 def _goes_on(text: str, first: Span, second: Span, frame: Frame, slope: Float) -> bool:
-    seen: Sequence[float] = continuation_features(text[slice(*first)], text[slice(*second)], frame)
-    return sum(weight * number for weight, number in zip(slope.tolist(), seen, strict=True)) >= APART
+    seen = continuation_features(text[slice(*first)], text[slice(*second)], frame)
+    weights: list[float] = slope.tolist()
+    return sum(weight * number for weight, number in zip(weights, seen, strict=True)) >= APART

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from townsquare.errors import DataError
-from townsquare.evidence.bank import NO_BANK, Bank
+from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.fitted import fitted
 from townsquare.evidence.linear import Float, Weights, fit_ridge, predict
 from townsquare.evidence.ngrams import Rows
@@ -51,7 +51,7 @@ class Judgement(NamedTuple):
         return np.asarray(self.polarity * (2.0 * self.confidence - 1.0))
 
 
-def judge_polarity(texts: Sequence[str], statement: str, bank: Bank = NO_BANK) -> Judgement:
+def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXAMPLES) -> Judgement:
     """The polarity of n arguments toward a statement; each depends on its own text, the statement and the bank.
 
     Parameters
@@ -60,7 +60,7 @@ def judge_polarity(texts: Sequence[str], statement: str, bank: Bank = NO_BANK) -
         One argument each. At most 10,000 characters of each are read.
     statement : str
         The proposition.
-    bank : Bank, optional
+    bank : Examples, optional
         Arguments on it. With fewer than three on a side the general model judges alone.
 
     Examples
@@ -93,7 +93,7 @@ def with_general(features: Rows, general: Float) -> Rows:
 
 
 @lru_cache(maxsize=128)
-def bank_model(statement: str, bank: Bank) -> Weights:
+def bank_model(statement: str, bank: Examples) -> Weights:
     """The model of a bank, fitted once a process.
 
     Raises
@@ -107,10 +107,10 @@ def bank_model(statement: str, bank: Bank) -> Weights:
     return fit_ridge(features, np.asarray(bank.polarity, np.float64), BANK_PENALTY)
 
 
-def check_bank(bank: Bank, where: str) -> None:
+def check_bank(bank: Examples, where: str) -> None:
     """Refuse a bank whose arguments have no polarity.
 
-    >>> check_bank(Bank(("Yes.",), (0,)), "bank")
+    >>> check_bank(Examples(("Yes.",), (0,)), "bank")
     Traceback (most recent call last):
     ...
     townsquare.errors.DataError: bank, argument 0: got polarity 0; allowed: -1 or +1

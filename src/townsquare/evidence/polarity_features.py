@@ -8,6 +8,7 @@ Words of the subject are masked, so that what is learned carries over to other p
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -105,7 +106,7 @@ def _masked(one: Read) -> list[str]:
 
 
 def _words(found: list[str]) -> list[int]:
-    pairs = [place(f"{first} {second}") for first, second in zip(found, found[1:], strict=False)]
+    pairs = [place(f"{first} {second}") for first, second in pairwise(found)]
     return [place(token) for token in found] + pairs
 
 
@@ -118,7 +119,7 @@ def _signed(one: Read) -> tuple[list[int], list[float]]:
     sign = (one.scopes.shifted * one.scopes.of_action).tolist()
     about = one.scopes.of_action.tolist()
     places = [place(f"w {token}") for token in found] + [place(f"s {stem(token)}") for token in found]
-    places += [place(f"p {first} {second}") for first, second in zip(found, found[1:], strict=False)]
+    places += [place(f"p {first} {second}") for first, second in pairwise(found)]
     return places, sign + sign + about[1:]
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from townsquare.evidence.text import stem, words
 from townsquare.evidence.words import action, word_lists
 
-_LINKS = frozenset(("is", "are", "be", "was", "were", "a", "an", "the", "too", "very", "more", "brings", "bring", "does"))
+_LINKS = frozenset(("is", "are", "be", "was", "were", "a", "an", "the", "too", "very", "more", "does"))
 _MORE_HARM = (("more", "harm", "than", "good"), ("more", "bad", "than", "good"))
 _VERBS_OF_HARM = frozenset(("harms", "hurts", "damages", "destroys", "threatens", "undermines", "ruins"))
 

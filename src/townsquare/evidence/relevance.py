@@ -7,12 +7,13 @@ their number. Without a bank only the words of the proposition can speak.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from functools import lru_cache
 
 import numpy as np
 
-from townsquare.evidence.bank import NO_BANK, Bank
+from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.fitted import fitted
 from townsquare.evidence.linear import Float
 from townsquare.evidence.ngrams import place
@@ -32,7 +33,7 @@ _PLACES = 1 << 15
 
 
 @lru_cache(maxsize=128)
-def topic_words(statement: str, bank: Bank = NO_BANK) -> Float:
+def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
     """What each place of a stem says for a proposition, (32768,) float64 in [0, 4]."""
     counted = Counter(at for text in bank.texts for at in set(content(text)))
     share = np.zeros(_PLACES)
@@ -57,7 +58,7 @@ def content(text: str) -> list[int]:
     return list(dict.fromkeys(place(root) for root in roots))
 
 
-def relevance(text: str, statement: str, bank: Bank = NO_BANK) -> float:
+def relevance(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> float:
     """How much a text is about a proposition, 0 or more.
 
     >>> statement = "We should ban human cloning"
@@ -69,10 +70,10 @@ def relevance(text: str, statement: str, bank: Bank = NO_BANK) -> float:
     found = content(text)
     if not found:
         return 0.0
-    said = topic_words(statement, bank)[found].tolist()
-    return float(sum(said)) / len(found) ** 0.5
+    said: list[float] = topic_words(statement, bank)[found].tolist()
+    return sum(said) / math.sqrt(len(found))
 
 
-def is_relevant(text: str, statement: str, bank: Bank = NO_BANK) -> bool:
+def is_relevant(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> bool:
     """Whether a text is about a proposition."""
     return relevance(text, statement, bank) >= (WITH_BANK if bank.texts else WITHOUT_BANK)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from townsquare.config import MemberParams
 from townsquare.errors import DataError
 from townsquare.evidence.contract import StrengthJudge
 from townsquare.evidence.fitted import fitted
@@ -19,6 +18,7 @@ from townsquare.evidence.linear import Float, predict
 from townsquare.evidence.ngrams import Rows
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.strength_features import StrengthBlocks, read_strength
+from townsquare.settings_base import MemberParams
 
 STRENGTH_PENALTY = 10.0
 _COUNTS_SCALE = 0.1
@@ -50,7 +50,7 @@ def judge_strength(texts: Sequence[str], statements: Sequence[str]) -> Float:
     known = fitted()
     blocks = read_strength(texts, [read_proposition(statement) for statement in statements])
     rated = predict(known.strength, strength_rows(blocks, known.strength_mean, known.strength_spread))
-    return np.round(np.clip(rated, 0.0, 1.0), _DIGITS)
+    return np.asarray(np.round(np.clip(rated, 0.0, 1.0), _DIGITS), np.float64)
 
 
 def strength_rows(blocks: StrengthBlocks, mean: Float, spread: Float) -> Rows:

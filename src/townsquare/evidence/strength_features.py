@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
 
 
 def _words(found: list[str]) -> list[int]:
-    pairs = [place(f"{first} {second}") for first, second in zip(found, found[1:], strict=False)]
+    pairs = [place(f"{first} {second}") for first, second in pairwise(found)]
     return [place(token) for token in found] + pairs
 
 

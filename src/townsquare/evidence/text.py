@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 MAX_CHARACTERS = 10_000
 """Longest message that is read; what stands after it is ignored."""
 
 CLAUSE_ENDS = frozenset(".!?;:")
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})  # noqa: RUF001
+_APOSTROPHES = str.maketrans({"’": "'", "‘": "'", "`": "'"})
 _CONTRACTIONS = (
     (re.compile(r"\bcan'?t\b|\bcannot\b"), "can not"),
     (re.compile(r"\bwon'?t\b"), "will not"),
@@ -98,7 +99,7 @@ def sentences(text: str) -> list[Span]:
             cuts.append(match.end())
     cuts.append(len(text))
     found = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         part = text[start:end]
         if any(letter.isalnum() for letter in part):
             start += len(part) - len(part.lstrip())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy.signal import fftconvolve
+from scipy import fft
 from scipy.sparse import csr_array
 
 FILE = "view-layout.npz"
@@ -26,6 +26,7 @@ _SEED = 8
 
 Float = npt.NDArray[np.float64]
 Int = npt.NDArray[np.int64]
+Spectrum = npt.NDArray[np.complex128]
 
 
 def positions(follower: Int, followed: Int, n: int) -> Float:
@@ -55,28 +56,33 @@ def positions(follower: Int, followed: Int, n: int) -> Float:
     return _within(place)
 
 
-def _kernels(size: int) -> tuple[Float, Float]:
-    """The push of a unit of mass at the center of a (2 size - 1) square grid, in cells: d / (d² + 1)."""
-    line = np.arange(-(size - 1), size, dtype=np.float64)
+def _kernels(size: int) -> tuple[Spectrum, Spectrum]:
+    """The push of a unit of mass, in cells, d / (d² + 1) along each axis, as spectra of a grid of twice the size.
+
+    Twice, so that the convolution of a grid does not come back at its other side.
+    """
+    line = np.fft.fftfreq(2 * size, 1.0 / (2 * size))
     x, y = np.meshgrid(line, line, indexing="ij")
     far = x**2 + y**2 + 1.0
-    return x / far, y / far
+    return fft.rfft2(x / far), fft.rfft2(y / far)
 
 
-def _push(place: Float, mass: Float, kernels: tuple[Float, Float]) -> Float:
+def _push(place: Float, mass: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
     low, high = place.min(axis=0), place.max(axis=0)
     cell = max(float((high - low).max()) / (_GRID - 3), 1e-9)
     at = (place - low) / cell + 1.0
     corner = at.astype(np.int64)
     part = at - corner
-    density = np.zeros((_GRID, _GRID))
-    for dx, dy, share in _corners(part):
-        np.add.at(density, (corner[:, 0] + dx, corner[:, 1] + dy), share * mass)
-    out = np.zeros_like(place)
+    size = 2 * _GRID
+    cells = [((corner[:, 0] + dx) * size + corner[:, 1] + dy, share) for dx, dy, share in _corners(part)]
+    density = np.zeros(size * size)
+    for where, share in cells:
+        density += np.bincount(where, share * mass, minlength=size * size)
+    spectrum = fft.rfft2(density.reshape(size, size))
+    out = np.empty_like(place)
     for axis, kernel in enumerate(kernels):
-        field = fftconvolve(density, kernel, mode="same") / cell
-        for dx, dy, share in _corners(part):
-            out[:, axis] += share * field[corner[:, 0] + dx, corner[:, 1] + dy]
+        field = fft.irfft2(spectrum * kernel, s=(size, size)).ravel() / cell
+        out[:, axis] = sum(share * field[where] for where, share in cells)
     return out * mass[:, None]
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from townsquare import manifest
 from townsquare.analysis.contract import Kept, setting
@@ -19,6 +19,8 @@ from townsquare.record.run import Run
 DEPTH = 4
 """Folders below the one given in which runs are looked for."""
 _SNAPSHOTS = 6
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class Snapshot:
     run: Run
     kept: Kept
     last_step: int
+    _answers: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, answer: Callable[[], T]) -> T:
+        """What ``answer`` gives, asked once for a snapshot: a run does not change behind a step."""
+        if name not in self._answers:
+            self._answers[name] = answer()
+        found: T = self._answers[name]
+        return found
 
 
 class Library:

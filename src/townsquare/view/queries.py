@@ -159,6 +159,10 @@ def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
     """``follower``, ``followed`` of those follows that stand after the last step, by both."""
+    return of.once("follows", lambda: _follows_at_end(of))
+
+
+def _follows_at_end(of: Snapshot) -> pl.DataFrame:
     events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
     pair = ["follower", "followed"]
     return (
@@ -265,6 +269,10 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 
 def engagement_by_root(of: Snapshot) -> pl.DataFrame:
     """``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
+    return of.once("engagement by root", lambda: _engagement_by_root(of))
+
+
+def _engagement_by_root(of: Snapshot) -> pl.DataFrame:
     roots = of.kept.table("posts").select("post", "root")
     counts = [
         pl.col("kind").is_in([int(kind) for kind in kinds]).sum().cast(pl.Int64).alias(name)

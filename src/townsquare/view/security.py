@@ -69,6 +69,8 @@ class OnlyFromHere:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
+                # Files of the page have fixed names: a browser asks each time whether they are still the same.
+                headers.setdefault("Cache-Control", "no-cache")
             await send(message)
 
         refused = _refusal(Headers(scope=scope), scope["method"])

@@ -86,9 +86,9 @@ def _proposition(of: Snapshot, asked: Asked) -> str:
 
 QUESTIONS: Mapping[str, Question] = {
     "run": lambda of, asked: overview.head(of),
-    "beliefs": lambda of, asked: overview.beliefs(of),
-    "activity": lambda of, asked: overview.activity(of),
-    "network": lambda of, asked: network.network(of),
+    "beliefs": lambda of, asked: of.once("beliefs", lambda: overview.beliefs(of)),
+    "activity": lambda of, asked: of.once("activity", lambda: overview.activity(of)),
+    "network": lambda of, asked: of.once("network", lambda: network.network(of)),
     "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
     "stances": _stances,
     "agents": lambda of, asked: tables.page_of_agents(of, asked),

@@ -1,4 +1,4 @@
-"""A bank of arguments on one proposition, from which judges learn what is said for and against it."""
+"""Arguments whose side is known: what judges learn from about one proposition."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import Counter
 from typing import NamedTuple
 
 FEWEST_A_SIDE = 3
-"""Arguments a side below which a bank tells what a proposition is about, but not which side is which."""
+"""Arguments a side below which examples tell what a proposition is about, but not which side is which."""
 
 
-class Bank(NamedTuple):
-    """Arguments for and against one proposition.
+class Examples(NamedTuple):
+    """Arguments for and against one proposition, most often those of its bank.
 
     Attributes
     ----------
@@ -25,13 +25,13 @@ class Bank(NamedTuple):
 
     @property
     def tells_sides(self) -> bool:
-        """Whether it has at least three arguments on each side.
+        """Whether there are at least three on each side.
 
-        >>> Bank(("It is cruel.", "It is kind."), (-1, 1)).tells_sides
+        >>> Examples(("It is cruel.", "It is kind."), (-1, 1)).tells_sides
         False
         """
         counted = Counter(self.polarity)
         return counted[1] >= FEWEST_A_SIDE and counted[-1] >= FEWEST_A_SIDE
 
 
-NO_BANK = Bank()
+NO_EXAMPLES = Examples()

@@ -1,0 +1,189 @@
+// One agent: who it is, how its beliefs went, what it was shown at a step, what it did, and why it moved.
+import { useEffect, useMemo, type JSX } from "react";
+import type { EChartsCoreOption } from "echarts/core";
+import type { ViewProperties } from "../app";
+import { useAnswer, type Act, type AgentFacts, type Exposure } from "../api";
+import { axes, Chart, markStep, tooltip } from "../chart";
+import { count, plain, signed, words } from "../format";
+import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf } from "../parts";
+import { change, link } from "../route";
+import { useColors, type Colors } from "../theme";
+import { RecordsSection } from "./records";
+import { WaterfallView } from "./waterfall";
+
+export function Agent({ head, route, fresh, id }: ViewProperties & { id: number }): JSX.Element {
+  const facts = useAnswer<AgentFacts>("/api/agent", { run: head.id, agent: id }, fresh);
+  const p = route.query.get("p") ?? "";
+  const proposition = (head.propositions.find((one) => one.name === p) ?? head.propositions[0])?.name ?? "";
+  useEffect(() => {
+    document.title = `Agent ${id} · ${head.id} · Townsquare`;
+  }, [id, head.id]);
+  return (
+    <Answered of={facts}>
+      {(found) => {
+        const first = Math.min(found.born + 1, head.last_step);
+        const step = stepOf(route.query, head.last_step, Math.max(first, Math.min(1, head.last_step)));
+        return (
+          <>
+            <div className="page-head">
+              <h1>{found.who}</h1>
+              <span className="muted">
+                {found.kind}, joined in step {found.born}; follows {count(found.follows)}, followed by {count(found.followers)}
+              </span>
+              <a href={link(head.id, "network", null, { agent: id, p, step: route.query.get("step") })}>in the network</a>
+            </div>
+            {found.kind === "person" ? (
+              <Person head={head} found={found} step={step} first={first} proposition={proposition} fresh={fresh} />
+            ) : (
+              <p>A source only publishes: it has no feed, no persona and no belief.</p>
+            )}
+          </>
+        );
+      }}
+    </Answered>
+  );
+}
+
+interface PersonProperties {
+  head: ViewProperties["head"];
+  found: AgentFacts;
+  step: number;
+  first: number;
+  proposition: string;
+  fresh: string;
+}
+
+function Person({ head, found, step, first, proposition, fresh }: PersonProperties): JSX.Element {
+  const run = head.id;
+  const agent = found.agent;
+  const query = { run, agent, step };
+  const shown = useAnswer<{ exposures: Exposure[]; actions: Act[] }>("/api/agent-step", query, fresh);
+  const place = { run, agent, step, proposition };
+  const moves = step >= 1;
+  return (
+    <>
+      <div className="controls">
+        <PropositionChoice of={head.propositions} value={proposition} />
+        <StepSlider value={step} last={head.last_step} first={first} />
+      </div>
+      <div className="cards">
+        <Section title="Stance and confidence over time" csv={{ name: "beliefs", query: { run, agent } }} note="Solid: stance; dashed: confidence. Click to choose a step.">
+          <Course found={found} proposition={proposition} step={step} first={first} last={head.last_step} />
+        </Section>
+        <Section title="Persona" csv={{ name: "persona", query: { run, agent } }}>
+          <Persona found={found} />
+        </Section>
+        {head.trail && moves && (
+          <Section title={`Why did it move in step ${step}?`} wide csv={{ name: "why", query: { ...place } }}>
+            <WaterfallView {...place} />
+          </Section>
+        )}
+        {!head.trail && <p className="warn">This run was recorded without a trail, so what moved a belief is not known.</p>}
+        {found.records && <RecordsSection {...place} />}
+        <Section title={`What it did in step ${step}`} csv={{ name: "actions", query }}>
+          <Answered of={shown}>{(data) => <Actions acts={data.actions} run={run} />}</Answered>
+        </Section>
+        <Section title={`What it was shown in step ${step}`} csv={{ name: "exposures", query }}>
+          <Answered of={shown}>{(data) => <Feed rows={data.exposures} run={run} />}</Answered>
+        </Section>
+      </div>
+    </>
+  );
+}
+
+interface CourseProperties {
+  found: AgentFacts;
+  proposition: string;
+  step: number;
+  first: number;
+  last: number;
+}
+
+function Course({ found, proposition, step, first, last }: CourseProperties): JSX.Element {
+  const colors = useColors();
+  const option = useMemo(() => courseOption(found, proposition, step, colors), [found, proposition, step, colors]);
+  const place = (x: number): void => change({ step: Math.min(Math.max(Math.round(x), first), last) });
+  return <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={240} onPlace={place} />;
+}
+
+function courseOption(found: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+  const rows = found.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+  const line = (name: "stance" | "confidence", color: string, type: string): object => ({
+    name,
+    type: "line",
+    data: rows.map((row) => [found.course.step[row], found.course[name][row]]),
+    showSymbol: rows.length < 60,
+    symbolSize: 5,
+    lineStyle: { color, width: name === "stance" ? 2.5 : 1.5, type },
+    itemStyle: { color },
+  });
+  return {
+    ...axes(colors, { max: Math.max(...found.course.step, 1) }, { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 4) }),
+    series: [{ ...line("stance", colors.accent, "solid"), markLine: markStep(step, colors) }, line("confidence", colors.muted, "dashed")],
+  };
+}
+
+function Persona({ found }: { found: AgentFacts }): JSX.Element {
+  if (!found.persona.length) return <p className="muted">Nothing about it was recorded.</p>;
+  return (
+    <dl className="persona" data-testid="persona">
+      {found.persona.map((trait) => (
+        <div key={trait.label}>
+          <dt>{words(trait.label)}</dt>
+          <dd>{trait.answer}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
+  if (!acts.length) return <p className="muted">Nothing: it was silent, or not online.</p>;
+  return (
+    <ul className="posts" data-testid="actions">
+      {acts.map((act) => (
+        <li key={act.ordinal}>
+          <p className="facts">
+            <strong>{words(act.kind)}</strong>
+            {act.status === "refused" && <Tag kind="false">refused: {words(act.reason)}</Tag>}
+            {(act.kind === "follow" || act.kind === "unfollow") && <a href={link(run, "agent", act.target)}>agent {act.target}</a>}
+          </p>
+          {act.written && <p className="quote written">{act.written}</p>}
+          {act.root !== null && act.content && (
+            <p className="quote">
+              <a href={link(run, "post", act.root)}>{act.content}</a>
+            </p>
+          )}
+          {act.why && <p className="note">Why: {act.why}</p>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Element {
+  if (!rows.length) return <p className="muted">Nothing: it was not online, or nobody wrote anything.</p>;
+  return (
+    <ol className="posts feed" data-testid="feed">
+      {rows.map((row) => (
+        <li key={`${row.rank} ${row.post}`} className={row.under >= 0 ? "comment" : ""}>
+          <a className="post-text" href={link(run, "post", row.root)}>
+            {row.content || "(no text)"}
+          </a>
+          <p className="facts">
+            <a href={link(run, "agent", row.author)}>{row.who}</a>
+            <span>{words(row.slot)}</span>
+            <span>{count(row.likes)} likes</span>
+            <span>{row.first_seen ? "first seen" : "seen before"}</span>
+            {row.verdict !== "none" && <Tag kind="label">verdict: {row.verdict}</Tag>}
+            {row.note >= 0 && <Tag kind="label">note</Tag>}
+            {row.offered >= 0 && <span>note offered for rating</span>}
+            {row.weight < 1 && <span>weight {plain(row.weight)}</span>}
+          </p>
+        </li>
+      ))}
+    </ol>
+  );
+}
+

@@ -1,0 +1,186 @@
+// The follow graph, colored by stance at a step and sized by followers.
+import { useEffect, useId, useMemo, useRef, useState, type JSX } from "react";
+import type { ViewProperties } from "../app";
+import { useAnswer, type Network } from "../api";
+import { count, words } from "../format";
+import { Answered, Problem, PropositionChoice, Section, Stance, StepSlider, stepOf } from "../parts";
+import { change, link } from "../route";
+import { useColors } from "../theme";
+import { Picture } from "./picture";
+
+const TOP = 8;
+
+interface Around {
+  follows: number[];
+  followed_by: number[];
+}
+
+export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element {
+  const step = stepOf(route.query, head.last_step);
+  const p = route.query.get("p") ?? "";
+  const network = useAnswer<Network>("/api/network", { run: head.id }, head.agents);
+  const stances = useAnswer<ArrayBuffer>("/api/stances", { run: head.id, proposition: p, step }, fresh, "bytes");
+  const codes = useMemo(() => new Int8Array(stances.data ?? new ArrayBuffer(0)), [stances.data]);
+  const text = route.query.get("agent");
+  const chosen = text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+  const around = useAnswer<Around>(chosen === null ? "" : "/api/neighbors", { run: head.id, agent: chosen }).data;
+  useEffect(() => {
+    document.title = `Network · ${head.id} · Townsquare`;
+  }, [head.id]);
+  return (
+    <>
+      <div className="controls">
+        <PropositionChoice of={head.propositions} value={p} />
+        <StepSlider value={step} last={head.last_step} />
+      </div>
+      {stances.wrong && <Problem wrong={stances.wrong} />}
+      <Section title={`Who follows whom, and what they think at step ${step}`} wide csv={{ name: "network", query: { run: head.id, proposition: p, step } }}>
+        <Answered of={network}>
+          {(found) => (
+            <div className="network">
+              <Drawn network={found} codes={codes} step={step} chosen={chosen} around={chosen === null ? null : around} ready={stances.data !== null} />
+              <Beside run={head.id} network={found} codes={codes} chosen={chosen} around={around} query={{ p, step: route.query.get("step") }} />
+            </div>
+          )}
+        </Answered>
+      </Section>
+    </>
+  );
+}
+
+interface DrawnProperties {
+  network: Network;
+  codes: Int8Array;
+  step: number;
+  chosen: number | null;
+  around: Around | null;
+  ready: boolean;
+}
+
+function Drawn({ network, codes, step, chosen, around, ready }: DrawnProperties): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const picture = useRef<Picture | null>(null);
+  const [failed, setFailed] = useState(false);
+  const [follows, setFollows] = useState(network.agent.length <= 3000);
+  const colors = useColors();
+  useEffect(() => {
+    if (!box.current) return undefined;
+    try {
+      picture.current = new Picture(box.current, network, (agent) => change({ agent }));
+    } catch {
+      setFailed(true); // without WebGL: the lists beside the picture still work
+    }
+    return () => {
+      picture.current?.close();
+      picture.current = null;
+    };
+  }, [network]);
+  useEffect(() => {
+    if (!ready) return;
+    const near = new Set([...(around?.follows ?? []), ...(around?.followed_by ?? [])]);
+    picture.current?.show({ stances: codes, step, chosen, around: near, follows, colors });
+    if (box.current) {
+      box.current.dataset["ready"] = "1";
+      box.current.dataset["step"] = String(step);
+    }
+  }, [network, codes, step, chosen, around, follows, colors, ready]);
+  const drawn = network.edges.length / 2;
+  return (
+    <div className="picture">
+      <div ref={box} className="graph" data-testid="network" role="img" aria-label="Follow graph; the lists beside it hold the same agents" />
+      {failed && <p className="warn">This browser shows no WebGL, so the picture is left out.</p>}
+      <div className="toggles">
+        <button type="button" onClick={() => picture.current?.zoom(0.7)} aria-label="Zoom in">
+          +
+        </button>
+        <button type="button" onClick={() => picture.current?.zoom(1.4)} aria-label="Zoom out">
+          −
+        </button>
+        <button type="button" onClick={() => picture.current?.reset()}>
+          Whole graph
+        </button>
+        <label>
+          <input type="checkbox" checked={follows} onChange={() => setFollows(!follows)} /> follows
+        </label>
+        <span className="muted">
+          {count(network.agent.length)} of {count(network.agents)} agents, {count(drawn)} of {count(network.follows)} follows
+        </span>
+      </div>
+      <Legend />
+    </div>
+  );
+}
+
+function Legend(): JSX.Element {
+  return (
+    <p className="legend">
+      {[-1, -0.5, 0, 0.5, 1].map((value) => (
+        <Stance key={value} value={value} digits={1} />
+      ))}
+      <span className="muted">against to for; larger: more followers; ink: a source</span>
+    </p>
+  );
+}
+
+interface BesideProperties {
+  run: string;
+  network: Network;
+  codes: Int8Array;
+  chosen: number | null;
+  around: Around | null;
+  query: { p: string; step: string | null };
+}
+
+function Beside({ run, network, codes, chosen, around, query }: BesideProperties): JSX.Element {
+  const id = useId();
+  const top = useMemo(() => mostFollowed(network), [network]);
+  const names = useMemo(() => new Map(network.agent.map((agent, row) => [agent, network.who[row] ?? ""])), [network]);
+  const stance = (agent: number): number | null => {
+    const code = codes[agent] ?? -128;
+    return code === -128 ? null : code / 127;
+  };
+  const item = (agent: number): JSX.Element => (
+    <li key={agent}>
+      <button type="button" className="link" onClick={() => change({ agent })}>
+        {names.get(agent) ?? `agent ${agent}`}
+      </button>
+      <Stance value={stance(agent)} />
+    </li>
+  );
+  return (
+    <aside className="beside">
+      <div className="choice">
+        <label htmlFor={id}>Agent</label>
+        <input id={id} type="number" min={0} max={network.agents - 1} value={chosen ?? ""} onChange={(event) => change({ agent: event.target.value })} />
+        {chosen !== null && (
+          <button type="button" onClick={() => change({ agent: null })}>
+            Clear
+          </button>
+        )}
+      </div>
+      {chosen === null ? (
+        <>
+          <h3>Most followed</h3>
+          <ol className="list">{top.map(item)}</ol>
+        </>
+      ) : (
+        <>
+          <h3>{names.get(chosen) ?? `agent ${chosen}`}</h3>
+          <p>
+            <Stance value={stance(chosen)} /> <a href={link(run, "agent", chosen, query)}>Why it thinks so</a>
+          </p>
+          <h3>{words(`follows ${count(around?.follows.length ?? 0)}`)}</h3>
+          <ul className="list">{(around?.follows ?? []).slice(0, TOP).map(item)}</ul>
+          <h3>followed by {count(around?.followed_by.length ?? 0)}</h3>
+          <ul className="list">{(around?.followed_by ?? []).slice(0, TOP).map(item)}</ul>
+        </>
+      )}
+    </aside>
+  );
+}
+
+function mostFollowed(network: Network): number[] {
+  const rows = network.agent.map((_, row) => row);
+  rows.sort((a, b) => (network.followers[b] ?? 0) - (network.followers[a] ?? 0));
+  return rows.slice(0, TOP).map((row) => network.agent[row] ?? 0);
+}

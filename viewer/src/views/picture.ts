@@ -1,0 +1,138 @@
+// The drawn network: a sigma graph whose colors follow the slider without being laid out again.
+import Graph from "graphology";
+import Sigma from "sigma";
+import type { Network } from "../api";
+import { stanceColor, type Colors } from "../theme";
+
+const NOT_THERE = -128;
+
+interface Node {
+  x: number;
+  y: number;
+  size: number;
+  color: string;
+  label: string;
+  hidden: boolean;
+  highlighted: boolean;
+  zIndex: number;
+}
+
+export interface Look {
+  stances: Int8Array;
+  step: number;
+  chosen: number | null;
+  around: ReadonlySet<number>;
+  follows: boolean;
+  colors: Colors;
+}
+
+export class Picture {
+  private readonly graph = new Graph<Node>({ multi: true, type: "directed" });
+  private readonly drawn: Sigma<Node>;
+  private readonly row = new Map<number, number>();
+  private readonly extra: string[] = [];
+  private edges: { color: string; hidden: boolean } = { color: "#cccccc", hidden: true };
+
+  constructor(
+    box: HTMLElement,
+    private readonly network: Network,
+    onPick: (agent: number) => void,
+  ) {
+    const most = Math.max(...network.followers, 1);
+    const base = network.agent.length > 3000 ? 1.2 : 2.4;
+    network.agent.forEach((agent, row) => {
+      this.row.set(agent, row);
+      const size = base + 9 * Math.sqrt((network.followers[row] ?? 0) / most);
+      const place = { x: network.x[row] ?? 0, y: network.y[row] ?? 0 };
+      const label = network.who[row] ?? "";
+      this.graph.addNode(row, { ...place, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
+    });
+    for (let at = 0; at + 1 < network.edges.length; at += 2) {
+      this.graph.addEdge(network.edges[at], network.edges[at + 1], { size: 0.4 });
+    }
+    this.drawn = new Sigma<Node>(this.graph, box, {
+      allowInvalidContainer: true,
+      hideEdgesOnMove: true,
+      labelRenderedSizeThreshold: 11,
+      labelDensity: 0.6,
+      zIndex: true,
+      minEdgeThickness: 0.3,
+      edgeReducer: (_, data) => ({ ...data, ...(data["own"] ? {} : this.edges) }),
+    });
+    this.drawn.on("clickNode", ({ node }) => onPick(network.agent[Number(node)] ?? 0));
+  }
+
+  show(look: Look): void {
+    const { colors, chosen } = look;
+    this.drawn.setSetting("labelColor", { color: colors.ink });
+    this.drawn.setSetting("defaultDrawNodeHover", (context, data) => hover(context, data, colors));
+    this.edges = { color: colors.line, hidden: !look.follows || chosen !== null };
+    for (const edge of this.extra.splice(0)) this.graph.dropEdge(edge);
+    const dim = chosen !== null;
+    this.graph.updateEachNodeAttributes(
+      (node, old) => {
+        const row = Number(node);
+        const agent = this.network.agent[row] ?? 0;
+        const code = look.stances[agent] ?? NOT_THERE;
+        const near = agent === chosen || look.around.has(agent);
+        const own = code === NOT_THERE ? colors.ink : stanceColor(code / 127, colors);
+        return {
+          ...old,
+          color: dim && !near ? colors.line : own,
+          hidden: (this.network.born[row] ?? 0) > look.step,
+          highlighted: agent === chosen,
+          zIndex: near ? 1 : 0,
+        };
+      },
+      { attributes: ["color", "hidden", "highlighted", "zIndex"] },
+    );
+    if (chosen !== null) this.connect(chosen, look);
+    this.drawn.refresh({ skipIndexation: true });
+  }
+
+  private connect(chosen: number, look: Look): void {
+    const from = this.row.get(chosen);
+    if (from === undefined) return;
+    for (const agent of look.around) {
+      const to = this.row.get(agent);
+      if (to === undefined) continue;
+      this.extra.push(this.graph.addEdge(from, to, { own: true, color: look.colors.muted, size: 0.8 }));
+    }
+  }
+
+  zoom(by: number): void {
+    const camera = this.drawn.getCamera();
+    void camera.animate({ ratio: camera.ratio * by }, { duration: 150 });
+  }
+
+  reset(): void {
+    void this.drawn.getCamera().animatedReset({ duration: 150 });
+  }
+
+  close(): void {
+    this.drawn.kill();
+  }
+}
+
+// The name beside a node, on paper of the scheme; drawn, so that a name cannot be markup.
+function hover(
+  context: CanvasRenderingContext2D,
+  data: { x: number; y: number; size: number; label: string | null; color: string },
+  colors: Colors,
+): void {
+  context.font = "13px system-ui, sans-serif";
+  const label = (data.label ?? "").slice(0, 60);
+  const width = context.measureText(label).width;
+  context.fillStyle = colors.paper;
+  context.strokeStyle = colors.line;
+  context.beginPath();
+  context.roundRect(data.x - data.size - 3, data.y - 11, data.size * 2 + width + 16, 22, 6);
+  context.fill();
+  context.stroke();
+  context.fillStyle = data.color;
+  context.beginPath();
+  context.arc(data.x, data.y, data.size, 0, 2 * Math.PI);
+  context.fill();
+  context.fillStyle = colors.ink;
+  context.fillText(label, data.x + data.size + 6, data.y + 4.5);
+}

@@ -1,0 +1,256 @@
+// Why a belief moved: from before to after, bar by bar, in the unit of the rule, and the same without one of them.
+import { useState, type JSX } from "react";
+import { useAnswer, type Cause, type Waterfall } from "../api";
+import { digitsFor, plain, signed, words } from "../format";
+import { Answered, Stance, Tag } from "../parts";
+import { link } from "../route";
+
+const SHOWN = 12;
+const NAMES: Record<string, string> = {
+  anchor: "Back to where it started",
+  clip: "Kept within bounds",
+  own: "What it wrote itself",
+  archived: "A record was archived",
+  restored: "A record came back",
+};
+
+interface Place {
+  run: string;
+  agent: number;
+  step: number;
+  proposition: string;
+}
+
+interface Bar {
+  cause: Cause;
+  from: number;
+  to: number;
+}
+
+export function WaterfallView(place: Place): JSX.Element {
+  const { run, agent, step, proposition } = place;
+  const answer = useAnswer<Waterfall>("/api/waterfall", { run, agent, step, proposition });
+  return <Answered of={answer}>{(found) => <Shown key={`${step} ${proposition}`} found={found} place={place} />}</Answered>;
+}
+
+function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Element {
+  const [all, setAll] = useState(false);
+  const bars = barsOf(found);
+  const shown = all ? bars : bars.slice(0, SHOWN);
+  const rest = bars.slice(shown.length);
+  const scale = scaleOf(found, bars);
+  const digits = digitsFor(Math.max(...found.causes.map((cause) => Math.abs(cause.recorded)), Math.abs(found.change), 1e-6));
+  const restSum = rest.reduce((sum, bar) => sum + bar.cause.recorded, 0);
+  return (
+    <div data-testid="waterfall">
+      <Summary found={found} digits={digits} />
+      {!found.causes.length && <p>Nothing moved this belief in this step: the trail has no row.</p>}
+      <div className="waterfall" role="table" aria-label="Contributions from before to after">
+        <Scale scale={scale} unit={found.unit} digits={digits} />
+        <End name={found.joined ? "Start, on joining" : "Before"} value={found.before} stance={found.stance_before} unit={found.unit} at={scale.at(found.before)} digits={digits} />
+        {shown.map((bar) => (
+          <Row key={`${bar.cause.kind} ${bar.cause.rank} ${bar.cause.post} ${bar.from}`} bar={bar} scale={scale} digits={digits} place={place} found={found} />
+        ))}
+        {rest.length > 0 && (
+          <div className="bar-row rest" role="row">
+            <div className="bar-text" role="cell">
+              <button type="button" onClick={() => setAll(true)}>
+                Show {rest.length} smaller contributions
+              </button>
+            </div>
+            <Track bar={{ from: rest[0]?.from ?? 0, to: rest.at(-1)?.to ?? 0 }} amount={restSum} scale={scale} digits={digits} />
+          </div>
+        )}
+        <End name="After" value={found.after} stance={found.stance_after} unit={found.unit} at={scale.at(found.after)} digits={digits} />
+      </div>
+    </div>
+  );
+}
+
+function Summary({ found, digits }: { found: Waterfall; digits: number }): JSX.Element {
+  const unit = found.unit === "stance" ? "" : ` ${found.unit}`;
+  return (
+    <p className="sum" data-testid="sum" data-sum={found.sum} data-change={found.change}>
+      {found.causes.length} contributions sum to <strong>{signed(found.sum, digits)}</strong>
+      {unit}; the recorded change is <strong>{signed(found.change, digits)}</strong>
+      {unit}.{" "}
+      {found.agrees === false ? (
+        <Tag kind="false">✗ they do not agree</Tag>
+      ) : (
+        <Tag kind="true">{found.agrees === null ? "no stance before is on record" : "✓ they agree"}</Tag>
+      )}
+    </p>
+  );
+}
+
+function barsOf(found: Waterfall): Bar[] {
+  let at = found.before;
+  return found.causes.map((cause) => {
+    const from = at;
+    at += cause.recorded;
+    return { cause, from, to: at };
+  });
+}
+
+interface ScaleOf {
+  low: number;
+  high: number;
+  at: (value: number) => number;
+}
+
+function scaleOf(found: Waterfall, bars: Bar[]): ScaleOf {
+  const values = [found.before, found.after, ...bars.map((bar) => bar.to)];
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const room = Math.max((most - least) * 0.06, 1e-9);
+  const [low, high] = [least - room, most + room];
+  return { low, high, at: (value) => (100 * (value - low)) / (high - low) };
+}
+
+// The axis in the unit of the rule; where that is log odds, the stances that they stand for below it.
+function Scale({ scale, unit, digits }: { scale: ScaleOf; unit: string; digits: number }): JSX.Element {
+  const ticks = [0.1, 0.5, 0.9].map((share) => scale.low + share * (scale.high - scale.low));
+  return (
+    <div className="bar-row scale" role="row">
+      <div className="bar-text" role="columnheader">
+        {unit === "stance" ? "stance" : `${unit} above, stance below`}
+      </div>
+      <div className="track" role="columnheader">
+        {ticks.map((tick) => (
+          <span key={tick} className="tick" style={{ left: `${scale.at(tick)}%` }}>
+            {signed(tick, Math.min(digits, 5))}
+            {unit !== "stance" && <small>{signed(Math.tanh(tick / 2), 3)}</small>}
+          </span>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface EndProperties {
+  name: string;
+  value: number;
+  stance: number | null;
+  unit: string;
+  at: number;
+  digits: number;
+}
+
+function End({ name, value, stance, unit, at, digits }: EndProperties): JSX.Element {
+  return (
+    <div className="bar-row end" role="row">
+      <div className="bar-text" role="cell">
+        <strong>{name}</strong> <Stance value={stance} digits={Math.min(digits, 5)} />
+        {unit !== "stance" && <span className="muted"> {signed(value, digits)} log odds</span>}
+      </div>
+      <div className="track" role="cell">
+        <i className="mark" style={{ left: `${at}%` }} />
+      </div>
+    </div>
+  );
+}
+
+interface RowProperties {
+  bar: Bar;
+  scale: ScaleOf;
+  digits: number;
+  place: Place;
+  found: Waterfall;
+}
+
+function Row({ bar, scale, digits, place, found }: RowProperties): JSX.Element {
+  const { cause } = bar;
+  const [asked, setAsked] = useState(false);
+  return (
+    <div className="bar-row" role="row" data-testid="bar">
+      <div className="bar-text" role="cell">
+        <Text cause={cause} run={place.run} />
+        <Details cause={cause} run={place.run} />
+        {cause.post !== null && !found.joined && (
+          <button type="button" className="link" onClick={() => setAsked(!asked)} aria-expanded={asked}>
+            {asked ? "Hide" : "Without this one"}
+          </button>
+        )}
+        {asked && <WithoutIt place={place} cause={cause} digits={digits} />}
+      </div>
+      <Track bar={bar} amount={cause.recorded} scale={scale} digits={digits} />
+    </div>
+  );
+}
+
+function Text({ cause, run }: { cause: Cause; run: string }): JSX.Element {
+  const name = NAMES[cause.kind];
+  if (cause.post === null) return <p className="quote">{name ?? words(cause.kind)}</p>;
+  return (
+    <p className="quote">
+      {name && <strong>{name}: </strong>}
+      <a href={link(run, "post", cause.post)}>{cause.text || "(no text)"}</a>
+    </p>
+  );
+}
+
+function Details({ cause, run }: { cause: Cause; run: string }): JSX.Element | null {
+  if (cause.author === null) return null;
+  return (
+    <p className="facts">
+      <a href={link(run, "agent", cause.author)}>{cause.name}</a>
+      {cause.stance !== null && (
+        <span>
+          says <Stance value={cause.stance} />
+        </span>
+      )}
+      {cause.trust !== null && <span>trust {plain(cause.trust)}</span>}
+      {cause.first_seen !== null && <span>{cause.first_seen ? "first seen" : "seen before"}</span>}
+      {cause.label && <Tag kind="label">{cause.label}</Tag>}
+      {cause.weight !== null && cause.weight < 1 && <span>weight {plain(cause.weight)}</span>}
+    </p>
+  );
+}
+
+interface TrackProperties {
+  bar: { from: number; to: number };
+  amount: number;
+  scale: ScaleOf;
+  digits: number;
+}
+
+function Track({ bar, amount, scale, digits }: TrackProperties): JSX.Element {
+  const left = scale.at(Math.min(bar.from, bar.to));
+  const width = Math.max(Math.abs(scale.at(bar.to) - scale.at(bar.from)), 0.35);
+  const outside = left + width > 72 ? { right: `${100 - left}%` } : { left: `${left + width}%` };
+  return (
+    <div className="track" role="cell">
+      <i className={amount >= 0 ? "bar pro" : "bar con"} style={{ left: `${left}%`, width: `${width}%` }} />
+      <span className="amount" style={outside}>
+        {signed(amount, digits)}
+      </span>
+    </div>
+  );
+}
+
+interface Left {
+  stance: number;
+  recorded: number;
+  method: "exact" | "additive" | "subtracted";
+}
+
+const METHODS: Record<Left["method"], string> = {
+  exact: "The rule was executed again for this step without it; with everything, it gives the recorded stance exactly.",
+  additive: "Contributions in log odds add, so it was taken off. What it had archived stays archived.",
+  subtracted: "Its contribution was taken off; this rule could not be executed again from the record, so the others might have weighed more.",
+};
+
+function WithoutIt({ place, cause, digits }: { place: Place; cause: Cause; digits: number }): JSX.Element {
+  const answer = useAnswer<Left>("/api/without", { ...place, rank: cause.rank ?? -1, post: cause.post });
+  return (
+    <div className="without" data-testid="without">
+      <Answered of={answer}>
+        {(left) => (
+          <p>
+            Without it, the stance after step {place.step} would be <Stance value={left.stance} digits={digits} /> instead of{" "}
+            <Stance value={left.recorded} digits={digits} />. <span className="muted">{METHODS[left.method]}</span>
+          </p>
+        )}
+      </Answered>
+    </div>
+  );
+}
