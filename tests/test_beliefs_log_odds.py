@@ -66,7 +66,7 @@ def step(state: BeliefState, holdings: Holdings, rule: Any = RULE, **given_: Any
 def params(n: int, rule: Any = RULE, **given_: Any) -> dict[str, Any]:
     out = dict(per_agent(rule.params(), n))
     for name, value in given_.items():
-        out[name] = np.broadcast_to(np.asarray(value, np.float64), (n,)) if not isinstance(value, str | bool) else value
+        out[name] = np.broadcast_to(np.asarray(value, np.float64), (n,)) if not isinstance(value, str | bool | int) else value
     return out
 
 

@@ -81,6 +81,12 @@ def test_a_root_seen_before_is_worth_less() -> None:
     assert effective(after) == pytest.approx(0.25, rel=1e-12)
 
 
+def test_likes_can_be_limited() -> None:
+    row = {"record": 0, "likes": 500}
+    after, _ = step(new([[0.0]], RULE), held([ACCEPTED]), [row], likes_at_most=20, **only("weigh_social_proof"))
+    assert effective(after) == pytest.approx(0.5 * (0.3 + 20 * 0.07), rel=1e-12)
+
+
 def test_how_it_came_is_read_once() -> None:
     on = only("weigh_trust", "weigh_social_proof", "weigh_novelty")
     first, _ = step(new([[0.0]], RULE), held([ACCEPTED]), [{"record": 0, "credibility": 0.2}], **on)

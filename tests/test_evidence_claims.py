@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evidence_world import NoParams, argue, end_step, judges_of, shown, square, take_in
 from townsquare import schema
-from townsquare.errors import ContractError
+from townsquare.errors import ContractError, DataError, SettingError
 from townsquare.evidence import claims
 from townsquare.evidence.contract import Extractor, Found, StrengthJudge, Topics, no_claims
 from townsquare.evidence.hashing import EMBEDDER, embed
 from townsquare.evidence.hashing import Params as HashingParams
 from townsquare.evidence.near import Vectors, cosines, near_pairs
+from townsquare.resolve import resolve
 from townsquare.schema import Scorer
 from townsquare.world import World
 
@@ -214,3 +216,26 @@ def test_hashing_finds_copies_and_light_paraphrases_and_nothing_else() -> None:
     assert like > EMBEDDER.theta > unlike
     assert empty == 0
     assert (embed(texts, HashingParams())[0] == embed(texts[:1], HashingParams())[0]).all()
+
+
+def test_vectors_can_be_given(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.jsonl"
+    file.write_text('{"text": "a", "vector": [1, 0]}\n\n{"text": "b", "vector": [0.6, 0.8]}\n', encoding="utf-8")
+    settings = resolve({"embedder": {"name": "given", "file": str(file)}, "evidence": {"theta": 0.6}})
+    embedder, params = settings.members["embedder"], settings.params["embedder"]
+    assert embedder.embed(["b", "a"], params).tolist() == [[0.6, 0.8], [1.0, 0.0]]
+    with pytest.raises(DataError, match="no vector for 'c'"):
+        embedder.embed(["c"], params)
+    with pytest.raises(SettingError, match=r"embedder\.file"):
+        embedder.embed(["a"], type(params)())
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": "a"}', "[1, 2]", "{", '{"text": "a", "vector": ["x"]}', '{"text": 1, "vector": [1]}']
+)
+def test_a_malformed_line_of_vectors_is_told_of(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "vectors.jsonl"
+    file.write_text('{"text": "b", "vector": [1]}\n' + line, encoding="utf-8")
+    settings = resolve({"embedder": {"name": "given", "file": str(file)}})
+    with pytest.raises(DataError, match=r"line 2.*: got"):
+        settings.members["embedder"].embed(["b"], settings.params["embedder"])

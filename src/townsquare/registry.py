@@ -63,6 +63,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     },
     "embedder": {
         "hashing": "townsquare.evidence.hashing:EMBEDDER",
+        "given": "townsquare.evidence.given_vectors:EMBEDDER",
     },
     "strength": {
         "constant": "townsquare.evidence.constant:JUDGE",

@@ -248,6 +248,8 @@ export interface Act {
   root: number | null;
   content: string | null;
   written: string | null;
+  note: string | null;
+  helpful: number;
   why: string | null;
   status: string;
   reason: string;

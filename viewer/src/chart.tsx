@@ -69,7 +69,7 @@ export function axes(colors: Colors, x: object = {}, y: object = {}): EChartsCor
   };
   return {
     textStyle: { fontFamily: "system-ui, sans-serif", color: colors.ink },
-    grid: { left: 8, right: 16, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: 16, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     xAxis: { type: "value", minInterval: 1, ...common, splitLine: { show: false }, ...x },
     yAxis: { type: "value", ...common, ...y },
   };

@@ -13,6 +13,7 @@ export interface Colors {
   con: string;
   middle: string;
   accent: string;
+  edge: string;
   series: string[];
 }
 
@@ -24,8 +25,9 @@ const LIGHT: Colors = {
   soft: "#f3f5f8",
   pro: "#0b69a3",
   con: "#c2410c",
-  middle: "#b9c0c9",
+  middle: "#cdd3da",
   accent: "#0e7490",
+  edge: "#aeb7c2",
   series: ["#0e7490", "#a21caf", "#4d7c0f", "#b45309", "#4338ca", "#be123c"],
 };
 
@@ -39,6 +41,7 @@ const DARK: Colors = {
   con: "#ff9566",
   middle: "#566170",
   accent: "#4fc3d9",
+  edge: "#46515e",
   series: ["#4fc3d9", "#e07bea", "#9fd356", "#f5b14c", "#9d97ff", "#ff7d95"],
 };
 
@@ -95,6 +98,6 @@ export function mix(from: string, to: string, share: number): string {
 }
 
 export function stanceColor(stance: number, colors: Colors): string {
-  const share = Math.min(1, Math.abs(stance)) ** 0.6;
+  const share = Math.min(1, Math.abs(stance)) ** 0.7;
   return mix(colors.middle, stance >= 0 ? colors.pro : colors.con, share);
 }

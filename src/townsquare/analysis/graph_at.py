@@ -54,7 +54,11 @@ def graph_at(run: Reads, step: int | None = None) -> GraphAt:
     events = run.lazy("follows").filter(pl.col("step") <= step)
     pair = ["follower", "followed"]
     # The last event of a pair says whether it stands; within a step, events stay in the order of the record.
-    standing = events.sort("step", maintain_order=True).group_by(pair).agg(pl.col("change").last(), pl.col("step").last().alias("since"))
+    standing = (
+        events.sort("step", maintain_order=True)
+        .group_by(pair)
+        .agg(pl.col("change").last(), pl.col("step").last().alias("since"))
+    )
     follows = standing.filter(pl.col("change") > 0).drop("change").sort(pair).collect()
     return GraphAt(step, _nodes(run, step, follows), follows)
 

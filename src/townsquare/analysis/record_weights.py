@@ -50,7 +50,8 @@ def _worth(row: Mapping[str, Any], params: Params) -> float:
     if params.weigh_trust:
         worth *= math.nan if row["trust"] is None else row["trust"]
     if params.weigh_social_proof:
-        worth *= params.social_proof_floor + row["likes"] * params.social_proof_per_like
+        likes = row["likes"] if params.likes_at_most is None else min(row["likes"], params.likes_at_most)
+        worth *= params.social_proof_floor + likes * params.social_proof_per_like
     if params.weigh_novelty:
         worth *= params.novelty_new if row["first_seen"] else params.novelty_repeat
     return worth

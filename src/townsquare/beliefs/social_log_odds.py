@@ -9,7 +9,8 @@ Each factor has a switch, and is 1 where it is off, for seeds, and for what the 
 off the rule is ``log_odds`` bit for bit. The factors are those of SimSwarm (``exposure``):
 
 * *trust* in whoever passed the post on, as it stood at the start of the step;
-* *social proof* = ``social_proof_floor`` + likes of the root as shown · ``social_proof_per_like``;
+* *social proof* = ``social_proof_floor`` + likes of the root as shown · ``social_proof_per_like``, of at most
+  ``likes_at_most`` likes;
 * *novelty* = ``novelty_new`` if the root was shown for the first time, else ``novelty_repeat``;
 * *label* = the label weight of the row, in [0, 1].
 
@@ -46,6 +47,9 @@ class Params(log_odds.Params):
     weigh_labels: bool = Field(True, description="strength times the label weight of the last showing")
     social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
     social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
+    likes_at_most: int | None = Field(
+        None, ge=0, description="likes of a root that count as social proof at most; unset: all of them, as on the page"
+    )
     novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
     novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
     trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
@@ -108,12 +112,13 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
     on = Switches(*(bool(params[f"weigh_{name}"]) for name in Switches._fields))
     table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
-    social_kernels.weigh(_events(inputs, trust), table, on, out)
+    social_kernels.weigh(_events(inputs, trust, params["likes_at_most"]), table, on, out)
     return out
 
 
-def _events(inputs: BeliefInputs, trust: Float) -> Events:
+def _events(inputs: BeliefInputs, trust: Float, likes_at_most: int | None) -> Events:
     records, changes, showings = inputs.holdings.records, inputs.holdings.changes, inputs.holdings.showings
+    likes = showings.likes if likes_at_most is None else np.minimum(showings.likes, likes_at_most)
     return Events(
         arrays.read_only(records.indptr, np.int64),
         arrays.read_only(records.claim, np.int32),
@@ -127,7 +132,7 @@ def _events(inputs: BeliefInputs, trust: Float) -> Events:
         arrays.read_only(showings.record, np.int32),
         arrays.read_only(showings.post, np.int32),
         arrays.read_only(showings.rank, np.int16),
-        arrays.read_only(showings.likes, np.int32),
+        arrays.read_only(likes, np.int32),
         arrays.read_only(showings.first_seen, np.bool_),
         arrays.read_only(showings.weight, np.float64),
         arrays.read_only(trust, np.float64),

@@ -36,6 +36,8 @@ for _name, (_target, _help) in COMMANDS.items():
 check.command("townsquare.cli.check:golden", name="golden", help="Compare golden files of published functions.")
 _EXPRESSION_HELP = "Compare the stances that speakers are given with what a judge reads in their words."
 check.command("townsquare.cli.check_expression:expression", name="expression", help=_EXPRESSION_HELP)
+_JUDGE_HELP = "Compare the embedded judges of arguments with what people labelled."
+check.command("townsquare.cli.check_judge:judge", name="judge", help=_JUDGE_HELP)
 app.command(check)
 
 PERSONAS = {

@@ -27,7 +27,7 @@ class Params(MemberParams):
 
     nearest: int = Field(5, ge=1, le=1000, description="n, arguments that count")
     power: int = Field(4, ge=1, le=16, description="p: a large one leaves the nearest alone")
-    least: float = Field(0.05, gt=0, le=1, description="cosine below which an argument does not count")
+    least: float = Field(0.2, gt=0, le=1, description="cosine below which an argument does not count")
 
 
 def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:

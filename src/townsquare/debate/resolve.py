@@ -51,7 +51,7 @@ class Resolved:
         SHA-256, hexadecimal, of settings, arguments and version: what a recorded trial belongs to.
     """
 
-    settings: Debates
+    settings: Debates = field(compare=False)
     members: Mapping[str, tuple[Any, MemberParams]] = field(compare=False)
     bank: ArgumentBank = field(compare=False)
     digest: str

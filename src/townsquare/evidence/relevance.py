@@ -21,13 +21,14 @@ from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.text import stem, words
 from townsquare.evidence.words import word_lists
 
-WITH_BANK, WITHOUT_BANK = 1.2, 0.5
-"""Relevance from which a passage counts: about 5 % and 4 % of arguments on other topics reach it."""
+WITH_BANK, WITHOUT_BANK = 0.8, 0.5
+"""Relevance from which a passage counts: about one in twenty arguments on other topics reaches it."""
 
 _PRIOR_TEXTS = 10.0  # arguments at large that are mixed into a bank
 _STATEMENT_TEXTS = 10.0  # how many arguments the words of the proposition count for
 _ACTION_TEXTS = 3.0
-_RAREST = 0.002
+_RAREST = 0.005
+_ONCE = 0.5  # taken off every count: a word that one argument used says little
 _MOST = 4.0
 _PLACES = 1 << 15
 
@@ -37,7 +38,7 @@ def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
     """What each place of a stem says for a proposition, (32768,) float64 in [0, 4]."""
     counted = Counter(at for text in bank.texts for at in set(content(text)))
     share = np.zeros(_PLACES)
-    share[list(counted)] = list(counted.values())
+    share[list(counted)] = [count - _ONCE for count in counted.values()]
     frame = read_proposition(statement)
     named = np.zeros(_PLACES)
     named[[place(root) for root in sorted(frame.actions)]] = _ACTION_TEXTS

@@ -1,7 +1,7 @@
 """Where each agent stands in the picture of the follow graph: computed once, kept in a file beside the run.
 
 Forces as in ForceAtlas2 (Jacomy et al. 2014, PLoS ONE 9(6) e98679): agents that follow each other are pulled together,
-all others push each other away, in proportion to their number of follows. The push is taken from a grid by a
+all push each other away. The push is taken from a grid by a
 convolution instead of from every pair, as FIt-SNE does (Linderman et al. 2019, Nature Methods 16, 243), so that a pass
 costs the follows and the grid, not the square of the agents. The file is a cache: it is no part of the record, may be
 deleted at any time, and is made anew when agents have joined.
@@ -44,13 +44,13 @@ def positions(follower: Int, followed: Int, n: int) -> Float:
     one_way = csr_array((ones, (follower, followed)), shape=(n, n))
     links = (one_way + one_way.T).tocsr()
     degree = np.asarray(links.sum(axis=1)).ravel()
-    mass = (degree + 1.0) / (degree + 1.0).mean()
     kernels = _kernels(_GRID)
     for number in range(_PASSES):
         heat = 0.08 * (1.0 - number / _PASSES) ** 1.5 + 1e-4
-        push = _push(place, mass, kernels) * (0.9 / n)
+        push = _push(place, kernels) / n
+        # By degree: one with many followers stands amid them instead of being torn out to the rim.
         pull = (links @ place - degree[:, None] * place) / (degree[:, None] + 1.0)
-        move = push / np.sqrt(mass)[:, None] + 0.9 * pull - 0.05 * place
+        move = push + 0.9 * pull - 0.05 * place
         length = np.linalg.norm(move, axis=1, keepdims=True)
         place = place + move / np.maximum(length, 1e-12) * np.minimum(length, heat)
     return _within(place)
@@ -67,7 +67,7 @@ def _kernels(size: int) -> tuple[Spectrum, Spectrum]:
     return fft.rfft2(x / far), fft.rfft2(y / far)
 
 
-def _push(place: Float, mass: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
+def _push(place: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
     low, high = place.min(axis=0), place.max(axis=0)
     cell = max(float((high - low).max()) / (_GRID - 3), 1e-9)
     at = (place - low) / cell + 1.0
@@ -77,13 +77,13 @@ def _push(place: Float, mass: Float, kernels: tuple[Spectrum, Spectrum]) -> Floa
     cells = [((corner[:, 0] + dx) * size + corner[:, 1] + dy, share) for dx, dy, share in _corners(part)]
     density = np.zeros(size * size)
     for where, share in cells:
-        density += np.bincount(where, share * mass, minlength=size * size)
+        density += np.bincount(where, share, minlength=size * size)
     spectrum = fft.rfft2(density.reshape(size, size))
     out = np.empty_like(place)
     for axis, kernel in enumerate(kernels):
         field = fft.irfft2(spectrum * kernel, s=(size, size)).ravel() / cell
         out[:, axis] = sum(share * field[where] for where, share in cells)
-    return out * mass[:, None]
+    return out
 
 
 def _corners(part: Float) -> list[tuple[int, int, Float]]:

@@ -97,6 +97,13 @@ def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
     )
 
 
+def findings(of: Snapshot, root: int) -> pl.DataFrame:
+    """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
+    verdicts = queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
+    acts = queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
+    return pl.concat([verdicts.with_columns(pl.lit("verdict").alias("what")), acts], how="diagonal_relaxed").sort("step")
+
+
 def _first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
     who = queries.agent_names(of.kept).select("agent", "who")
     first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), pl.len().cast(pl.Int64).alias("times"))

@@ -252,15 +252,20 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
         pl.col(name).replace_strict({int(w): w.name.lower() for w in kind}, return_dtype=pl.String)
         for name, kind in (("kind", ActionKind), ("status", ActionStatus), ("reason", schema.Reason))
     ]
+    notes = of.kept.table("notes").select("note", "text").join(texts, on="text").select("note", pl.col("content").alias("noted"))
     on_post = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"])
     return (
         rows.with_columns(words)
         .join(written, on="text", how="left", maintain_order="left")
         .join(reasons, on="reasoning", how="left", maintain_order="left")
-        .with_columns(pl.when(on_post).then(pl.col("target")).otherwise(-1).alias("post"))
+        .with_columns(
+            pl.when(on_post).then(pl.col("target")).otherwise(-1).alias("post"),
+            pl.when(pl.col("kind") == "rate_note").then(pl.col("target")).otherwise(-1).alias("note"),
+        )
+        .join(notes, on="note", how="left", maintain_order="left")
         .join(post_texts(of.kept).select("post", "root", "content"), on="post", how="left", maintain_order="left")
-        .select("step", "ordinal", "kind", "rank", "target", "root", "content", "written", "helpful", "why", "status",
-                "reason")
+        .select("step", "ordinal", "kind", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
+                "helpful", "why", "status", "reason")
     )  # fmt: skip
 
 

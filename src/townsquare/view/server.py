@@ -21,6 +21,7 @@ from townsquare.view import live, network, overview, queries, tables
 from townsquare.view import agent as agents
 from townsquare.view import post as posts
 from townsquare.view.answers import bytes_answer, csv_answer, error_answer, json_answer
+from townsquare.view.cache import answered
 from townsquare.view.counterfactual import without
 from townsquare.view.library import Library, Snapshot
 from townsquare.view.query_string import Asked
@@ -86,8 +87,8 @@ def _proposition(of: Snapshot, asked: Asked) -> str:
 
 QUESTIONS: Mapping[str, Question] = {
     "run": lambda of, asked: overview.head(of),
-    "beliefs": lambda of, asked: of.once("beliefs", lambda: overview.beliefs(of)),
-    "activity": lambda of, asked: of.once("activity", lambda: overview.activity(of)),
+    "beliefs": lambda of, asked: answered(of, "beliefs", lambda: overview.beliefs(of)),
+    "activity": lambda of, asked: answered(of, "activity", lambda: overview.activity(of)),
     "network": lambda of, asked: of.once("network", lambda: network.network(of)),
     "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
     "stances": _stances,

@@ -113,6 +113,7 @@ TABLES: Mapping[str, TableOf] = {
     "records": _records,
     "thread": lambda of, asked: queries.thread_of(of.kept, posts.root_of(of, asked.whole("post"))),
     "notes": lambda of, asked: queries.notes_of(of.kept, posts.root_of(of, asked.whole("post"))),
+    "verdicts": lambda of, asked: posts.findings(of, posts.root_of(of, asked.whole("post"))),
     "seen": lambda of, asked: queries.shown_to(of, posts.root_of(of, asked.whole("post"))),
     "moved": lambda of, asked: posts.moved(of, posts.root_of(of, asked.whole("post"))),
 }

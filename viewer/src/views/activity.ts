@@ -24,13 +24,13 @@ export function engagementOption(activity: Activity, step: number, colors: Color
   });
   return {
     ...axes(colors),
-    grid: { left: 8, right: 64, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: 64, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => plain(value, 1) }),
     series: [line("true", "true", colors.pro, "solid"), line("false", "false", colors.con, "dashed")],
   };
 }
 
-const ROWS = ["injected", "verdict true", "verdict false", "verdict unverified", "note shown", "note withdrawn", "takedown"];
+const ROWS = ["injected", "verdict true", "verdict false", "verdict unverified", "note shown", "note withdrawn", "taken down"];
 const SHAPES: Record<string, string> = { true: "circle", false: "triangle", unknown: "rect" };
 
 export function eventsOption(activity: Activity, step: number, last: number, colors: Colors): EChartsCoreOption {
@@ -44,12 +44,12 @@ export function eventsOption(activity: Activity, step: number, last: number, col
     name: veracity === "unknown" ? "truth unknown" : veracity,
     type: "scatter",
     symbol: SHAPES[veracity],
-    symbolOffset: [0, (nth - 1) * 7],
+    symbolOffset: [0, (nth - 1) * 8],
     itemStyle: { color: color[veracity], opacity: 0.85 },
     data: events.step.flatMap((one, row) =>
       events.veracity[row] === veracity ? [[one, events.event[row], events.posts[row]]] : [],
     ),
-    symbolSize: (value: [number, string, number]) => 5 + 11 * Math.sqrt(value[2] / most),
+    symbolSize: (value: [number, string, number]) => 4 + 8 * Math.sqrt(value[2] / most),
     ...(nth === 0 ? { markLine: markStep(step, colors) } : {}),
   }));
   const describe = (found: { value: [number, string, number]; seriesName: string }): string =>
@@ -78,7 +78,7 @@ export function participationOption(activity: Activity, step: number, colors: Co
   });
   return {
     ...axes(colors, {}, { min: 0, max: 1, axisLabel: { formatter: (value: number) => `${value * 100} %`, color: colors.muted } }),
-    grid: { left: 8, right: 72, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    grid: { left: 8, right: 72, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)} %` }),
     series: [
       { ...line("silent", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },

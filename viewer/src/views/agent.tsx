@@ -4,7 +4,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { ViewProperties } from "../app";
 import { useAnswer, type Act, type AgentFacts, type Exposure } from "../api";
 import { axes, Chart, markStep, tooltip } from "../chart";
-import { count, plain, signed, words } from "../format";
+import { count, digitsFor, plain, signed, words } from "../format";
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf } from "../parts";
 import { change, link } from "../route";
 import { useColors, type Colors } from "../theme";
@@ -103,7 +103,30 @@ function Course({ found, proposition, step, first, last }: CourseProperties): JS
   const colors = useColors();
   const option = useMemo(() => courseOption(found, proposition, step, colors), [found, proposition, step, colors]);
   const place = (x: number): void => change({ step: Math.min(Math.max(Math.round(x), first), last) });
-  return <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={240} onPlace={place} />;
+  const moves = useMemo(() => movesOption(found, proposition, step, colors), [found, proposition, step, colors]);
+  return (
+    <>
+      <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={210} onPlace={place} />
+      <h3>Change of stance in each step</h3>
+      <Chart name="agent-moves" label="Change of stance of this agent in each step" option={moves} height={110} onPlace={place} />
+    </>
+  );
+}
+
+function movesOption(found: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+  const rows = found.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+  const data = rows.slice(1).map((row, nth) => {
+    const change = (found.course.stance[row] ?? 0) - (found.course.stance[rows[nth] ?? 0] ?? 0);
+    const at = found.course.step[row] ?? 0;
+    return { value: [at, change], itemStyle: { color: change >= 0 ? colors.pro : colors.con, opacity: at === step ? 1 : 0.55 } };
+  });
+  const most = Math.max(...data.map((one) => Math.abs(one.value[1] ?? 0)), 1e-6);
+  const label = { color: colors.muted, formatter: (value: number) => signed(value, digitsFor(most) - 1) };
+  return {
+    ...axes(colors, { max: Math.max(...found.course.step, 1), min: 0 }, { splitNumber: 2, axisLabel: label }),
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 5) }),
+    series: [{ name: "change", type: "bar", data, barMaxWidth: 16 }],
+  };
 }
 
 function courseOption(found: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
@@ -141,7 +164,7 @@ function Persona({ found }: { found: AgentFacts }): JSX.Element {
 function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
   if (!acts.length) return <p className="muted">Nothing: it was silent, or not online.</p>;
   return (
-    <ul className="posts" data-testid="actions">
+    <ul className="posts feed" data-testid="actions">
       {acts.map((act) => (
         <li key={act.ordinal}>
           <p className="facts">
@@ -149,6 +172,12 @@ function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
             {act.status === "refused" && <Tag kind="false">refused: {words(act.reason)}</Tag>}
             {(act.kind === "follow" || act.kind === "unfollow") && <a href={link(run, "agent", act.target)}>agent {act.target}</a>}
           </p>
+          {act.note && (
+            <p className="quote">
+              {act.helpful === 1 ? "helpful: " : "not helpful: "}
+              {act.note}
+            </p>
+          )}
           {act.written && <p className="quote written">{act.written}</p>}
           {act.root !== null && act.content && (
             <p className="quote">

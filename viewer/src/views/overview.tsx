@@ -12,7 +12,8 @@ import { distribution, rowsOf, trajectories } from "./stances";
 
 export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
   const beliefs = useAnswer<Beliefs>("/api/beliefs", { run: head.id }, fresh);
-  const activity = useAnswer<Activity>("/api/activity", { run: head.id }, fresh);
+  // One after the other: what is asked first is there first.
+  const activity = useAnswer<Activity>(beliefs.data || beliefs.wrong ? "/api/activity" : "", { run: head.id }, fresh);
   const step = stepOf(route.query, head.last_step);
   const name = route.query.get("p") ?? "";
   const proposition = (head.propositions.find((one) => one.name === name) ?? head.propositions[0])?.proposition ?? 0;
@@ -108,7 +109,7 @@ function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.E
   const csv = (name: string): { name: string; query: { run: string } } => ({ name, query: { run } });
   const reasons = activity.refusals.map((one) => `${words(one.reason)} ${count(one.actions)}`).join(", ");
   return (
-    <div className="cards">
+    <div className="cards three">
       <Section title="Engagement per post, true against false" csv={csv("engagement")} note="Likes, dislikes, shares and comments so far, divided by the injected posts of the kind.">
         <Chart name="engagement" label="Engagement per true and per false post over time" option={engaged} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>

@@ -48,7 +48,7 @@ export class Picture {
       this.graph.addNode(row, { ...place, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
     });
     for (let at = 0; at + 1 < network.edges.length; at += 2) {
-      this.graph.addEdge(network.edges[at], network.edges[at + 1], { size: 0.4 });
+      this.graph.addEdge(network.edges[at], network.edges[at + 1], { size: 0.6 });
     }
     this.drawn = new Sigma<Node>(this.graph, box, {
       allowInvalidContainer: true,
@@ -56,7 +56,7 @@ export class Picture {
       labelRenderedSizeThreshold: 11,
       labelDensity: 0.6,
       zIndex: true,
-      minEdgeThickness: 0.3,
+      minEdgeThickness: 0.5,
       edgeReducer: (_, data) => ({ ...data, ...(data["own"] ? {} : this.edges) }),
     });
     this.drawn.on("clickNode", ({ node }) => onPick(network.agent[Number(node)] ?? 0));
@@ -66,7 +66,7 @@ export class Picture {
     const { colors, chosen } = look;
     this.drawn.setSetting("labelColor", { color: colors.ink });
     this.drawn.setSetting("defaultDrawNodeHover", (context, data) => hover(context, data, colors));
-    this.edges = { color: colors.line, hidden: !look.follows || chosen !== null };
+    this.edges = { color: colors.edge, hidden: !look.follows || chosen !== null };
     for (const edge of this.extra.splice(0)) this.graph.dropEdge(edge);
     const dim = chosen !== null;
     this.graph.updateEachNodeAttributes(

@@ -36,7 +36,7 @@ function Shown({ found, run, unit, last }: ShownProperties): JSX.Element {
         <Section title="Whom it moved" csv={{ name: "moved", query }} note={`Sums of contributions in ${unit}; open an agent for the step in which it moved most.`}>
           <Moved found={found} run={run} />
         </Section>
-        <Section title="Verdicts and takedowns" csv={{ name: "moderation", query: { run } }}>
+        <Section title="Verdicts and takedowns" csv={{ name: "verdicts", query }}>
           <Verdicts found={found} />
         </Section>
         <Section title="Community notes" csv={{ name: "notes", query }}>

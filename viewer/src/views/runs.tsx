@@ -45,7 +45,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
       </div>
       <ul className="runs" data-testid="runs">
         {listing.runs.map((run) => (
-          <RunCard key={run.id} run={run} chosen={chosen.has(run.id)} onChoose={() => choose(run.id)} />
+          <RunCard key={run.id} run={run} alone={listing.runs.length < 2} chosen={chosen.has(run.id)} onChoose={() => choose(run.id)} />
         ))}
       </ul>
       {listing.runs.length > 1 && (
@@ -64,7 +64,14 @@ function comparison(ids: string[]): string {
   return `#/compare?${ids.map((id) => `run=${encodeURIComponent(id)}`).join("&")}`;
 }
 
-function RunCard({ run, chosen, onChoose }: { run: RunRow; chosen: boolean; onChoose: () => void }): JSX.Element {
+interface CardProperties {
+  run: RunRow;
+  alone: boolean;
+  chosen: boolean;
+  onChoose: () => void;
+}
+
+function RunCard({ run, alone, chosen, onChoose }: CardProperties): JSX.Element {
   const done = Math.max(0, run.step ?? 0);
   const readable = !run.error && (run.step ?? -1) >= 0;
   return (
@@ -72,7 +79,7 @@ function RunCard({ run, chosen, onChoose }: { run: RunRow; chosen: boolean; onCh
       <div className="run-title">
         {readable ? <a href={link(run.id, "overview")}>{run.id}</a> : <strong>{run.id}</strong>}
         <State state={run.state} />
-        {readable && (
+        {readable && !alone && (
           <label className="pick">
             <input type="checkbox" checked={chosen} onChange={onChoose} aria-label={`Compare ${run.id}`} /> compare
           </label>

@@ -113,28 +113,37 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   const now = histogram(beliefs, proposition, step);
   const most = Math.max(...allBins(beliefs, proposition), 1);
   const center = (bin: number): number => -1 + (2 * bin + 1) / n;
-  const names = now.map((_, bin) => signed(center(bin), 2));
+  const place = (values: number[]): Point[] => values.map((value, bin) => [center(bin), value]);
+  const ticks = { min: -1, max: 1, interval: 0.5, minInterval: 0.5, axisLabel: { formatter: side, color: colors.muted } };
   return {
-    ...axes(colors, { type: "category", data: names, axisLabel: { interval: 4, color: colors.muted } }, { max: most, axisLabel: { color: colors.muted } }),
-    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" } }),
+    ...axes(colors, ticks, { max: most, axisLabel: { color: colors.muted } }),
+    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (found: unknown) => binText(found, n) }),
     series: [
       {
         name: `step ${step}`,
         type: "bar",
-        barCategoryGap: "12%",
-        data: now.map((value, bin) => ({ value, itemStyle: { color: stanceColor(center(bin), colors) } })),
+        barWidth: "90%",
+        data: place(now).map((value) => ({ value, itemStyle: { color: stanceColor(value[0], colors) } })),
       },
       {
         name: "start",
         type: "line",
         step: "middle",
-        data: start,
+        data: place(start),
         showSymbol: false,
         lineStyle: { color: colors.ink, width: 1.2, type: "dashed", opacity: 0.7 },
         itemStyle: { color: colors.ink },
       },
     ],
   };
+}
+
+function binText(found: unknown, n: number): string {
+  if (!Array.isArray(found)) return "";
+  const rows = found as { seriesName: string; value: Point }[];
+  const center = rows[0]?.value[0] ?? 0;
+  const counts = rows.map((row) => `${row.seriesName}: ${row.value[1]} agents`);
+  return [`stance ${signed(center - 1 / n, 1)} to ${signed(center + 1 / n, 1)}`, ...counts].join("\n");
 }
 
 function histogram(beliefs: Beliefs, proposition: number, step: number): number[] {

@@ -1,0 +1,187 @@
+"""The checks that every speaker, debater and judge of stance passes, and that anyone can run on their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from townsquare.debate.contract import (
+    Claim,
+    Debater,
+    Evidence,
+    Floor,
+    Heard,
+    Mind,
+    Said,
+    Seat,
+    Speaker,
+    StanceJudge,
+    Turn,
+)
+from townsquare.draws import Draws
+from townsquare.evidence.bank_files import ArgumentBank, load_bank
+from townsquare.evidence.hashing import EMBEDDER
+from townsquare.evidence.near import Vectors
+from townsquare.prompts.bands import TEN_BINS, ten_bins
+from townsquare.schema import HoldingChange, Origin
+from townsquare.settings_base import MemberParams
+from townsquare.testing.member_calls import Suspect
+
+TOPIC = "compulsory-voting"
+ROUNDS = 4
+CLOSE = 1e-9
+JUDGED = ("Everyone should have to vote.", "Nobody should have to vote.", "It rained.", "", "😀 — «ok»")
+
+
+def a_floor(bank: ArgumentBank | None = None) -> Floor:
+    """A floor on a bundled topic, whose judge reads the sign of the first word that says yes or no."""
+
+    def read(texts: Sequence[str]) -> np.ndarray:
+        return np.array([0.5 if "yes" in text else -0.5 if "no" in text else math.nan for text in texts])
+
+    vectors = Vectors(EMBEDDER, EMBEDDER.params())
+    return Floor(bank or load_bank(TOPIC), vectors, Draws(7, 1), read)
+
+
+def a_seat(floor: Floor, **changes: Any) -> Seat:
+    """The seat of an agent for the proposition, with four seeds that are entered on the floor."""
+    places = np.flatnonzero(floor.bank.seed)[:4]
+    rows = tuple(floor.row_of(_claim(floor.bank, int(at))) for at in places)
+    seat = Seat(0, 0.4, 0.7, 0.0, 0.6, 0.45, False, 0.5, math.nan, 0.0, 1.0, rows)
+    amounts = sum(math.log1p(0.7 * floor.claims[row].strength) * floor.claims[row].polarity for row in rows)
+    return seat._replace(attained=math.tanh(amounts / 2), **changes)
+
+
+def _claim(bank: ArgumentBank, at: int) -> Claim:
+    return Claim(bank.text[at], int(bank.polarity[at]), float(bank.strength[at]))
+
+
+def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
+    """Raise if a speaker breaks its contract.
+
+    Checked, on some turns of a debate: the same turn gives the same message; a message is never empty; claims have a
+    text, a polarity of -1 or +1 and a strength in [0, 1] or NaN; no claim is said twice; the floor is left as it is.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    suspect = Suspect("speaker", speaker.name)
+    chosen = params or suspect.check_params(speaker.params)
+    floor = a_floor()
+    seen = tuple(Evidence(0, "Voting is a duty.", 1, 0.5, Origin.SEED) for _ in range(2))
+    for number in range(1, ROUNDS + 1):
+        floor.draws = Draws(7, number)
+        for seat, stance in ((0, 0.6), (1, -0.3)):
+            words = TEN_BINS[int(ten_bins(stance))]
+            turn = Turn(number, seat, floor.bank.statement, "", stance, words, seen, "No.", ())
+            _check_turn(suspect, speaker, chosen, turn, floor)
+
+
+def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: Turn, floor: Floor) -> None:
+    before = (set(floor.said), list(floor.claims))
+    said: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
+    again: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
+    if (floor.said, floor.claims) != before:
+        raise suspect.broken("writes on the floor", "a message, and nothing changed")
+    if repr(said) != repr(again):
+        raise suspect.broken("another message when asked again", "a function of the turn and the floor")
+    if not isinstance(said, Said) or not said.text.strip():
+        raise suspect.broken(repr(said)[:80], "Said with a text")
+    for claim in said.claims or ():
+        fair = math.isnan(claim.strength) or 0.0 <= claim.strength <= 1.0
+        if not claim.text.strip() or claim.polarity not in (-1, 1) or not fair:
+            raise suspect.broken(repr(claim)[:200], "a text, a polarity of -1 or +1, a strength in [0, 1] or NaN")
+        if claim.text in floor.said:
+            raise suspect.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
+        floor.said.add(claim.text)
+
+
+def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
+    """Raise if a debater breaks its contract.
+
+    Checked: an agent begins at its attained stance; messages move it within [-1, 1]; with records, changes sum to the
+    move in log odds and each names its record; its own message moves it only where own claims are evidence; at most k
+    records are retrieved; equal messages move equal agents equally.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    suspect = Suspect("debater", debater.name)
+    chosen = params or suspect.check_params(debater.params)
+    courses = [_course(suspect, debater, chosen) for _ in range(2)]
+    if courses[0] != courses[1]:
+        raise suspect.broken("another course with equal messages", "a function of seat, floor and messages")
+
+
+def _course(suspect: Suspect, debater: Debater, params: MemberParams) -> list[float]:
+    floor = a_floor()
+    seat = a_seat(floor)
+    mind: Mind = suspect.call("begin", lambda: debater.begin(seat, floor, params))
+    if abs(mind.stance - seat.attained) > CLOSE:
+        raise suspect.broken(f"a start at {mind.stance:.6f}", f"the attained stance, {seat.attained:.6f}")
+    course = [mind.stance]
+    for number, at in enumerate(np.flatnonzero(~floor.bank.seed)[20:28]):
+        row = floor.row_of(_claim(floor.bank, int(at)))
+        message = ("yes" if number % 2 else "no", (row,))
+        own = Heard(*message, own=True, dialogue=())
+        if suspect.call("take", partial(mind.take, own)) or mind.stance != course[-1]:
+            raise suspect.broken("moved by its own message", "unmoved, where own claims are no evidence")
+        _check_take(suspect, debater, mind, Heard(*message, own=False, dialogue=()), course)
+    for k in (0, 1, 5):
+        if len(suspect.call("retrieve", partial(mind.retrieve, "yes", k))) > k:
+            raise suspect.broken(f"more than {k} records", "at most k")
+    return course
+
+
+def _check_take(suspect: Suspect, debater: Debater, mind: Mind, heard: Heard, course: list[float]) -> None:
+    moves = suspect.call("take", lambda: mind.take(heard))
+    if not -1.0 <= mind.stance <= 1.0:
+        raise suspect.broken(f"a stance of {mind.stance}", "-1 to 1")
+    amount = math.fsum(move.amount for move in moves)
+    before, after = course[-1], mind.stance
+    moved = 2 * (math.atanh(after) - math.atanh(before)) if debater.has_records else after - before
+    if abs(amount - moved) > CLOSE:
+        raise suspect.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
+    for move in moves:
+        if debater.has_records and (move.kind is None or move.claim < 0):
+            raise suspect.broken(repr(move), f"a record, and one of {', '.join(k.name for k in HoldingChange)}")
+    course.append(after)
+
+
+def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -> None:
+    """Raise if a judge of stance breaks its contract.
+
+    Checked, on some texts: (n,) numbers in [-1, 1], NaN for no stance; the same call gives the same; each number
+    depends on its text alone, not on the others or their order; no texts are fine.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    suspect = Suspect("stance_judge", judge.name)
+    chosen = params or suspect.check_params(judge.params)
+    floor = a_floor()
+    texts = [*JUDGED, *floor.bank.text[:3]]
+
+    def read(some: Sequence[str]) -> np.ndarray:
+        found = suspect.call("read", lambda: np.asarray(judge.read(some, floor.bank, floor.vectors, chosen)))
+        if found.shape != (len(some),) or found.dtype != np.float64:
+            raise suspect.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
+        if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():
+            raise suspect.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
+        return found
+
+    whole = {"stances": read(texts)}
+    suspect.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")
+    alone = {"stances": np.concatenate([read([text]) for text in texts])}
+    suspect.check_same("other texts beside it give other", whole, alone, "a number of the text alone")
+    read([])
