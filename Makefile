@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check bench docs lock clean
+.PHONY: help setup run test test-quality check bench docs lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -11,7 +11,7 @@ ARGS ?=
 export PYTHON
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-7s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml requirements.lock scripts/setup.sh
 	@scripts/setup.sh
@@ -23,6 +23,12 @@ run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--s
 
 test: check ## the checks, then all tests (ARGS="-k feed" passes options, WORKERS=4 processes)
 	$(BIN)/python -m pytest -n $(WORKERS) --durations 10 $(ARGS)
+
+QUALITY := .venv-quality/bin
+test-quality: $(READY) ## the transformer strength judge (extra `quality`), with torch in .venv-quality
+	test -x $(QUALITY)/python || $(BIN)/python -m venv .venv-quality
+	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' 'pytest>=9.2' 'hypothesis>=6.170'
+	$(QUALITY)/python -m pytest -q tests/quality $(ARGS)
 
 check: $(READY) ## format, lint, types, structure, doctests, documentation
 	$(BIN)/ruff format --check $(CODE)
@@ -44,5 +50,5 @@ lock: $(READY) ## write requirements.lock anew from pyproject.toml (needs uv and
 	@! grep -n '://' requirements.lock || { echo "requirements.lock must name no host" >&2; exit 1; }
 
 clean: ## remove .venv, built files and caches; keeps runs/
-	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-quality build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from belief_blocks import new, shown, step, total, trust, wrote
 from page_formula import Believer, update
-from townsquare.beliefs.contract import BeliefInputs
+from townsquare.beliefs.contract import BeliefInputs, per_agent
 from townsquare.beliefs.exposure import RULE
 from townsquare.draws import Stage, StageDraws
 from townsquare.schema import TrailKind
@@ -163,7 +163,7 @@ def test_settings_may_differ_between_agents() -> None:
     together = shown(feed, feed, feed)
     pulls = np.array([0.0, 0.05, 0.1])
     state = new(RULE, [[0.0], [0.0], [0.0]])
-    params = {name: np.full(3, value) for name, value in RULE.params().model_dump().items()}
+    params = per_agent(RULE.params(), 3)
     inputs = BeliefInputs(0, together, wrote(1, (), (), ()))
     mixed, _ = RULE.step(state, inputs, {**params, "pull": pulls}, StageDraws(1, Stage.BELIEF, 1))
     for i, pull in enumerate(pulls):

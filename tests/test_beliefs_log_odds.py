@@ -66,7 +66,8 @@ def step(state: BeliefState, holdings: Holdings, rule: Any = RULE, **given_: Any
 def params(n: int, rule: Any = RULE, **given_: Any) -> dict[str, Any]:
     out = dict(per_agent(rule.params(), n))
     for name, value in given_.items():
-        out[name] = np.broadcast_to(np.asarray(value, np.float64), (n,)) if not isinstance(value, str | bool | int) else value
+        plain = isinstance(value, str | bool | int)
+        out[name] = value if plain else np.broadcast_to(np.asarray(value, np.float64), (n,))
     return out
 
 

@@ -12,6 +12,7 @@ from townsquare.evidence.bank_files import bundled_topics, load_bank, topics_in
 
 AQR = "argument,topic,set,WA,MACE-P,stance_WA,stance_WA_conf\n"
 OWN = "pool,side,text,stance,strength,tag\n"
+TWO = OWN + "seed,pro,a,1,1,\ndebate,pro,b,1,1,\n"
 
 
 def written(folder: Path, text: str, name: str = "bank.csv") -> str:
@@ -119,9 +120,9 @@ def test_a_bad_row_is_named(tmp_path, row, message):
         ("side,text,strenght\npro,a,1\n", "got the column 'strenght'.*did you mean 'strength'"),
         ("side,strength\npro,1\n", "allowed: a column text or argument"),
         ("text,strength\na,1\n", "allowed: a column side or stance_wa or side_label"),
-        (OWN + "seed,pro,a,1,1,\ndebate,pro,b,1,1,\nseed,con,c,-1,1,\n", "no argument against the proposition in the pool debate"),
-        (OWN + "seed,pro,a,1,1,\ndebate,pro,b,1,1,\n", "no argument against the proposition in the pool seed"),
-        (OWN + "seed,pro,a,-1,1,\ndebate,pro,b,1,1,\n", "row 1.*column 'stance': got -1; allowed: a stance with the sign"),
+        (TWO + "seed,con,c,-1,1,\n", "no argument against the proposition in the pool debate"),
+        (TWO, "no argument against the proposition in the pool seed"),
+        (TWO.replace("a,1", "a,-1"), "row 1.*column 'stance': got -1; allowed: a stance with the sign"),
         (OWN + "sed,pro,a,1,1,\n", "column 'pool': got 'sed'; allowed: seed, debate; did you mean 'seed'"),
         ("", "got an empty file"),
     ],

@@ -18,7 +18,7 @@ from townsquare.evidence.bank_files import load_bank
 from townsquare.evidence.contract import Embedder
 from townsquare.evidence.near import Vectors
 from townsquare.schema import HoldingChange, Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 from townsquare.testing.debate_conformance import a_floor, a_seat
 
 ACCEPTED, ARCHIVED, REFUSED = HoldingChange.ACCEPTED, HoldingChange.ARCHIVED, HoldingChange.REFUSED

@@ -23,7 +23,7 @@ from townsquare.debate.trial import debate
 from townsquare.errors import ContractError, SettingError, UnknownName
 from townsquare.prompts.bands import TEN_BINS
 from townsquare.schema import HoldingChange, Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 from townsquare.testing.debate_conformance import check_debater, check_speaker, check_stance_judge
 
 CHECKS = {"speaker": check_speaker, "debater": check_debater, "stance_judge": check_stance_judge}
@@ -75,7 +75,7 @@ def test_changes_sum_to_the_move_in_log_odds():
 def test_the_opponent_is_moved_and_the_speaker_by_itself_only_if_asked():
     for spoken in debate(resolved(), 1).turns:
         assert {who for who, _ in spoken.moves} == {1 - spoken.turn.seat}
-    own = debate(resolved({"evidence": {"own_claims": True}}), 1)
+    own = debate(resolved({"evidence": {"own_claims": True}}, rounds=15), 1)
     assert {who for spoken in own.turns for who, _ in spoken.moves if who == spoken.turn.seat} == {PRO, CON}
     assert any(one.origin is Origin.SELF for spoken in own.turns for one in spoken.turn.retrieved)
 
@@ -243,6 +243,7 @@ def test_plain_settings_resolve_to_the_same():
     found = resolved({"speaker.params.spread": 0.3, "preset": "single"}, u=0.6)
     again = resolve_debates(json.loads(json.dumps(found.plain())))
     assert again == found
+    assert again.plain() == found.plain()
     assert again.digest != resolved(u=0.6).digest
 
 
@@ -250,9 +251,9 @@ class Nothing(MemberParams):
     """No settings."""
 
 
-def test_an_extractor_reads_what_a_speaker_does_not_declare(monkeypatch):
+def test_an_extractor_reads_what_a_speaker_does_not_declare():
     mute = registry.get("speaker", "bank")
-    spoken = "Everyone is bound by laws, so everyone should help choose who writes them. I had soup."
+    spoken = resolved().bank.text[20]
 
     def say(turn, floor, params):
         return Said(spoken, None)

@@ -20,7 +20,7 @@ from townsquare import registry
 from townsquare.config import MemberParams
 from townsquare.errors import ContractError, UnknownName
 from townsquare.schema import ActionKind, LogKind, Scorer, Verdict
-from townsquare.settings_schema import json_schema
+from townsquare.settings.schema import json_schema
 from townsquare.stance.contract import StanceScorer
 from townsquare.testing.moderator_conformance import check_moderator
 from townsquare.testing.policy_conformance import check_policy

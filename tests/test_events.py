@@ -15,9 +15,9 @@ import pytest
 from made import run_of, settings_of
 from townsquare.analysis import outcomes
 from townsquare.analysis.moderation import strategy
-from townsquare.arms import parse_vary
 from townsquare.errors import SettingError
-from townsquare.event_checks import FIXED
+from townsquare.events.checks import FIXED
+from townsquare.experiments.arms import parse_vary
 from townsquare.feed_personal import put_on_top
 from townsquare.record.contract import StepMark
 from townsquare.record.memory import MemoryRecorder

@@ -18,17 +18,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import worker_jobs
-from townsquare.arms import Arm, arms_of, parse_seeds, parse_vary
 from townsquare.errors import RecordError, SettingError, UnknownName, WrongVersion
 from townsquare.experiment import Experiment, Progress, compare
-from townsquare.manifest import FAILED, FILE, FINISHED, ArmRun
-from townsquare.paired import NO_VALUES, ONE_SEED, SAME, paired
+from townsquare.experiments.arms import Arm, arms_of, parse_seeds, parse_vary
+from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun
+from townsquare.experiments.paired import NO_VALUES, ONE_SEED, SAME, paired
+from townsquare.experiments.run_folders import check_unused, fresh_folder, go_on, state_of
+from townsquare.experiments.workers import Pool
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.resolve import resolve, resolve_for
-from townsquare.run_folders import check_unused, fresh_folder, go_on, state_of
 from townsquare.simulation import simulate
-from townsquare.workers import Pool
 
 BASE = {"scenario": "made:20", "agents": 30, "steps": 3}
 VARY = {"moderation.strategy": ["none", "third_party"]}

@@ -16,6 +16,7 @@ from townsquare.graphs.attach import attach
 from townsquare.graphs.block import BLOCK
 from townsquare.graphs.contract import Edges, GraphKind
 from townsquare.graphs.file import FILE, FileParams
+from townsquare.graphs.given import GIVEN
 from townsquare.graphs.random import RANDOM, RandomParams
 from townsquare.graphs.scale_free import SCALE_FREE, ScaleFreeParams
 from townsquare.graphs.small_world import SMALL_WORLD
@@ -50,7 +51,7 @@ def test_the_registry_has_them() -> None:
     members = {name: registry.get("graph", name) for name in registry.names("graph")}
     assert all(isinstance(kind, GraphKind) and kind.name == name for name, kind in members.items())
     assert members == {
-        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE,
+        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE, "given": GIVEN,
     }  # fmt: skip
 
 

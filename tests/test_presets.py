@@ -13,10 +13,10 @@ import pytest
 import townsquare as ts
 from townsquare.cli import main
 from townsquare.errors import SettingError
-from townsquare.presets import list_presets, preset_names, read_preset
 from townsquare.resolve import Settings, resolve_for
 from townsquare.scenario import list_scenarios
 from townsquare.schema import PostKind, Scorer, Veracity
+from townsquare.settings.presets import list_presets, preset_names, read_preset
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "presets"
 

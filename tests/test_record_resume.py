@@ -182,7 +182,7 @@ def test_killed_at_any_moment_and_resumed(kind: str, tmp_path: Path) -> None:
 
 def test_a_finished_run_is_one_file_that_can_be_copied(tmp_path: Path) -> None:
     recorded("sqlite", tmp_path / "run", STEPS)
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["run.db", "run.lock"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["run.db", "run.lock", "run.yaml"]
     copy = tmp_path / "copy"
     copy.mkdir()
     (copy / "run.db").write_bytes((tmp_path / "run" / "run.db").read_bytes())

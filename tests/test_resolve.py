@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from townsquare import registry
 from townsquare.config import ActionName, Config
 from townsquare.errors import DataError, SettingError, TownsquareError, UnknownName, WrongVersion
-from townsquare.layers import merge, parse_set, read_yaml
 from townsquare.record.contract import hash_settings
 from townsquare.resolve import Settings, check_version, resolve, resolve_for, resolve_with_scenario
 from townsquare.scenario_files import bundled_folder
 from townsquare.schema import ActionKind
-from townsquare.settings_page import settings_page
-from townsquare.settings_schema import SECTIONS, core_section, follow, json_schema, known_paths, params_of
+from townsquare.settings.layers import merge, parse_set, read_yaml
+from townsquare.settings.page import settings_page
+from townsquare.settings.schema import SECTIONS, core_section, follow, json_schema, known_paths, params_of
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from townsquare.config import Injection
 from townsquare.errors import SettingError
-from townsquare.event_settings import Inject
+from townsquare.events.settings import Inject
+from townsquare.events.shocks import Shock
 from townsquare.scenario import Posts, injection_schedule
 from townsquare.schema import Veracity
-from townsquare.shocks import Shock
 
 
 def posts_of(veracity: list[int], steps: list[int] | None = None) -> Posts:

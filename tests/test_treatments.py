@@ -13,12 +13,12 @@ from townsquare.actions import resolve as resolve_actions
 from townsquare.config import Actions, Config
 from townsquare.draws import Stage
 from townsquare.errors import SettingError
-from townsquare.event_settings import Treatment
-from townsquare.friction import Friction
+from townsquare.events.friction import Friction
+from townsquare.events.settings import Treatment
+from townsquare.events.treatments import assigned, friction
 from townsquare.record.run import Run
 from townsquare.resolve import resolve
 from townsquare.schema import ActionKind, Reason, Slot, Verdict
-from townsquare.treatments import assigned, friction
 
 SMALL: dict[str, Any] = {"agents": 30, "steps": 4, "graph": {"m": 4}, "feed": {"followed": 6, "others": 4}}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from townsquare.manifest import Experiment
+from townsquare.experiments.manifest import Experiment
 from townsquare.record.run import Run
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "tutorial.md"

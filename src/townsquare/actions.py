@@ -16,8 +16,8 @@ from townsquare import schema
 from townsquare.change import NOTHING, Change
 from townsquare.config import Actions as ActionSettings
 from townsquare.draws import U64, bits_oracle, chain, text_key
+from townsquare.events.friction import Friction, given_up
 from townsquare.feed import Feed
-from townsquare.friction import Friction, given_up
 from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
 from townsquare.views import Chosen

@@ -14,7 +14,9 @@ from townsquare import schema
 from townsquare.beliefs.contract import BeliefState, per_agent
 from townsquare.change import NOTHING, Change
 from townsquare.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
-from townsquare.event_checks import check_against
+from townsquare.events.checks import check_against
+from townsquare.events.shocks import shocks_of
+from townsquare.events.treatments import treatment_rows
 from townsquare.evidence.claims import Judges
 from townsquare.evidence.start import Start, started
 from townsquare.graphs.attach import attach
@@ -28,8 +30,6 @@ from townsquare.scenario import injection_schedule
 from townsquare.scenario_accounts import check_accounts
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import NONE, AgentKind, PostKind, Scorer
-from townsquare.shocks import shocks_of
-from townsquare.treatments import treatment_rows
 from townsquare.views import Bank
 from townsquare.world import World
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from townsquare.event_settings import Event, Treatment
+from townsquare.events.settings import Event, Treatment
 from townsquare.registry import did_you_mean, names
-from townsquare.settings_base import ActionName, Friction, MemberParams, Section, Share
+from townsquare.settings.base import ActionName, Friction, MemberParams, Section, Share
 
 __all__ = [
     "ActionName",

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from townsquare.analysis import outcomes
-from townsquare.arms import Arm, arms_of
 from townsquare.errors import RecordError, SettingError
 from townsquare.evidence.start_check import check_starts
-from townsquare.layers import Layer
-from townsquare.manifest import FAILED, FILE, STOPPED, WAITING, ArmRun, Experiment
-from townsquare.manifest import FINISHED as DONE
+from townsquare.experiments.arms import Arm, arms_of
+from townsquare.experiments.manifest import FAILED, FILE, STOPPED, WAITING, ArmRun, Experiment
+from townsquare.experiments.manifest import FINISHED as DONE
+from townsquare.experiments.run_folders import FINISHED, RUNNING, go_on, state_of
+from townsquare.experiments.workers import Pool, Report
 from townsquare.record.lock import RunLock
 from townsquare.record.run import Run
 from townsquare.resolve import Settings, resolve, resolve_with_scenario
-from townsquare.run_folders import FINISHED, RUNNING, go_on, state_of
-from townsquare.workers import Pool, Report
+from townsquare.settings.layers import Layer
 
 __all__ = ["Experiment", "Progress", "compare"]
 

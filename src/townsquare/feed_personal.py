@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from townsquare.config import Config
 from townsquare.config import Feed as FeedSettings
-from townsquare.messages import sent_to
+from townsquare.events.messages import sent_to
+from townsquare.events.treatments import rows_of_others, shows_labels
 from townsquare.schema import NONE, Slot
-from townsquare.treatments import rows_of_others, shows_labels
 from townsquare.world import World
 
 Array = npt.NDArray[Any]

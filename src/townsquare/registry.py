@@ -68,6 +68,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "strength": {
         "constant": "townsquare.evidence.constant:JUDGE",
         "embedded": "townsquare.evidence.strength:JUDGE",
+        "transformer": "townsquare.evidence.transformer:JUDGE",
     },
     "speaker": {
         "bank": "townsquare.debate.bank_speaker:SPEAKER",

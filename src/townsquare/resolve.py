@@ -22,12 +22,12 @@ from pydantic import BaseModel, ValidationError
 from townsquare import registry
 from townsquare.config import Config, MemberParams
 from townsquare.errors import DataError, SettingError, WrongVersion
-from townsquare.event_checks import check_against, event_name, named, problems_of
-from townsquare.layers import Layer, merge, parse_set, read_yaml
-from townsquare.presets import preset_names, read_preset
+from townsquare.events.checks import check_against, event_name, named, problems_of
 from townsquare.scenario import load_scenario
-from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate, unknown
-from townsquare.settings_schema import (
+from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.presets import preset_names, read_preset
+from townsquare.settings.problems import Problem, plain_json, raise_all, shown, translate, unknown
+from townsquare.settings.schema import (
     OTHERS,
     SECTIONS,
     core_section,

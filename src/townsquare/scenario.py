@@ -17,7 +17,7 @@ from townsquare import files
 from townsquare.config import Injection
 from townsquare.draws import Draws, Stage
 from townsquare.errors import DataError, SettingError
-from townsquare.presets import preset_names
+from townsquare.events.shocks import Shock, with_shocks
 from townsquare.registry import did_you_mean
 from townsquare.scenario_contents import Arguments, Posts, Proposition, Scenario, Source
 from townsquare.scenario_files import (
@@ -31,7 +31,7 @@ from townsquare.scenario_files import (
 )
 from townsquare.scenario_made import MADE_POSTS, made_scenario
 from townsquare.schema import Veracity
-from townsquare.shocks import Shock, with_shocks
+from townsquare.settings.presets import preset_names
 
 __all__ = [
     "Arguments",
@@ -137,7 +137,7 @@ def injection_schedule(
     ``false_share`` s, the k-th of the queue (from 0) is false if floor((k + 1)s) > floor(ks), so that false posts are
     evenly spread; false ones and all others each keep their order. The queue then ends when the kind that is due is
     used up, since going on with the other kind would change the share. Shocks take from the queue, and from what it
-    leaves out (:func:`townsquare.shocks.with_shocks`).
+    leaves out (:func:`townsquare.events.shocks.with_shocks`).
 
     Parameters
     ----------

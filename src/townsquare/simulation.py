@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import actions, belief_inputs, feed, messages, schema
+from townsquare import actions, belief_inputs, feed, schema
 from townsquare.arrivals import Arrivals, bank_of
 from townsquare.change import Change
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import WrongVersion
+from townsquare.events import messages
+from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
-from townsquare.friction import friction_of
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark

@@ -44,7 +44,7 @@ def sample_to_label(run: Reads, n: int, seed: int = 0) -> pl.DataFrame:
     """
     if n < 1:
         raise SettingError("n", got=str(n), allowed="a whole number of at least 1")
-    texts = run.table("texts").get_column("text").to_list()
+    texts = run.table("texts").get_column("content").to_list()
     statements = run.table("propositions").get_column("text").to_list()
     written = (
         run.table("posts")

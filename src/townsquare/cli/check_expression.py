@@ -24,7 +24,7 @@ def expression(
     """Sweep the stance, let the speaker speak, judge the text alone: r, slope and intercept, beside the paper's."""
     from townsquare.debate import expression as check
     from townsquare.evidence.bank_files import bundled_topics
-    from townsquare.layers import parse_set
+    from townsquare.settings.layers import parse_set
 
     listed = list(topics) or [topic.slug for topic in bundled_topics()]
     layers = [parse_set(text) for text in sets or ()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +30,7 @@ Vary = Annotated[
 Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
 Every = Annotated[bool, Parameter(name="--all", negative="", help="Print every outcome, not the headlines alone.")]
 LOW = 0.05
-MOST_COLUMNS = 5
+GAP = 2  # characters between the columns of a table
 HEADLINES = frozenset(
     {
         "engagement_true_per_post",
@@ -74,10 +75,10 @@ def compare(
     A comparison that was stopped goes on when the same command is given with its --out.
     """
     from townsquare import experiment
-    from townsquare.arms import parse_seeds
     from townsquare.errors import SettingError
+    from townsquare.experiments.arms import parse_seeds
+    from townsquare.experiments.run_folders import folder_for
     from townsquare.resolve import layers_for, resolve_with_scenario
-    from townsquare.run_folders import folder_for
 
     if workers is not None and workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
@@ -97,8 +98,8 @@ def compare(
 
 
 def _varied(texts: list[str]) -> dict[str, list[Any]]:
-    from townsquare.arms import parse_vary
     from townsquare.errors import SettingError
+    from townsquare.experiments.arms import parse_vary
 
     varied: dict[str, list[Any]] = {}
     for key, values in map(parse_vary, texts):
@@ -115,7 +116,7 @@ def _at(progress: Progress, far: Far) -> None:
 
 
 def _stopped(folder: Path) -> int:
-    from townsquare.manifest import Experiment
+    from townsquare.experiments.manifest import Experiment
 
     found = Experiment.load(folder)
     done = f"{len(found.finished)} of {len(found.runs)} runs are finished and safe"
@@ -160,10 +161,8 @@ def _show_tables(found: Experiment, *, every: bool) -> None:
     names = list(dict.fromkeys(compared["outcome"].to_list()))
     kept = names if every else [name for name in names if name.partition(".")[0] in HEADLINES]
     arms = list(dict.fromkeys(compared["arm"].to_list()))
-    if len(arms) <= MOST_COLUMNS:
-        _show_side_by_side(compared, kept, arms)
-    else:
-        _show_long(compared, kept)
+    if not _show_side_by_side(compared, kept, arms):
+        _show_below_each_other(compared, kept, arms)
     if len(kept) < len(names):
         print(f"{len(names) - len(kept)} more outcomes: --all, or the report.")
     print(f"Differences are to {found.baseline}, seed by seed; intervals are over the seeds only.")
@@ -174,32 +173,61 @@ def _show_tables(found: Experiment, *, every: bool) -> None:
         print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
 
 
-def _show_side_by_side(compared: pl.DataFrame, names: list[str], arms: list[str]) -> None:
-    """A row an outcome, a column an arm: its mean, and below it the difference to the baseline with its interval."""
+def _show_side_by_side(compared: pl.DataFrame, names: list[str], arms: list[str]) -> bool:
+    """A row an outcome, a column an arm: its mean, and below it the difference to the baseline. Only if it fits."""
     from townsquare.analysis import describe
 
-    cells: list[tuple[object, ...]] = []
-    for name in names:
-        rows = {row["arm"]: row for row in compared.filter(compared["outcome"] == name).iter_rows(named=True)}
-        if not any(row["n"] for row in rows.values()):
-            continue
+    cells: list[tuple[str, ...]] = []
+    for name, rows in _by_outcome(compared, names):
         what = describe(name)
         cells.append((what.title, what.unit, *(number(rows[arm]["mean"]) if arm in rows else "" for arm in arms)))
         differences = [_difference(rows.get(arm)) for arm in arms]
         if any(differences):
             cells.append(("", "", *differences))
-    titles = [short_arm(arm, arms) for arm in arms]
-    console().print(table("", ("outcome", "unit", *titles), cells, right=titles))
+    columns = ("outcome", "unit", *(short_arm(arm, arms) for arm in arms))
+    shown = console()
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    if sum(widths) + GAP * len(widths) > shown.width:
+        return False
+    shown.print(table("", columns, cells, right=columns[2:]))
+    return True
+
+
+def _show_below_each_other(compared: pl.DataFrame, names: list[str], arms: list[str]) -> None:
+    """A row an outcome and, below it, one each arm: for many arms, and for terminals that are not wide."""
+    from townsquare.analysis import describe
+
+    cells: list[tuple[str, ...]] = []
+    for name, rows in _by_outcome(compared, names):
+        what = describe(name)
+        cells.append((f"{what.title}, {what.unit}", "", ""))
+        for arm, row in rows.items():
+            cells.append((f"· {short_arm(arm, arms)}", number(row["mean"]), _difference(row)))
+    columns = ("outcome", "mean", "difference")
+    console().print(table("", columns, cells, right=columns[1:]))
+
+
+def _by_outcome(compared: pl.DataFrame, names: list[str]) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
+    """The rows of each outcome by arm, if some arm has a value."""
+    for name in names:
+        rows = {row["arm"]: row for row in compared.filter(compared["outcome"] == name).iter_rows(named=True)}
+        if any(row["n"] for row in rows.values()):
+            yield name, rows
 
 
 def short_arm(arm: str, arms: list[str]) -> str:
-    """The name of an arm without the settings that all arms share, and without the key where one setting varies.
+    """The name of an arm by its values alone, where all arms set the same settings.
 
     >>> short_arm("moderation.strategy=none", ["moderation.strategy=none", "moderation.strategy=hybrid"])
     'none'
+    >>> short_arm("seed=1, agents=20", ["seed=1, agents=20", "seed=1, agents=30"])
+    '1, 20'
     """
-    keys = {tuple(part.partition("=")[0] for part in one.split(", ")) for one in arms}
-    return arm.partition("=")[2] if len(keys) == 1 and len(next(iter(keys))) == 1 and "=" in arm else arm
+    parts = [[part.partition("=") for part in one.split(", ")] for one in arms]
+    keys = {tuple(key for key, _, _ in one) for one in parts}
+    if len(keys) > 1 or not all(equals for one in parts for _, equals, _ in one):
+        return arm
+    return ", ".join(part.partition("=")[2] for part in arm.split(", "))
 
 
 def _difference(row: dict[str, Any] | None) -> str:
@@ -210,37 +238,3 @@ def _difference(row: dict[str, Any] | None) -> str:
     if row["low"] is None or not math.isfinite(row["low"]):
         return f"{signed(row['difference'], 2)} (no interval)"
     return f"{signed(row['difference'], 2)} [{signed(row['low'], 2)}, {signed(row['high'], 2)}]"
-
-
-def _show_long(compared: pl.DataFrame, names: list[str]) -> None:
-    """A row an outcome and arm, for comparisons of many arms."""
-    kept = compared.filter(compared["outcome"].is_in(names))
-    cells = [_cells(row) for (_,), rows in kept.group_by("outcome", maintain_order=True) for row in _arms(rows)]
-    columns = ("outcome", "unit", "arm", "mean", "seeds", "difference", "95 % interval", "p", "note")
-    right = ("mean", "seeds", "difference", "95 % interval", "p")
-    console().print(table("", columns, cells, right=right))
-
-
-def _arms(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """The arms of one outcome, if any has a value; its title stands with the first."""
-    if not rows["n"].sum():
-        return []
-    return [{**row, "first": number == 0} for number, row in enumerate(rows.iter_rows(named=True))]
-
-
-def _cells(row: dict[str, Any]) -> tuple[object, ...]:
-    from townsquare.analysis import describe
-
-    what = describe(row["outcome"])
-    is_base, whole = row["note"] == "baseline", not row["note"]
-    return (
-        what.title if row["first"] else "",
-        what.unit if row["first"] else "",
-        row["arm"],
-        number(row["mean"]),
-        row["n"],
-        "" if is_base else signed(row["difference"]),
-        f"{signed(row['low'])} to {signed(row['high'])}" if whole else "",
-        number(row["p"], 2) if whole else "",
-        "" if is_base else row["note"],
-    )

@@ -14,10 +14,10 @@ from townsquare.cli.console import complain, console, show_json, table
 from townsquare.cli.progress import Progress, mode
 
 if TYPE_CHECKING:
-    from townsquare.arms import Arm
     from townsquare.debate.held import HeldDebates
     from townsquare.debate.sweep import Progress as Far
-    from townsquare.layers import Layer
+    from townsquare.experiments.arms import Arm
+    from townsquare.settings.layers import Layer
 
 Target = Annotated[
     str | None,
@@ -44,8 +44,8 @@ def debate(
 
     A command that was stopped goes on when it is given again with its --out.
     """
-    from townsquare.arms import arms_of
     from townsquare.debate.resolve import layers_for_debates, resolve_debates
+    from townsquare.experiments.arms import arms_of
 
     layers = layers_for_debates(target, sets or (), trials=trials, seed=seed)
     stem = f"debate-{resolve_debates(*layers).bank.name}"
@@ -65,7 +65,7 @@ def hold(
     """Hold the debates of some arms, write the pages, and print what they come to."""
     from townsquare.debate.sweep import hold_debates
     from townsquare.errors import SettingError
-    from townsquare.run_folders import fresh_folder
+    from townsquare.experiments.run_folders import fresh_folder
 
     if workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")

@@ -18,7 +18,7 @@ Verify = Annotated[bool, Parameter(negative="", help="Compute all hashes from wh
 
 def inspect(folder: options.Folder, /, *, verify: Verify = False, as_json: options.AsJson = False) -> int:
     """Show what a run or a comparison holds: state, rows, health, content hash."""
-    from townsquare.manifest import FILE
+    from townsquare.experiments.manifest import FILE
     from townsquare.record.run import Run
 
     if (folder / FILE).is_file():
@@ -98,7 +98,7 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
-    from townsquare.manifest import FINISHED, Experiment
+    from townsquare.experiments.manifest import FINISHED, Experiment
     from townsquare.record.run import Run
 
     found = Experiment.load(folder)

@@ -13,8 +13,8 @@ from townsquare.cli.console import console, show_json, table
 
 def scenarios(*, as_json: options.AsJson = False) -> int:
     """List the bundled scenarios, and the presets that reproduce published set-ups."""
-    from townsquare.presets import list_presets
     from townsquare.scenario import list_scenarios
+    from townsquare.settings.presets import list_presets
 
     found, presets = list_scenarios(), list_presets()
     if as_json:
@@ -36,8 +36,8 @@ def schema(
     *, markdown: Annotated[bool, Parameter(negative="", help="As a page of the documentation instead.")] = False
 ) -> int:
     """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning."""
-    from townsquare.settings_page import settings_page
-    from townsquare.settings_schema import json_schema
+    from townsquare.settings.page import settings_page
+    from townsquare.settings.schema import json_schema
 
     print(settings_page() if markdown else json.dumps(json_schema(), indent=2), end="" if markdown else "\n")
     return 0

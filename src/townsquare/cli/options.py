@@ -59,7 +59,7 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
 
 def split_target(target: str | None) -> tuple[str | None, Path | None]:
     """A scenario's name or path, or a configuration file: a YAML or JSON file that holds no propositions."""
-    from townsquare.layers import read_yaml
+    from townsquare.settings.layers import read_yaml
 
     path = Path(target) if target else None
     if path is None or path.suffix.lower() not in (".yaml", ".yml", ".json"):

@@ -17,7 +17,7 @@ def report(
 ) -> int:
     """Write report.html into each folder."""
     from townsquare.errors import SettingError
-    from townsquare.manifest import FILE, Experiment
+    from townsquare.experiments.manifest import FILE, Experiment
     from townsquare.record.run import Run
     from townsquare.report import write_comparison, write_report
 

@@ -31,10 +31,10 @@ def run(
 
     Settings come from, later ones winning: defaults, the scenario, a configuration file, the options, --set.
     """
-    from townsquare.presets import preset_names
+    from townsquare.experiments.run_folders import check_unused, folder_for
     from townsquare.resolve import resolve_for
-    from townsquare.run_folders import check_unused, folder_for
     from townsquare.scenario import load_scenario
+    from townsquare.settings.presets import preset_names
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
@@ -48,8 +48,8 @@ def run(
 
 def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
     """Go on with a run that was stopped; its recorded steps are executed again and compared."""
+    from townsquare.experiments.run_folders import settings_of
     from townsquare.record.run import Run
-    from townsquare.run_folders import settings_of
 
     recorded = Run.open(folder)
     settings = settings_of(recorded, str(folder))
@@ -61,8 +61,8 @@ def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
 
 
 def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) -> int:
+    from townsquare.experiments.run_folders import go_on
     from townsquare.record.contract import StepMark
-    from townsquare.run_folders import go_on
 
     total = settings.config.steps
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
@@ -83,8 +83,8 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
 
 
 def _what_is_safe(folder: Path, total: int) -> str:
+    from townsquare.experiments.run_folders import holds_run
     from townsquare.record.run import Run
-    from townsquare.run_folders import holds_run
 
     if not holds_run(folder):
         return "nothing is recorded yet: give the same command again"

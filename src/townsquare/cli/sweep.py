@@ -58,8 +58,8 @@ def sweep(
 
 
 def _varied(texts: list[str]) -> dict[str, list[Any]]:
-    from townsquare.arms import parse_vary
     from townsquare.errors import SettingError
+    from townsquare.experiments.arms import parse_vary
 
     varied: dict[str, list[Any]] = {}
     for key, values in map(parse_vary, texts):

@@ -19,7 +19,7 @@ from pydantic import Field
 from townsquare.debate.contract import Float, StanceJudge
 from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors, cosines
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):

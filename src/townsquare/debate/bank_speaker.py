@@ -20,7 +20,7 @@ from townsquare.debate.contract import Claim, Evidence, Float, Floor, Said, Spea
 from townsquare.draws import U64, text_key
 from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors, cosines
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 Places = npt.NDArray[np.int64]
 NOTHING_LEFT = "I have nothing new to add."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Move, Seat
 from townsquare.debate.memory import Memory
 from townsquare.schema import Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):

@@ -17,7 +17,7 @@ from townsquare.draws import U64, Draws, Stage, uniform_oracle
 from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors
 from townsquare.schema import HoldingChange, Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 Float = npt.NDArray[np.float64]
 

@@ -17,8 +17,8 @@ from scipy import special
 from townsquare.debate.resolve import resolve_debates
 from townsquare.debate.trial import opening, readings
 from townsquare.errors import SettingError
-from townsquare.layers import Layer
-from townsquare.paired import LEVEL
+from townsquare.experiments.paired import LEVEL
+from townsquare.settings.layers import Layer
 
 Float = npt.NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.paired import t_interval
+from townsquare.experiments.paired import t_interval
 
 Float = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.examples import Examples
 from townsquare.evidence.near import Vectors
 from townsquare.evidence.polarity import judge_polarity
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):

@@ -16,11 +16,11 @@ from townsquare import registry
 from townsquare.debate.settings import ALIASES, DECLARED, PRESETS, Choice, Debates
 from townsquare.errors import SettingError, UnknownName
 from townsquare.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
-from townsquare.layers import Layer, merge, parse_set, read_yaml
 from townsquare.registry import did_you_mean
 from townsquare.resolve import current_version
-from townsquare.setting_problems import Problem, plain_json, raise_all, shown, translate
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
+from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.problems import Problem, plain_json, raise_all, shown, translate
 
 MEMBERS = {
     "debater": ("debater",),

@@ -16,7 +16,7 @@ from pydantic import Field
 from townsquare.debate.bank_speaker import said_of
 from townsquare.debate.contract import Claim, Floor, Said, Speaker, Turn
 from townsquare.debate.settings import SIGN
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 SILENT = "I rest my case."
 

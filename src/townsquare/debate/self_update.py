@@ -21,7 +21,7 @@ from pydantic import Field
 from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Line, Mind, Move, Seat
 from townsquare.evidence.near import cosines
 from townsquare.schema import Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):

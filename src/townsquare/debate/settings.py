@@ -8,7 +8,7 @@ from pydantic import Field
 
 from townsquare.evidence.retrieval import DEFAULT_SLOTS
 from townsquare.evidence.seeds import DEFAULT_SEEDS
-from townsquare.settings_base import Section
+from townsquare.settings.base import Section
 
 PRO, CON = 0, 1
 SIDES = ("pro", "con")

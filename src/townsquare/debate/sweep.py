@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from townsquare.arms import Arm, arms_of
 from townsquare.debate.held import FILE, ArmOfDebates, HeldDebates
 from townsquare.debate.record import read_trial, trial_record, write_json
 from townsquare.debate.resolve import Resolved, resolve_debates
@@ -22,9 +21,10 @@ from townsquare.debate.settings import ALIASES
 from townsquare.debate.start import check_starts
 from townsquare.debate.trial import debate
 from townsquare.errors import RecordError, SettingError, TownsquareError, WrongVersion
-from townsquare.layers import Layer
+from townsquare.experiments.arms import Arm, arms_of
+from townsquare.experiments.workers import Pool, Report
 from townsquare.record.lock import RunLock
-from townsquare.workers import Pool, Report
+from townsquare.settings.layers import Layer
 
 NOT_OVER = {"seed": "trials have draws of their own: --trials", "trials": "give --trials", "start.tolerance": ""}
 """Settings that no arm can differ in, and what to do instead."""

@@ -37,7 +37,7 @@ from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.contract import Embedder, Topics, check_found
 from townsquare.evidence.near import Vectors
 from townsquare.prompts.bands import TEN_BINS, ten_bins
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 MOST_VECTORS = 50_000
 """Texts whose vectors are kept at most, 4 KiB each at the default size."""

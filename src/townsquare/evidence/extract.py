@@ -21,7 +21,7 @@ from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.relevance import WITH_BANK, WITHOUT_BANK, relevance
 from townsquare.evidence.strength import judge_strength
 from townsquare.evidence.text import MAX_CHARACTERS
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 MOST_CLAIMS = 32
 """Claims of one message; further ones are left out."""

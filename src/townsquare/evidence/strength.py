@@ -18,7 +18,7 @@ from townsquare.evidence.linear import Float, predict
 from townsquare.evidence.ngrams import Rows
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.strength_features import StrengthBlocks, read_strength
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 
 STRENGTH_PENALTY = 10.0
 _COUNTS_SCALE = 0.1

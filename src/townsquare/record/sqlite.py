@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,17 +11,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
+import yaml
 
 from townsquare import schema
 from townsquare.errors import RecordError, WrongVersion
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
+from townsquare.record.contract import STATES, RunHeader, StepMark, canonical_json, check_same_run
 from townsquare.record.folder import FolderReader, header_from, info_of
 from townsquare.record.lock import RunLock
 from townsquare.record.parquet import remove_uncommitted, write_part
 from townsquare.record.resume import check_next, check_same_step
 
+SETTINGS_FILE = "run.yaml"
+"""The resolved configuration, for people and for `townsquare run`; the database holds the one that counts."""
 _UNREADABLE = "choose another folder, or remove this file to record anew"
 
 
@@ -124,9 +128,9 @@ class FolderRecorder:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        for ending in ("", "-wal", "-shm"):
+        for name in (SETTINGS_FILE, *(self._path.name + ending for ending in ("", "-wal", "-shm"))):
             with suppress(OSError):
-                self._path.with_name(self._path.name + ending).unlink()
+                self._path.with_name(name).unlink()
         if self._lock is not None:
             self._lock.release(remove=True)
             self._lock = None
@@ -140,10 +144,17 @@ class FolderRecorder:
             self._lock = None
 
 
+def _write_settings(path: Path, header: RunHeader) -> None:
+    path.write_text(
+        yaml.safe_dump(json.loads(canonical_json(dict(header.settings))), allow_unicode=True), encoding="utf-8"
+    )
+
+
 def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int:
     info = database.read_info(connection)
     tables = database.fingerprints()
     if not info:
+        _write_settings(Path(where) / SETTINGS_FILE, header)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         more = {"schema": tables, "created_at": created, "state": "running"}
         database.create(connection, info_of(header) | more)

@@ -28,7 +28,7 @@ from townsquare.evidence.hashing import EMBEDDER
 from townsquare.evidence.near import Vectors
 from townsquare.prompts.bands import TEN_BINS, ten_bins
 from townsquare.schema import HoldingChange, Origin
-from townsquare.settings_base import MemberParams
+from townsquare.settings.base import MemberParams
 from townsquare.testing.member_calls import Suspect
 
 TOPIC = "compulsory-voting"

@@ -43,7 +43,7 @@ def positions(follower: Int, followed: Int, n: int) -> Float:
     ones = np.ones(follower.size)
     one_way = csr_array((ones, (follower, followed)), shape=(n, n))
     links = (one_way + one_way.T).tocsr()
-    degree = np.asarray(links.sum(axis=1)).ravel()
+    degree: npt.NDArray[np.float64] = np.asarray(links.sum(axis=1)).ravel()
     kernels = _kernels(_GRID)
     for number in range(_PASSES):
         heat = 0.08 * (1.0 - number / _PASSES) ** 1.5 + 1e-4

@@ -10,9 +10,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from townsquare import manifest
 from townsquare.analysis.contract import Kept, setting
 from townsquare.errors import RecordError, TownsquareError
+from townsquare.experiments import manifest
 from townsquare.record import database, lock
 from townsquare.record.run import Run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from anyio import sleep
@@ -18,11 +18,19 @@ _BEAT = 25
 """Looks without news after which a comment is sent, so that a reader that has left is noticed."""
 
 
-async def events(library: Library, name: str) -> AsyncIterator[str]:
-    """One event at once and one for each change: ``step``, ``steps``, ``state``; ends when the run no longer runs."""
+def never() -> bool:
+    """Of a server that nobody ends."""
+    return False
+
+
+async def events(library: Library, name: str, ending: Callable[[], bool] = never) -> AsyncIterator[str]:
+    """One event at once and one for each change: ``step``, ``steps``, ``state``; ends when the run no longer runs.
+
+    Also when ``ending`` says that the server is about to end: it would wait for open answers.
+    """
     last: dict[str, Any] | None = None
     quiet = 0
-    while True:
+    while not ending():
         now = await run_sync(_now, library, name)
         if now != last:
             last, quiet = now, 0

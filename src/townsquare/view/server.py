@@ -17,8 +17,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from townsquare.errors import SettingError, TownsquareError
-from townsquare.view import live, network, overview, queries, tables
 from townsquare.view import agent as agents
+from townsquare.view import live, network, overview, queries, tables
 from townsquare.view import post as posts
 from townsquare.view.answers import bytes_answer, csv_answer, error_answer, json_answer
 from townsquare.view.cache import answered
@@ -145,7 +145,8 @@ def _listing(library: Library) -> Callable[[Request], Any]:
 
 def _events(library: Library) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
-        lines = live.events(library, request.query_params.get("run", ""))
+        ending = getattr(request.app.state, "ending", live.never)
+        lines = live.events(library, request.query_params.get("run", ""), ending)
         return StreamingResponse(lines, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
     return endpoint

@@ -17,7 +17,7 @@ from townsquare.view.server import app
 
 PORT = 8150
 """Tried first where no port is asked for."""
-_GRACE = 1  # seconds that open pages have to notice the end
+_GRACE = 2  # seconds that open pages have to notice the end
 _LOOK = 0.02
 
 
@@ -48,10 +48,13 @@ def address(of: socket.socket) -> str:
 
 def server(folder: Path | str) -> uvicorn.Server:
     """The viewer over a folder, ready to run on a socket. Raises as :func:`townsquare.view.server.app` does."""
+    pages = app(folder)
     config = uvicorn.Config(
-        app(folder), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE
+        pages, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE
     )
-    return uvicorn.Server(config)
+    made = uvicorn.Server(config)
+    pages.state.ending = lambda: made.should_exit
+    return made
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
 from townsquare.errors import SettingError
-from townsquare.view import network, overview, queries
 from townsquare.view import agent as agents
+from townsquare.view import network, overview, queries
 from townsquare.view import post as posts
 from townsquare.view.library import Snapshot
 from townsquare.view.query_string import Asked

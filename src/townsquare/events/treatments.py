@@ -14,7 +14,7 @@ import numpy.typing as npt
 from townsquare import schema
 from townsquare.config import Config
 from townsquare.draws import Draws, Stage
-from townsquare.event_settings import Treatment
+from townsquare.events.settings import Treatment
 from townsquare.schema import ActionKind
 
 Array = npt.NDArray[Any]

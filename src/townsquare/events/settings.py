@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, field_validator, model_validator
 from pydantic.config import JsonDict
 
-from townsquare.settings_base import Friction, Section, Share
+from townsquare.settings.base import Friction, Section, Share
 
 _STEP: JsonDict = {"unit": "step"}
 Stance = Annotated[float, Field(ge=-1.0, le=1.0)]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from townsquare.settings_schema import OTHERS, SECTIONS, Schema, allowed, follow, json_schema
+from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, follow, json_schema
 
 _HEAD = """# Settings
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.arms import Arm
 from townsquare.errors import RecordError
-from townsquare.paired import paired
+from townsquare.experiments.arms import Arm
+from townsquare.experiments.paired import paired
 
 FILE = "experiment.json"
 FORMAT = 1
@@ -104,7 +104,7 @@ class Experiment:
         return pl.DataFrame(rows, schema={"arm": pl.String, "seed": pl.Int64, **dict.fromkeys(names, pl.Float64)})
 
     def paired(self, baseline: str | None = None) -> pl.DataFrame:
-        """Each arm against the baseline, by seed: see :func:`townsquare.paired.paired`."""
+        """Each arm against the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
         return paired(self.outcomes, baseline or self.baseline)
 
     def with_runs(self, runs: Sequence[ArmRun]) -> Experiment:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from townsquare import manifest
 from townsquare.errors import DataError, RecordError, WrongVersion
+from townsquare.experiments import manifest
 from townsquare.record import database
 from townsquare.record.contract import StepMark, check_same_run
 from townsquare.record.run import Run

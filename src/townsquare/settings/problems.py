@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from townsquare.errors import SettingError, UnknownName
-from townsquare.settings_schema import OTHERS, SECTIONS, Schema, allowed, at, json_schema, known_paths
+from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, json_schema, known_paths
 
 Path = tuple[str | int, ...]
 LONGEST = 80

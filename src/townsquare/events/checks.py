@@ -8,12 +8,12 @@ from typing import Any
 
 from townsquare.config import Config
 from townsquare.errors import SettingError
-from townsquare.event_settings import Message
+from townsquare.events.settings import Message
+from townsquare.events.shocks import shocks_of
 from townsquare.registry import did_you_mean
 from townsquare.scenario import injection_schedule
 from townsquare.scenario_contents import Scenario
-from townsquare.setting_problems import Problem, shown
-from townsquare.shocks import shocks_of
+from townsquare.settings.problems import Problem, shown
 
 _AT_THE_START = "it is part of how a run starts"
 FIXED: Mapping[str, str] = {

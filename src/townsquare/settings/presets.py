@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from townsquare.layers import read_yaml
 from townsquare.scenario_files import bundled_folder
+from townsquare.settings.layers import read_yaml
 
 
 class PresetLine(NamedTuple):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from townsquare.config import Config, Injection
 from townsquare.errors import SettingError
-from townsquare.event_settings import Inject
+from townsquare.events.settings import Inject
 from townsquare.scenario_contents import Posts, Scenario
 from townsquare.schema import Veracity
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from townsquare.errors import SettingError
-from townsquare.layers import parse_value
+from townsquare.settings.layers import parse_value
 
 LONGEST_SLUG = 60
 WHOLE = "all"

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import treatments
 from townsquare.config import Config
 from townsquare.draws import U64, StageDraws
+from townsquare.events import treatments
 from townsquare.schema import ActionKind
 from townsquare.views import Chosen
 from townsquare.world import World

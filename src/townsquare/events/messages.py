@@ -12,10 +12,10 @@ from townsquare import schema
 from townsquare.change import NOTHING, Change
 from townsquare.config import Config
 from townsquare.draws import U64, Draws, Stage, bits_oracle, text_key
-from townsquare.event_settings import Audience, Message
+from townsquare.events.settings import Audience, Message
+from townsquare.events.treatments import assigned
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import NONE, PostKind, PostStatus, PostType, Scorer, Veracity
-from townsquare.treatments import assigned
 from townsquare.world import World
 
 Array = npt.NDArray[Any]

@@ -1,0 +1,1 @@
+"""What changes while a run goes on: settings, shocks, messages, friction, treatments."""

@@ -1,0 +1,1 @@
+"""Arms times seeds: what runs, where, and how outcomes are paired. Its public face is ``townsquare.experiment``."""

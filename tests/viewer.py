@@ -1,0 +1,92 @@
+"""A viewer at work: recorded runs to show, questions to its server, and pages of it in a browser."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import quote, urlencode, urlsplit
+from urllib.request import Request, urlopen
+
+import townsquare as ts
+
+# What Chromium's software renderer says of itself; no page can cause or prevent it.
+OF_THE_DRIVER = "GL Driver Message"
+VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1")
+
+
+def record(folder: Path, agents: int = 200, steps: int = 4, **more: Any) -> Path:
+    """A recorded run of the bundled rumour."""
+    ts.simulate(ts.resolve_for("health-rumour", agents=agents, steps=steps, seed=3, **more), folder)
+    return folder
+
+
+def ask(url: str, path: str, headers: dict[str, str] | None = None, **query: Any) -> tuple[int, bytes, Any]:
+    """Status, body and headers of an answer."""
+    words = f"?{urlencode(query)}" if query else ""
+    try:
+        with urlopen(Request(url.rstrip("/") + path + words, headers=headers or {})) as answer:
+            return answer.status, answer.read(), answer.headers
+    except HTTPError as error:
+        return error.code, error.read(), error.headers
+
+
+def data(url: str, path: str, **query: Any) -> Any:
+    """The JSON of an answer that must be one."""
+    status, body, _ = ask(url, path, **query)
+    assert status == 200, body
+    return json.loads(body)
+
+
+def place(run: str, view: str) -> str:
+    """The part of an address that restores a view."""
+    return f"#/run/{quote(run, safe='')}/{view}"
+
+
+class Visit:
+    """A page opened in a window, with everything that it said, asked or fetched from elsewhere."""
+
+    def __init__(self, browser: Any, url: str, where: str = "", width: int = 1280, scheme: str = "light") -> None:
+        self.heard: list[str] = []
+        self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.heard.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: (self.heard.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", lambda request: self._asked(url, request.url))
+        self.page.goto(url + where)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until nothing is being read any more."""
+        self.wait("document.querySelector('main')?.innerText.length > 20")
+        self.wait("!document.querySelector('.loading')")
+        self.wait("[...document.querySelectorAll('.chart')].every((one) => one.dataset.ready)")
+
+    def wait(self, script: str, seconds: float = 60.0) -> None:
+        """Wait until something is so. The page's policy forbids what playwright's own waiting does, so ask it often."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(script):
+            assert time.monotonic() < end, f"never so: {script}"
+            self.page.wait_for_timeout(50)
+
+    def open(self, where: str) -> None:
+        """Go to another view of the same page."""
+        self.page.evaluate("(to) => { location.hash = to }", where)
+        self.page.wait_for_timeout(50)
+        self.settle()
+
+    def run(self, script: str) -> Any:
+        return self.page.evaluate(script)
+
+    def close(self) -> None:
+        self.page.close()
+
+    def _said(self, message: Any) -> None:
+        if OF_THE_DRIVER not in message.text:
+            self.heard.append(f"console: {message.text}")
+
+    def _asked(self, url: str, wanted: str) -> None:
+        if urlsplit(wanted).netloc != urlsplit(url).netloc and not wanted.startswith("data:"):
+            self.heard.append(f"request: {wanted}")
