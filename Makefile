@@ -25,9 +25,10 @@ test: check ## the checks, then all tests (ARGS="-k feed" passes options, WORKER
 	$(BIN)/python -m pytest -n $(WORKERS) --durations 10 $(ARGS)
 
 QUALITY := .venv-quality/bin
+TORCH ?= torch==2.13.0
 test-quality: $(READY) ## the transformer strength judge (extra `quality`), with torch in .venv-quality
 	test -x $(QUALITY)/python || $(BIN)/python -m venv .venv-quality
-	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' 'pytest>=9.2' 'hypothesis>=6.170'
+	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' '$(TORCH)' 'pytest>=9.2'
 	$(QUALITY)/python -m pytest -q tests/quality $(ARGS)
 
 check: $(READY) ## format, lint, types, structure, doctests, documentation

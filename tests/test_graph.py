@@ -51,7 +51,8 @@ def test_the_registry_has_them() -> None:
     members = {name: registry.get("graph", name) for name in registry.names("graph")}
     assert all(isinstance(kind, GraphKind) and kind.name == name for name, kind in members.items())
     assert members == {
-        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE, "given": GIVEN,
+        "scale_free": SCALE_FREE, "random": RANDOM, "small_world": SMALL_WORLD, "block": BLOCK, "file": FILE,
+        "given": GIVEN,
     }  # fmt: skip
 
 

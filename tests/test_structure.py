@@ -251,9 +251,7 @@ def test_most_functions_fit_a_screen() -> None:
     if not lengths:
         pytest.skip("no functions yet")
     p95 = lengths[max(0, -(-95 * len(lengths) // 100) - 1)]
-    assert p95 <= P95_FUNCTION_LINES, (
-        f"95 % of functions should have at most {P95_FUNCTION_LINES} lines; p95 is {p95}"
-    )
+    assert p95 <= P95_FUNCTION_LINES, f"95 % of functions should have at most {P95_FUNCTION_LINES} lines; p95 is {p95}"
 
 
 # --- what leaves the machine -------------------------------------------------------------------------------
@@ -297,8 +295,6 @@ def test_public_names() -> None:
     assert len(names) <= MAX_PUBLIC_NAMES
     missing = [name for name in names if not hasattr(townsquare, name)]
     assert not missing, f"in __all__ but not there: {missing}"
-    defined = {
-        k for k, v in vars(townsquare).items() if not k.startswith("_") and not isinstance(v, ModuleType)
-    }
+    defined = {k for k, v in vars(townsquare).items() if not k.startswith("_") and not isinstance(v, ModuleType)}
     extra = sorted(defined - set(names) - {"annotations"})
     assert not extra, f"public but not in __all__: {extra}"

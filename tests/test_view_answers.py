@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from viewer import ask, data, record
 
 from townsquare.analysis.why import why
 from townsquare.errors import SettingError
@@ -19,6 +18,7 @@ from townsquare.view.security import HEADERS
 from townsquare.view.server import QUESTIONS, app
 from townsquare.view.serving import listen, serving
 from townsquare.view.tables import TABLES
+from viewer import ask, data, record
 
 
 @pytest.fixture(scope="module")

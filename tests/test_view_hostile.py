@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import browser  # noqa: F401
-from viewer import VIEWS, Visit, data, place, record
 
+from pages import browser  # noqa: F401
 from townsquare.view.serving import serving
+from viewer import VIEWS, Visit, data, place, record
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +21,7 @@ CORPUS = (
     "<img src=x onerror=alert(2)>",
     "<svg onload=alert(3)>",
     "\"'><iframe srcdoc='<script>parent.alert(4)</script>'>",
-    "<a href=\"javascript:alert(5)\">here</a>",
+    '<a href="javascript:alert(5)">here</a>',
     "javascript:alert(6)",
     "{{ constructor.constructor('alert(7)')() }} ${alert(8)} `alert(9)`",
     "</style><style>@import 'http://192.0.2.1/x.css';</style>",

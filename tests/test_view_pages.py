@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import browser  # noqa: F401
-from viewer import VIEWS, Visit, place, record
 
 import townsquare as ts
+from pages import browser  # noqa: F401
 from townsquare.view.serving import serving
+from viewer import VIEWS, Visit, place, record
 
 pytestmark = pytest.mark.browser
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from viewer import record
 
 from townsquare.analysis.records import evidence
 from townsquare.errors import SettingError
 from townsquare.view.agent import without_record
 from townsquare.view.counterfactual import without
 from townsquare.view.library import Library, Snapshot
+from viewer import record
 
 
 def snapshot(folder: Path) -> Snapshot:
@@ -60,7 +60,10 @@ def test_a_row_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_records_add(tmp_path: Path) -> None:
     of = snapshot(record(tmp_path / "run", agents=40, steps=3, beliefs={"rule": "log_odds"}))
     held = next(
-        (agent, one) for agent in range(40) for one in evidence(of.run, agent, 3, "vaccine_safe") if one.log_odds != one.prior
+        (agent, one)
+        for agent in range(40)
+        for one in evidence(of.run, agent, 3, "vaccine_safe")
+        if one.log_odds != one.prior
     )
     agent, one = held
     record_ = max(one.records, key=lambda record: abs(record.amount))

@@ -88,7 +88,12 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if not files.is_file(path):
         names = [*_bundled_names(), "made"]
         allowed = f"one of {', '.join(names)}, or the path of a folder, YAML, JSONL or CSV"
-        raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=did_you_mean(asked, [*names, *preset_names()]))
+        raise DataError(
+            f"scenario {asked!r}",
+            got="nothing there",
+            allowed=allowed,
+            do=did_you_mean(asked, [*names, *preset_names()]),
+        )
     ending = path.suffix.lower()
     if ending in YAML_KINDS:
         return read_scenario_yaml(path, asked, path.resolve().parent.name if path.name == SCENARIO_FILE else path.stem)

@@ -14,6 +14,7 @@ from cyclopts import CycloptsError
 
 from townsquare.cli.app import app
 from townsquare.cli.console import complain, explain
+from townsquare.cli.damage import damage_in
 from townsquare.errors import TownsquareError
 
 OK, UNEXPECTED, WRONG, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
@@ -55,7 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{error.filename}\n  got: {error.strerror}")
         return WRONG
     except Exception as error:
-        return _unexpected(error)
+        damage = damage_in(words)
+        if damage is None:
+            return _unexpected(error)
+        explain(damage)
+        return WRONG
     return code if isinstance(code, int) else OK
 
 

@@ -54,8 +54,8 @@ def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
     recorded = Run.open(folder)
     settings = settings_of(recorded, str(folder))
     if recorded.state == "finished":
-        complain(f"{folder} is finished already: nothing to do", kind="note")
         _show_result(recorded, folder, quiet=quiet, as_json=as_json)
+        complain(f"{folder} is finished already: nothing to do", kind="note")
         return 0
     return _execute(folder, settings, quiet=quiet, as_json=as_json)
 

@@ -15,7 +15,7 @@ from townsquare import schema
 from townsquare.errors import RecordError, WrongVersion
 from townsquare.record import database
 from townsquare.record.appendix_d_frames import FRAMES, typed
-from townsquare.record.contract import RunHeader, canonical_json
+from townsquare.record.contract import STATES, RunHeader, canonical_json
 from townsquare.record.frames import chosen_columns, frame_schema
 from townsquare.record.lock import is_locked
 from townsquare.record.parquet import LOST_PART, read_parts
@@ -116,6 +116,13 @@ class FolderReader:
         with self._connection() as connection:
             return dict(connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall())
 
+    def check(self) -> None:
+        """Refuse a database file that is not whole, so far as that does not show in the rows of the tables."""
+        with self._connection() as connection:
+            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if said != "ok":
+            raise RecordError(str(self._path), got=said.splitlines()[-1], do=database.DAMAGED)
+
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT: by SQLite, or by Polars if it needs a table that is in Parquet."""
         checked = checked_query(query)
@@ -157,16 +164,15 @@ class FolderReader:
 def header_from(info: Mapping[str, str], where: str) -> RunHeader:
     """The header that :func:`info_of` wrote. ``RecordError`` if a key is not there, or not as it was written."""
     try:
-        json.loads(info["schema"])
-        return RunHeader(
-            version=info["version"],
-            settings=json.loads(info["settings"]),
-            settings_hash=info["settings_hash"],
-            bulky=info["bulky"] == "true",
-            environment=json.loads(info["environment"]),
-        )
+        settings, environment, tables = (json.loads(info[key]) for key in ("settings", "environment", "schema"))
+        if not all(isinstance(value, dict) for value in (settings, environment, tables)):
+            raise ValueError("a value that is no object")
+        if info["state"] not in STATES:
+            raise ValueError(f"state {info['state']!r}")
+        return RunHeader(info["version"], settings, info["settings_hash"], info["bulky"] == "true", environment)
     except (KeyError, ValueError) as error:
-        raise RecordError(f"{where}, ts_run", got=str(error), do=database.DAMAGED) from error
+        got = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        raise RecordError(f"{where}, ts_run", got=got, do=database.DAMAGED) from error
 
 
 def info_of(header: RunHeader) -> dict[str, str]:

@@ -43,6 +43,9 @@ class RunReader(Protocol):
     def counts(self) -> dict[str, int]:
         """Number of rows by name of table; tables without rows may be missing."""
 
+    def check(self) -> None:
+        """Raise ``RecordError`` if the files that hold it are damaged, wherever that is."""
+
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT."""
 

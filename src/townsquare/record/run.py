@@ -153,8 +153,9 @@ class Run:
         HashMismatch
             Naming the first step whose rows are not those that were recorded.
         RecordError
-            If rows, parts or steps are missing.
+            If rows, parts or steps are missing, or the file of the database is damaged.
         """
+        self._reader.check()
         chain = HashChain()
         for expected, mark in enumerate(self.steps.select("step", "hash").iter_rows(named=True)):
             place = f"{self._reader.where}, step {expected}"

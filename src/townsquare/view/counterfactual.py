@@ -121,7 +121,9 @@ class _Again:
         authors = rows.filter(pl.col("trust").is_not_nan()).unique("author", keep="first").sort("author")
         pairs = {
             name: PairBlock(
-                np.array([0, authors.height]), authors["author"].to_numpy().astype(np.int32), authors["trust"].to_numpy()
+                np.array([0, authors.height]),
+                authors["author"].to_numpy().astype(np.int32),
+                authors["trust"].to_numpy(),
             )
             for name in made.pairs
         }

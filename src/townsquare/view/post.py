@@ -101,7 +101,9 @@ def findings(of: Snapshot, root: int) -> pl.DataFrame:
     """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
     verdicts = queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
     acts = queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
-    return pl.concat([verdicts.with_columns(pl.lit("verdict").alias("what")), acts], how="diagonal_relaxed").sort("step")
+    return pl.concat([verdicts.with_columns(pl.lit("verdict").alias("what")), acts], how="diagonal_relaxed").sort(
+        "step"
+    )
 
 
 def _first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:

@@ -252,7 +252,12 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
         pl.col(name).replace_strict({int(w): w.name.lower() for w in kind}, return_dtype=pl.String)
         for name, kind in (("kind", ActionKind), ("status", ActionStatus), ("reason", schema.Reason))
     ]
-    notes = of.kept.table("notes").select("note", "text").join(texts, on="text").select("note", pl.col("content").alias("noted"))
+    notes = (
+        of.kept.table("notes")
+        .select("note", "text")
+        .join(texts, on="text")
+        .select("note", pl.col("content").alias("noted"))
+    )
     on_post = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"])
     return (
         rows.with_columns(words)
@@ -330,7 +335,12 @@ def verdicts(kept: Kept) -> pl.DataFrame:
     return (
         kept.table("verdicts")
         .join(kept.table("posts").select("post", "root"), on="post", maintain_order="left")
-        .join(texts.rename({"text": "explanation", "content": "said"}), on="explanation", how="left", maintain_order="left")
+        .join(
+            texts.rename({"text": "explanation", "content": "said"}),
+            on="explanation",
+            how="left",
+            maintain_order="left",
+        )
         .join(texts.rename({"text": "sources", "content": "read"}), on="sources", how="left", maintain_order="left")
         .select(
             "root",
@@ -421,7 +431,9 @@ def moved_by(of: Snapshot, root: int) -> pl.DataFrame:
     """What a root moved: ``step``, ``agent``, ``proposition`` (name), ``kind``, ``amount`` in the unit of the rule."""
     posts = of.kept.table("posts").filter(pl.col("root") == root)["post"].to_list()
     if not posts:
-        return pl.DataFrame(schema={"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64})
+        return pl.DataFrame(
+            schema={"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64}
+        )
     names = propositions(of.kept).select("proposition", "name")
     rows = rows_where(of.run, "trail", post=posts)
     return (

@@ -45,7 +45,9 @@ def page_of_posts(of: Snapshot, asked: Asked) -> dict[str, Any]:
     if asked.word("veracity"):
         found = found.filter(pl.col("veracity") == asked.word("veracity"))
     if asked.word("find"):
-        found = found.filter(pl.col("content").str.to_lowercase().str.contains(asked.word("find").lower(), literal=True))
+        found = found.filter(
+            pl.col("content").str.to_lowercase().str.contains(asked.word("find").lower(), literal=True)
+        )
     by = asked.word("sort", "engagement")
     if by not in {"engagement", "step", "flags"}:
         raise SettingError("sort", got=repr(by), allowed="engagement, step, flags")

@@ -1,0 +1,90 @@
+"""The check that every kind of follow graph passes, and that anyone can run on one of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from townsquare.config import MemberParams, Population
+from townsquare.draws import Draws, Stage
+from townsquare.graphs.contract import Edges, GraphKind
+from townsquare.population import People, sample_people
+from townsquare.testing.member_calls import Suspect
+from townsquare.threads import threads_for
+
+SIZES = (1, 2, 7, 60)
+
+
+@threads_for(0)
+def check_graph(
+    kind: GraphKind,
+    params: MemberParams | None = None,
+    *,
+    seed: int = 0,
+    sizes: tuple[int, ...] = SIZES,
+    folder: Path | None = None,
+    people: People | None = None,
+) -> None:
+    """Raise if a kind of graph breaks its contract.
+
+    Checked, for publics of several sizes: int32 rows of agents that are there; no follow of oneself and none twice;
+    the same call gives the same graph; a newcomer follows a whole number of accounts, at least 0.
+
+    Parameters
+    ----------
+    kind : GraphKind
+        Registered or not.
+    params : MemberParams, optional
+        Its settings; the defaults if not given.
+    seed : int
+        Of the draws and of the people.
+    sizes : tuple of int
+        Numbers of agents.
+    folder : Path, optional
+        Where files that the settings name lie.
+    people : People, optional
+        Instead of sampled ones, for a kind that takes its follows from them; then ``sizes`` must fit.
+
+    Raises
+    ------
+    ContractError
+        For the first thing that broke.
+    """
+    suspect = Suspect("graph", kind.name)
+    settings = suspect.check_params(kind.params) if params is None else params
+    for n in sizes:
+        public = people or sample_people(0, n, Population(), ("tax",), seed)
+        one, two = (_build(suspect, kind, settings, n, seed, folder, public) for _ in range(2))
+        suspect.check_same("the same call twice gives other", one._asdict(), two._asdict(), "a pure function")
+        _check_edges(suspect, one, n)
+        born: object = kind.follows_at_birth(settings, n)
+        if not isinstance(born, int) or born < 0:
+            raise suspect.broken(f"follows_at_birth is {born!r}", "a whole number of at least 0")
+
+
+def _build(
+    suspect: Suspect, kind: GraphKind, params: MemberParams, n: int, seed: int, folder: Path | None, people: People
+) -> Edges:
+    draws = Draws(seed, 0)(Stage.GRAPH)
+    built: object = suspect.call(
+        "build", lambda: kind.build(n, params, draws, folder=folder, names=people.names, people=people)
+    )
+    if not isinstance(built, Edges):
+        raise suspect.broken(f"build returned {type(built).__name__}", "Edges")
+    return built
+
+
+def _check_edges(suspect: Suspect, edges: Edges, n: int) -> None:
+    for name, column in edges._asdict().items():
+        if not isinstance(column, np.ndarray) or column.dtype != np.int32 or column.ndim != 1:
+            raise suspect.broken(f"{name} is no (e,) int32", "two arrays of int32, one entry a follow")
+        if column.size and not 0 <= column.min() <= column.max() < n:
+            raise suspect.broken(f"{name} holds rows {column.min()} to {column.max()}", f"rows of agents, 0 to {n - 1}")
+    follower, followed = edges
+    if follower.shape != followed.shape:
+        raise suspect.broken(f"{follower.size} followers, {followed.size} followed", "as many of both")
+    if (follower == followed).any():
+        raise suspect.broken("a follow of oneself", "none")
+    if np.unique(follower.astype(np.int64) * n + followed).size != follower.size:
+        raise suspect.broken("a follow twice", "each once")
