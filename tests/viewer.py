@@ -64,7 +64,7 @@ class Visit:
         self.wait("!document.querySelector('.loading')")
         self.wait("[...document.querySelectorAll('.chart')].every((one) => one.dataset.ready)")
 
-    def wait(self, script: str, seconds: float = 60.0) -> None:
+    def wait(self, script: str, seconds: float = 20.0) -> None:
         """Wait until something is so. The page's policy forbids what playwright's own waiting does, so ask it often."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(script):

@@ -13,7 +13,7 @@ from townsquare.simulation import simulate
 
 
 def warm() -> None:
-    """Run a few tiny simulations, one for each belief rule, with every kind of action in use."""
+    """Run a few tiny simulations, one for each belief rule and compiled graph, with every kind of action in use."""
     for rule in registry.names("beliefs"):
         settings = resolve(
             {
@@ -26,6 +26,8 @@ def warm() -> None:
             }
         )
         simulate(settings, MemoryRecorder(), scenario=made_scenario(40))
+    for kind in ("random", "small_world", "block"):
+        simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=made_scenario(40))
 
 
 if __name__ == "__main__":

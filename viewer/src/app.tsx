@@ -32,7 +32,9 @@ const TABS: [string, string, string[]][] = [
 export function App(): JSX.Element {
   const route = useRoute();
   const scheme = useScheme();
-  useEffect(() => window.scrollTo(0, 0), [route.view, route.run, route.id]);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [route.view, route.run, route.id]);
   return (
     <>
       <a className="skip" href="#main" onClick={skip}>

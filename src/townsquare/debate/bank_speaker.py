@@ -23,7 +23,7 @@ from townsquare.evidence.near import Vectors, cosines
 from townsquare.settings.base import MemberParams
 
 Places = npt.NDArray[np.int64]
-NOTHING_LEFT = "I have nothing new to add."
+NOTHING_LEFT = "No further points."
 
 
 class Params(MemberParams):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -100,7 +100,7 @@ def export(run: Run, folder: Path, plan: Plan, on_table: OnTable | None = None) 
     _check_unused(folder)
     draft = folder.with_name(f"{folder.name}.part")
     facts = _facts(run, plan)
-    with _explained(folder):
+    with database.explained(folder, _GO_ON):
         _begin(draft, facts)
         lock = RunLock(draft)
         try:
@@ -174,13 +174,21 @@ def _write_files(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on
             continue
         temporary = final.with_suffix(".tmp")
         rows = run.lazy(name, facts["last_step"]).select(shown(schema.TABLES[name], plan))
-        if plan.to == "csv":
-            rows.sink_csv(temporary)
-        elif plan.to == "jsonl":
-            rows.sink_ndjson(temporary)
-        else:
-            rows.sink_parquet(temporary)
+        try:
+            _sink(rows, temporary, plan.to)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            run.verify()  # names the place, if it was the run that could not be read
+            raise RecordError(str(final), got=str(error).splitlines()[0], do=_GO_ON) from error
         temporary.replace(final)
+
+
+def _sink(rows: pl.LazyFrame, path: Path, to: str) -> None:
+    if to == "csv":
+        rows.sink_csv(path)
+    elif to == "jsonl":
+        rows.sink_ndjson(path)
+    else:
+        rows.sink_parquet(path)
 
 
 def _write_database(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on_table: OnTable) -> None:
@@ -216,13 +224,3 @@ def _copy(columns: schema.Columns, connection: sqlite3.Connection, name: str, st
         with database.transaction(connection):
             database.insert(connection, name, columns)
             connection.execute("INSERT INTO ts_batches VALUES (?, ?, ?)", (step, name, n))
-
-
-@contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    """Turn errors of the file system and of Polars into ``RecordError``."""
-    try:
-        with database.explained(folder, _GO_ON):
-            yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise RecordError(str(folder), got=str(error).splitlines()[0], do=_GO_ON) from error

@@ -54,7 +54,8 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
             raise RecordError(str(file), got="no such file, though its step is committed", do=LOST_PART)
     if not files:
         return pl.LazyFrame(schema=frame_schema(columns))
-    scan = pl.scan_parquet(files, glob=False, hive_partitioning=False)
+    recorded = frame_schema(schema.TABLES[table].recorded)
+    scan = pl.scan_parquet(files, glob=False, hive_partitioning=False, schema=recorded)
     return scan.select([column.name for column in columns])
 
 
