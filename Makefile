@@ -45,6 +45,12 @@ bench: $(READY) ## run the benchmarks
 docs: $(READY) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
+viewer: ## build the page of `townsquare view` from viewer/ (needs Node 20 and the network)
+	cd viewer && npm ci && npm run build
+
+screenshots: $(READY) ## record two runs and draw each view of the viewer into docs/images/ (needs Chromium)
+	$(BIN)/python scripts/screenshots.py
+
 lock: $(READY) ## write requirements.lock anew from pyproject.toml (needs uv and the network)
 	uv pip compile --upgrade --universal --generate-hashes --no-header --no-annotate --group dev \
 		pyproject.toml -o requirements.lock --quiet

@@ -208,7 +208,7 @@ def test_arms_that_start_apart_are_not_compared():
     ("layer", "message"),
     [
         ({"uptaek": 0.2}, "uptaek: got 0.2; .*did you mean 'uptake'"),
-        ({"evidence": {"tehta": 0.2}}, "evidence.tehta: .*did you mean 'theta'"),
+        ({"evidence": {"tehta": 0.2}}, "evidence.tehta: .*did you mean 'evidence.theta'"),
         ({"theta": 0.0}, "evidence.theta: got 0.0; allowed: .*above 0"),
         ({"theta": 1.2}, "evidence.theta: got 1.2"),
         ({"uptake": -1}, "uptake: got -1"),

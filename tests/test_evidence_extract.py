@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from argument_rows import BAN, FUND, TEXTS, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argument_rows import BAN, FUND, TEXTS, examples
 from townsquare import registry
 from townsquare.evidence.claim_text import canonical, tag
 from townsquare.evidence.contract import Topics, check_found
@@ -125,7 +127,7 @@ def test_hostile_texts_are_bounded(text: str) -> None:
 @given(st.text(max_size=300))
 def test_passages_are_whole_and_apart(text: str) -> None:
     spans = passages(text, read_proposition(BAN))
-    assert all(one.end <= other.start for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one.end <= other.start for one, other in pairwise(spans))
     assert all(text[start:end].strip() == text[start:end] for start, end in spans)
 
 

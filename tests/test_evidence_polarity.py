@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from argument_rows import BAN, FUND, TEXTS, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argument_rows import BAN, FUND, TEXTS, examples
 from townsquare.errors import DataError
 from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.linear import fit_ridge, predict, quantize
@@ -154,7 +155,7 @@ def test_weights_as_bytes_err_by_half_a_unit(slope: list[float]) -> None:
 def test_sentences_lie_in_the_text_in_order(text: str) -> None:
     spans = sentences(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
-    assert all(one.end <= other.start for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one.end <= other.start for one, other in pairwise(spans))
     outside = text
     for start, end in reversed(spans):
         outside = outside[:start] + outside[end:]

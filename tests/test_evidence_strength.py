@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from argument_rows import BAN, FUND
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from argument_rows import BAN, FUND
 from townsquare import registry
 from townsquare.errors import DataError, SettingError
 from townsquare.evidence.fitted import fitted

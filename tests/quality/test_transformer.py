@@ -1,4 +1,4 @@
-"""The DeBERTa strength judge, on a tiny model and tokenizer made here. Run by `make test-quality`, skipped elsewhere."""
+"""The DeBERTa strength judge, on a tiny model and tokenizer made here. Run by `make test-quality`."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def debate(
 
     layers = layers_for_debates(target, sets or (), trials=trials, seed=seed)
     stem = f"debate-{resolve_debates(*layers).bank.name}"
-    return hold(layers, arms_of({}), out, stem, workers or 1, quiet=quiet, as_json=as_json)
+    return hold(layers, arms_of({}), out, stem, 1 if workers is None else workers, quiet=quiet, as_json=as_json)
 
 
 def hold(

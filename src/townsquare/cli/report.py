@@ -12,21 +12,26 @@ from townsquare.cli.console import show_json
 
 
 def report(
-    *folders: Annotated[Path, Parameter(name="RUN", help="Folders of runs or of comparisons.")],
+    *folders: Annotated[Path, Parameter(name="RUN", help="Folders of runs, comparisons or debates.")],
     as_json: options.AsJson = False,
 ) -> int:
     """Write report.html into each folder."""
+    from townsquare.debate.held import FILE as DEBATES
+    from townsquare.debate.held import HeldDebates
+    from townsquare.debate.page import write_pages
     from townsquare.errors import SettingError
     from townsquare.experiments.manifest import FILE, Experiment
     from townsquare.record.run import Run
     from townsquare.report import write_comparison, write_report
 
     if not folders:
-        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run or of a comparison")
+        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run, a comparison or debates")
     for folder in folders:
         page = folder / "report.html"
         if (folder / FILE).is_file():
             write_comparison(Experiment.load(folder), page)
+        elif (folder / DEBATES).is_file():
+            write_pages(HeldDebates.open(folder))
         else:
             write_report(Run.open(folder), page)
         if not as_json:

@@ -54,7 +54,8 @@ def sweep(
     layers = [preset, *layers_for_debates(target, sets or (), trials=trials, seed=seed)]
     arms = arms_over(varied, one_at_a_time=once)
     name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
-    return hold(layers, arms, out, f"sweep-{name}", workers or processors(), quiet=quiet, as_json=as_json)
+    processes = processors() if workers is None else workers
+    return hold(layers, arms, out, f"sweep-{name}", processes, quiet=quiet, as_json=as_json)
 
 
 def _varied(texts: list[str]) -> dict[str, list[Any]]:

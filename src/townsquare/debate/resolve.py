@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -149,11 +149,9 @@ def _checked(model: type[Any], values: Any, prefix: tuple[str, ...]) -> Any:
         unknown = [item for item in error.errors(include_url=False) if item["type"] == "extra_forbidden"]
         for item in unknown:
             *above, key = (str(part) for part in item["loc"])
-            allowed = _settings_in(model, above)
+            allowed = ", ".join(_settings_in(model, above))
             where = ".".join((*prefix, *above, key))
-            raise UnknownName(
-                where, got=shown(item["input"]), allowed=", ".join(allowed), do=did_you_mean(key, allowed)
-            ) from None
+            raise UnknownName(where, got=shown(item["input"]), allowed=allowed, do=_nearest(model, key)) from None
         problems: list[Problem] = list(translate(error, model, prefix))
         raise_all(problems, {})
         raise
@@ -179,6 +177,22 @@ def _settings_in(model: type[Any], path: Sequence[str]) -> list[str]:
     for part in path:
         model = model.model_fields[part].annotation
     return list(model.model_fields)
+
+
+def _nearest(model: type[Any], key: str) -> str:
+    """A hint with the path of the setting, in any section, that a key comes nearest to; or nothing."""
+    paths = {path.rpartition(".")[2]: path for path in reversed(list(_paths(model)))}
+    hint = did_you_mean(key, paths)
+    word = hint.partition("'")[2].partition("'")[0]
+    return hint.replace(repr(word), repr(paths[word])) if word else ""
+
+
+def _paths(model: type[Any], prefix: str = "") -> Iterator[str]:
+    for name, declared in model.model_fields.items():
+        yield f"{prefix}{name}"
+        kind = declared.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and kind is not Choice:
+            yield from _paths(kind, f"{prefix}{name}.")
 
 
 def _choice(settings: Debates, path: Sequence[str]) -> Choice:

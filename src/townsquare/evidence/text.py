@@ -26,7 +26,8 @@ _CONTRACTIONS = (
 _TOKEN = re.compile(r"[a-z]+(?:-[a-z]+)*|[0-9]+|[.!?;,:]")
 _ENDINGS = (
     "izations", "ization", "isation", "izing", "ising", "ized", "ised", "izes", "ises", "ations", "ation", "ize", "ise",
-    "ments", "ness", "isms", "ism", "ists", "ist", "ing", "ies", "ied", "ely", "ly", "ed", "es", "er", "ers", "s", "e", "y",
+    "ments", "ness", "isms", "ism", "ists", "ist", "ing", "ies", "ied", "ely", "ly", "ed", "es", "er", "ers", "s", "e",
+    "y",
 )  # fmt: skip
 _SHORTEST_STEM = 3
 _DOUBLED = frozenset("bdgmnprt")

@@ -1,7 +1,7 @@
 """``transformer``: argument strength by a fine-tuned DeBERTa-v3 regressor, as in the paper (seeds, section 3.1).
 
-An extra: ``pip install 'townsquare[quality]'`` brings torch and transformers, which are imported only here and only when
-they are used. No weights come with Townsquare. :func:`fine_tune` makes a model from a base model (the paper's is
+An extra: ``pip install 'townsquare[quality]'`` brings torch and transformers, which are imported only here, and only
+when they are used. No weights come with Townsquare. :func:`fine_tune` makes a model from a base model (the paper's is
 ``microsoft/deberta-v3-large``) and rated arguments; the model reads the pair of statement and argument, and its one
 output goes through a logistic function to [0, 1].
 """

@@ -1,0 +1,90 @@
+"""The viewer over a run of AGENTS: ``viewer.py AGENTS`` prints its figures as one line of JSON.
+
+First paint is Chromium's own first contentful paint of the overview; first chart is when the stances of that run are
+drawn, the run being opened for the first time and again; a slider step is from the change of the slider to the picture
+of the network in the new colors. Chromium draws by software here, so a machine with a graphics card is faster.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import townsquare as ts
+from townsquare.view.serving import serving
+
+CHROMIUM = "/usr/bin/chromium"
+STEPS = 6
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
+CHART = "document.querySelector('[data-testid=trajectories]')?.dataset.ready === '1'"
+# Inside the page, so that nothing but the page is measured: until the picture is there and two frames have passed.
+SLIDE = """async (step) => {
+  const slider = document.querySelector('[data-testid=step]');
+  const picture = document.querySelector('[data-testid=network]');
+  const start = performance.now();
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(slider, String(step));
+  slider.dispatchEvent(new Event('input', { bubbles: true }));
+  while (picture.dataset.step !== String(step)) await new Promise((done) => setTimeout(done, 1));
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  return performance.now() - start;
+}"""
+
+
+def until(page: Any, script: str) -> float:
+    """Seconds until something is so."""
+    start = time.perf_counter()
+    while not page.evaluate(script):
+        time.sleep(0.005)
+    return time.perf_counter() - start
+
+
+def opened(browser: Any, url: str) -> tuple[float, float]:
+    """Seconds to the first paint and to the first chart of the overview."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    start = time.perf_counter()
+    page.goto(f"{url}#/run/run/overview", wait_until="commit")
+    until(page, CHART)
+    chart = time.perf_counter() - start
+    paint = page.evaluate(PAINT)
+    page.close()
+    return (paint or 0.0) / 1000, chart
+
+
+def slides(browser: Any, url: str) -> float:
+    """Median seconds of a slider step in the network."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{url}#/run/run/network")
+    until(page, "document.querySelector('[data-testid=network]')?.dataset.ready === '1'")
+    page.evaluate(SLIDE, 1)
+    return statistics.median(page.evaluate(SLIDE, step) for step in (2, 3, 4, 5, 1, 3, 5)) / 1000
+
+
+def main() -> None:
+    """Record, open, slide, and print."""
+    agents = int(sys.argv[1])
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        ts.simulate(ts.resolve_for("health-rumour", agents=agents, steps=STEPS, seed=1), Path(folder) / "run")
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        with serving(folder) as url:
+            paint, chart = opened(browser, url)
+            again = [opened(browser, url) for _ in range(3)]
+            figures = {
+                "agents": agents,
+                "first_paint": statistics.median([paint, *(row[0] for row in again)]),
+                "first_chart": chart,
+                "chart_again": statistics.median(row[1] for row in again),
+                "slider": slides(browser, url),
+            }
+            browser.close()
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Draw each view of the viewer into ``docs/images/``: ``make screenshots``. Needs Chromium, and records its own runs."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+import townsquare as ts
+from townsquare.view.serving import serving
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+ARMS = ("none", "hybrid")
+RUN = "%2F".join(("health-rumour", ARMS[1]))
+VIEWS = {
+    "runs": ("#/runs", 520),
+    "overview": (f"#/run/{RUN}/overview?step=8", 1180),
+    "network": (f"#/run/{RUN}/network?step=12", 1060),
+    "agents": (f"#/run/{RUN}/agents", 800),
+    "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
+    "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
+    "post": (f"#/run/{RUN}/post/3", 1150),
+    "compare": ("#/compare?" + "&".join(f"run=health-rumour%2F{arm}" for arm in ARMS), 1500),
+}
+"""Address and height in pixels of each picture."""
+COLORS = 128
+WIDTH = 1280
+
+
+def record(folder: Path) -> None:
+    """The two runs that the pictures show."""
+    for arm in ARMS:
+        settings = ts.resolve_for("health-rumour", agents=300, steps=20, seed=1, moderation={"strategy": arm})
+        ts.simulate(settings, folder / "health-rumour" / arm)
+
+
+def settled(page: Any) -> bool:
+    """Whether nothing on a page is being read or drawn any more."""
+    return bool(
+        page.evaluate(
+            "document.querySelector('main')?.innerText.length > 40 && !document.querySelector('.loading')"
+            " && [...document.querySelectorAll('.chart, .graph')].every((one) => one.dataset.ready)"
+        )
+    )
+
+
+def draw(browser: Any, url: str, name: str, scheme: str) -> Path:
+    """One picture, with as few colors as it needs, so that the file stays small."""
+    where, height = VIEWS[name]
+    page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
+    page.goto(url + where)
+    while not settled(page):
+        page.wait_for_timeout(100)
+    page.wait_for_timeout(500)
+    path = IMAGES / f"viewer-{name}{'-dark' if scheme == 'dark' else ''}.png"
+    page.screenshot(path=path)
+    page.close()
+    with Image.open(path) as image:
+        image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path
+
+
+def main() -> None:
+    """Record, serve, draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--browser", default="/usr/bin/chromium")
+    asked = parser.parse_args()
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        record(Path(folder))
+        browser = started.chromium.launch(executable_path=asked.browser, args=["--no-sandbox"])
+        with serving(Path(folder)) as url:
+            pictures = [draw(browser, url, name, "light") for name in VIEWS]
+            pictures.append(draw(browser, url, "overview", "dark"))
+            browser.close()
+    for path in pictures:
+        print(f"{path.relative_to(IMAGES.parents[1])}: {path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
