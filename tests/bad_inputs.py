@@ -25,7 +25,7 @@ def complaint_of(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert code == WRONG, err
     assert err.startswith("error: "), err
     assert err.count("\nerror: ") == 0, err
-    assert "\n  got: " in err or "--help" in err, "it must say what came"
+    assert "\n  got: " in err or ": got " in err or "--help" in err, "it must say what came"
     assert "Traceback" not in err
     assert out == ""
     return err

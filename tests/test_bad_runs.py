@@ -96,7 +96,7 @@ DATABASES: dict[str, Damage] = {
     "cut at its end": cut(0.99),
     "emptied": cut(0),
     "header of zeros": over(0, bytes(100)),
-    "noise in the schema": over(0.0005, NOISE.randbytes(3000)),
+    "noise in the schema": over(0.0005, NOISE.randbytes(6000)),
     "noise in the middle": over(0.4, NOISE.randbytes(20_000)),
     "noise": in_place_of("run.db", lambda file: file.write_bytes(NOISE.randbytes(50_000))),
     "a folder instead": in_place_of("run.db", lambda file: file.mkdir()),
@@ -205,7 +205,6 @@ WHY = [
     (["inspect", ""], "run.db"),
     (["run", "made:20", "--out", "x"], "townsquare resume x"),
     (["compare", "made:20", "--seeds", "1", "--out", "x"], "x"),
-    (["init", "x"], "x"),
 ]
 
 
@@ -229,8 +228,7 @@ def test_a_damaged_comparison(content: str, tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / "experiment.json").write_bytes(content.encode("latin-1"))
     before = fingerprint(tmp_path)
-    compare = ["compare", "made:20", "--agents", "5", "--steps", "1", "--seeds", "1", "--out", "c"]
-    for words in (["inspect", "c"], ["report", "c"], compare):
+    for words in (["inspect", "c"], ["report", "c"]):
         assert "experiment.json" in complaint_of(words, capsys)
     assert "c" in complaint_of([*SMALL, "--out", "c"], capsys)
     assert fingerprint(tmp_path) == before
@@ -243,15 +241,17 @@ def test_a_comparison_without_one_of_its_runs(tmp_path: Path, capsys: pytest.Cap
     lost = json.loads((tmp_path / "c" / "experiment.json").read_text())["runs"][0]["folder"]
     shutil.rmtree(tmp_path / "c" / lost)
     assert lost in complaint_of(["inspect", "c", "--verify"], capsys)
+    (tmp_path / "c" / "experiment.json").write_text("{")  # it follows from the command and the runs
     assert main([*words, "--quiet"]) == 0
     assert main(["inspect", "c", "--verify"]) == 0
 
 
 @contextmanager
-def as_nobody(folder: Path, mode: int) -> Iterator[None]:
-    """A folder with other permissions; they do not hold for root, who becomes somebody else meanwhile."""
-    user, old = os.geteuid(), folder.stat().st_mode
-    folder.chmod(mode)
+def as_nobody(mode: int, *folders: Path) -> Iterator[None]:
+    """Folders with other permissions; they do not hold for root, who becomes somebody else meanwhile."""
+    user, before = os.geteuid(), [folder.stat().st_mode for folder in folders]
+    for folder in folders:
+        folder.chmod(mode)
     if user == 0:
         os.seteuid(65534)
     try:
@@ -259,7 +259,8 @@ def as_nobody(folder: Path, mode: int) -> Iterator[None]:
     finally:
         if user == 0:
             os.seteuid(0)
-        folder.chmod(old)
+        for folder, old in zip(folders, before, strict=True):
+            folder.chmod(old)
 
 
 def open_to_all(path: Path) -> None:
@@ -275,7 +276,7 @@ def test_a_run_that_may_not_be_read(
     folder = shutil.copytree(runs["sqlite"], tmp_path / "x")
     assert main(["inspect", "x", "--verify"]) == 0  # what is imported late would not be found as somebody else
     capsys.readouterr()
-    with as_nobody(folder, 0o000):
+    with as_nobody(0o000, folder):
         for words in (["inspect", "x"], ["why", "x", "--agent", "1"], ["resume", "x"], [*SMALL, "--out", "x"]):
             message = complaint_of(words, capsys)
             assert "x" in message
@@ -292,7 +293,7 @@ def test_a_folder_that_may_not_be_written(
     open_to_all(tmp_path)
     capsys.readouterr()
     before = fingerprint(tmp_path)
-    with as_nobody(tmp_path / "new", 0o555), as_nobody(folder, 0o555):
+    with as_nobody(0o555, tmp_path / "new", folder):
         assert main(["inspect", "x", "--verify"]) == 0
         capsys.readouterr()
         cases = [[*SMALL, "--out", "new/run"], [*SMALL, "--out", "new"], ["resume", "x"], ["report", "x"],
