@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from townsquare.debate.expression import PAPER_R, PAPER_SLOPE, expression
-from townsquare.debate.held import ArmOfDebates, HeldDebates
+from townsquare.debate.held import HeldDebates
 from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
@@ -101,7 +101,8 @@ def baselines_table(hold: Hold) -> str:
         key = (arm.changes["topic"], arm.changes["debater"])
         ends = f"{kept['final_pro'].mean:+.2f}, {kept['final_con'].mean:+.2f}".replace("-", "−")
         cells = [shown(name, kept[name]) for name in ("final_gap", "gap_reduction", "centre_shift")]
-        rows.append([*key, ends, *cells, shown("crossing", kept["crossing"]), shown("final_gap", judged["final_gap"]), TABLE_A2[key]])  # fmt: skip
+        cells += [shown("crossing", kept["crossing"]), shown("final_gap", judged["final_gap"])]
+        rows.append([*key, ends, *cells, TABLE_A2[key]])
     head = ["topic", "debater", "ends", "final gap", "gap reduction", "centre shift", "crossing", "final gap, judged"]
     return markdown([*head, "final gap in the paper"], rows)
 
@@ -120,7 +121,8 @@ def pairings_table(hold: Hold) -> str:
         rows.append([topic, *cells])
     means = [Estimate.of([found[topic, pairing].mean for topic in TOPICS]) for pairing in PAIRINGS]
     theirs = np.mean([TABLE_A8[topic] for topic in TOPICS], axis=0)
-    rows.append(["**mean of topics**", *(f"{shown('', one)} ({paper:.2f})" for one, paper in zip(means, theirs, strict=True))])  # fmt: skip
+    cells = [f"{shown('', one)} ({paper:.2f})" for one, paper in zip(means, theirs, strict=True)]
+    rows.append(["**mean of topics**", *cells])
     return markdown(["topic", *PAIRINGS], rows)
 
 
@@ -167,7 +169,7 @@ def tables(hold: Hold) -> dict[str, Callable[[], str]]:
 
 def replaced(page: str, name: str, table: str) -> str:
     """The page with one table between its markers."""
-    pattern = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(\n<!-- end -->)", re.DOTALL)
+    pattern = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not pattern.search(page):
         raise SystemExit(f"{PAGE.name} has no marker for the table {name}")
     return pattern.sub(lambda match: f"{match[1]}\n{table}\n{match[2]}", page, count=1)

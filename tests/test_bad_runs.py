@@ -266,13 +266,11 @@ def as_nobody(mode: int, *folders: Path) -> Iterator[None]:
 def open_to_all(path: Path) -> None:
     """Let somebody else come as far as this folder."""
     for above in (path, *path.parents):
-        if above.stat().st_uid == os.getuid() and not above.stat().st_mode & 0o005 == 0o005:
+        if above.stat().st_uid == os.getuid() and above.stat().st_mode & 0o005 != 0o005:
             above.chmod(above.stat().st_mode | 0o055)
 
 
-def test_a_run_that_may_not_be_read(
-    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_that_may_not_be_read(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = shutil.copytree(runs["sqlite"], tmp_path / "x")
     assert main(["inspect", "x", "--verify"]) == 0  # what is imported late would not be found as somebody else
     capsys.readouterr()

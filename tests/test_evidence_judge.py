@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -207,7 +208,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
 class MadeRun:
     """The tables that a sample reads, of a run of three posts, one of them shared."""
 
-    settings: dict[str, object] = {}
+    settings: ClassVar[dict[str, object]] = {}
     last_step, state, content_hash = 1, "finished", ""
 
     def table(self, name: str) -> pl.DataFrame:

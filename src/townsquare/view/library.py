@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run stands: ``id`` is its folder relative to the one given, with ``/``; ``arm`` is "" outside comparisons."""
+    """Where a run stands: ``id`` is its folder relative to the one given; ``arm`` is "" outside comparisons."""
 
     id: str
     folder: Path

@@ -73,7 +73,7 @@ def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
 
 
 def moved(of: Snapshot, root: int) -> pl.DataFrame:
-    """Whom a root moved, over all steps, those it moved most first: ``agent``, ``who``, ``proposition``, ``amount``, ``times``."""
+    """Whom a root moved, over all steps, most moved first: agent, who, proposition, amount, times."""
     who = queries.agent_names(of.kept).select("agent", "who")
     return (
         queries.moved_by(of, root)

@@ -92,14 +92,14 @@ QUESTIONS: Mapping[str, Question] = {
     "network": lambda of, asked: of.once("network", lambda: network.network(of)),
     "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
     "stances": _stances,
-    "agents": lambda of, asked: tables.page_of_agents(of, asked),
+    "agents": tables.page_of_agents,
     "agent": lambda of, asked: agents.agent(of, asked.whole("agent")),
     "agent-step": lambda of, asked: agents.agent_step(of, asked.whole("agent"), asked.step(of)),
     "waterfall": _waterfall,
     "without": _without,
     "records": lambda of, asked: agents.records(of, asked.whole("agent"), asked.step(of), _proposition(of, asked)),
     "without-record": _without_record,
-    "posts": lambda of, asked: tables.page_of_posts(of, asked),
+    "posts": tables.page_of_posts,
     "post": lambda of, asked: posts.post(of, asked.whole("post")),
 }
 """What can be asked of a run, by the last part of its address; arguments stand in the query string."""
