@@ -25,6 +25,7 @@ from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.debate.tables import shown
 from townsquare.evidence.bank_files import bundled_topics
+from townsquare.report.words import number
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "debates.md"
 PAIRINGS = ("open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn")
@@ -99,7 +100,7 @@ def baselines_table(hold: Hold) -> str:
     for arm in held.arms:
         kept, judged = held.measures(arm), held.measures(arm, judged=True)
         key = (arm.changes["topic"], arm.changes["debater"])
-        ends = f"{kept['final_pro'].mean:+.2f}, {kept['final_con'].mean:+.2f}".replace("-", "−")
+        ends = ", ".join(number(kept[name].mean, signed=True) for name in ("final_pro", "final_con"))
         cells = [shown(name, kept[name]) for name in ("final_gap", "gap_reduction", "centre_shift")]
         cells += [shown("crossing", kept["crossing"]), shown("final_gap", judged["final_gap"])]
         rows.append([*key, ends, *cells, TABLE_A2[key]])
@@ -123,14 +124,16 @@ def pairings_table(hold: Hold) -> str:
     theirs = np.mean([TABLE_A8[topic] for topic in TOPICS], axis=0)
     cells = [f"{shown('', one)} ({paper:.2f})" for one, paper in zip(means, theirs, strict=True)]
     rows.append(["**mean of topics**", *cells])
+    apart = [Estimate.of([found[t, p].mean - found[t, PAIRINGS[0]].mean for t in TOPICS]) for p in PAIRINGS]
+    rows.append(["less open/open, topic by topic", "", *(shown("shift", one) for one in apart[1:])])
     return markdown(["topic", *PAIRINGS], rows)
 
 
 def own_claims_table(hold: Hold) -> str:
     """Mean convergence over ten topics where what an agent says is evidence for itself, or not."""
     rows = []
-    for number, (name, settings) in enumerate(OWN.items()):
-        folder = "pairings" if not settings else f"own-{number}"
+    for at, (name, settings) in enumerate(OWN.items()):
+        folder = "pairings" if not settings else f"own-{at}"
         found = convergence(hold(folder, {"topic": TOPICS, "pairing": list(PAIRINGS)}, settings))
         means = [Estimate.of([found[topic, pairing].mean for topic in TOPICS]) for pairing in PAIRINGS]
         rows.append([name, *(shown("", one) for one in means)])
@@ -145,7 +148,7 @@ def expression_table() -> str:
     for name, words in (("bank", "`bank`: knows the arguments"), ("embedded", "`embedded`: has never seen them")):
         line = expression([{"judge": name}], TOPICS).line
         slope = shown("", Estimate(line.slope, line.low, line.high, ()))
-        rows.append([words, f"{line.r:.3f}", slope, f"{line.intercept:+.2f}".replace("-", "−"), f"{line.n:,}"])
+        rows.append([words, f"{line.r:.3f}", slope, number(line.intercept, signed=True), f"{line.n:,}"])
     rows.append(["the paper: a language model", f"{PAPER_R:g}", f"{PAPER_SLOPE:g}", "not given", "not given"])
     return markdown(["judge", "r", "slope", "intercept", "texts"], rows)
 
@@ -172,7 +175,7 @@ def replaced(page: str, name: str, table: str) -> str:
     pattern = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
     if not pattern.search(page):
         raise SystemExit(f"{PAGE.name} has no marker for the table {name}")
-    return pattern.sub(lambda match: f"{match[1]}\n{table}\n{match[2]}", page, count=1)
+    return pattern.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page, count=1)
 
 
 def main() -> int:

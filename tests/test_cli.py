@@ -364,7 +364,7 @@ def test_an_unexpected_error_is_short_and_can_be_looked_into(
     def broken(words: object, **options: object) -> None:
         raise ZeroDivisionError("nobody thought of this")
 
-    monkeypatch.setattr(cli, "app", broken)
+    monkeypatch.setattr("townsquare.cli.app.app", broken)
     assert main(["run"]) == 1
     err = capsys.readouterr().err
     assert "ZeroDivisionError: nobody thought of this" in err

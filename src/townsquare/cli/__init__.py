@@ -1,6 +1,7 @@
 """The command line: one file a command group. Only here does anything print, and only here are all errors caught.
 
-Heavy imports stand inside the commands, so that ``townsquare --help`` does not wait for them.
+Heavy imports stand inside the commands, so that ``townsquare --help`` does not wait for them. What every command needs
+is imported inside :func:`main`, so that Ctrl-C is answered there too.
 """
 
 from __future__ import annotations
@@ -10,11 +11,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from cyclopts import CycloptsError
-
-from townsquare.cli.app import app
 from townsquare.cli.console import complain, explain
-from townsquare.cli.damage import damage_in
 from townsquare.errors import TownsquareError
 
 OK, UNEXPECTED, WRONG, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
@@ -32,7 +29,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments : sequence of str, optional
         As on the command line, without the program; by default those of this process.
     """
-    words = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return _called(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        complain("interrupted", kind="stopped")
+        return INTERRUPTED
+
+
+def _called(words: list[str]) -> int:
+    from cyclopts import CycloptsError
+
+    from townsquare.cli.app import app
+    from townsquare.cli.damage import damage_in
+
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -42,9 +51,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TownsquareError as error:
         explain(error)
         return WRONG
-    except KeyboardInterrupt:
-        complain("interrupted", kind="stopped")
-        return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has left; Python would complain again when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{error.filename}\n  got: {error.strerror}")
         return WRONG
     except Exception as error:
+        if KeyboardInterrupt.__name__ in str(error):  # Polars makes one of its own errors of it
+            raise KeyboardInterrupt from error
         damage = damage_in(words)
         if damage is None:
             return _unexpected(error)

@@ -78,7 +78,8 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
             progress.__exit__(None, None, None)
             complain(_what_is_safe(folder, total), kind="stopped")
             return 128 + (request.signal or 2)
-    _show_result(recorded, folder, quiet=quiet, as_json=as_json)
+        progress.__exit__(None, None, None)
+        _show_result(recorded, folder, quiet=quiet, as_json=as_json)
     return 0
 
 

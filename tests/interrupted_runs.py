@@ -1,0 +1,235 @@
+"""A process that imports everything once and then lets children record, to which it does what happens to processes.
+
+``python interrupted_runs.py WHAT FOLDER N SEED`` prints what came of it as JSON; ``test_disasters.py`` says what should.
+``kill`` and ``interrupt`` do so ``n`` times at random moments, ``full`` lets each file grow to ``n`` bytes at most, then
+to more and more, ``disk`` fills the file system of the folder, ``two`` sends a second process there, ``clock`` lets the
+time of day jump. A child is a fork, so that a stop costs a fraction of a second and not a whole start: numba and Polars have
+one thread each, and the parent itself computes nothing in Polars.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ |= {"NUMBA_NUM_THREADS": "1", "NUMBA_THREADING_LAYER": "workqueue", "POLARS_MAX_THREADS": "1"}
+
+import json
+import random
+import resource
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import townsquare as ts
+import townsquare.analysis
+import townsquare.cli.run
+import townsquare.record.sqlite
+import townsquare.report
+from townsquare.cli import main
+from townsquare.experiments.run_folders import go_on
+from townsquare.resolve import Settings
+
+WORDS = ["made:20", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
+LAYOUTS = ([], ["record.parquet_above=0"])
+LONGEST = 0.6  # seconds until a kill: about what a whole run takes here
+
+
+def settings(layout: list[str]) -> Settings:
+    return ts.resolve_for("made:20", None, ["moderation.strategy=hybrid", *layout], agents=15, steps=12)
+
+
+def undisturbed() -> str:
+    """The content hash of a run that nobody stops; this also loads the kernels that children then have."""
+    hashes: list[str] = []
+    ts.simulate(settings([]), on_step=lambda mark: hashes.append(mark.hash))
+    return hashes[-1]
+
+
+def child(work: Callable[[], int]) -> int:
+    """Start a fork that does ``work`` and ends with the code it gives."""
+    process = os.fork()
+    if process:
+        return process
+    code = 99
+    try:
+        code = work()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def whole(folder: Path) -> str:
+    """What SQLite says of the database, opened by another process as a user would."""
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
+
+
+def committed(folder: Path) -> list[str]:
+    with closing(sqlite3.connect(folder / "run.db")) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'ts_steps'").fetchone():
+            return []
+        return [row[0] for row in connection.execute("SELECT hash FROM ts_steps ORDER BY step")]
+
+
+def kill(folder: Path, n: int, seed: int) -> dict[str, Any]:
+    """Kill recorders ``n`` times: each goes on where the one before was killed, or with the next run."""
+    draw = random.Random(seed)
+    out: dict[str, Any] = {"hash": undisturbed(), "checks": [], "lost": 0, "finished": [], "kills": 0, "at": []}
+    number = 0
+    steps: list[str] = []
+    while out["kills"] < n:
+        where, layout = folder / str(number), LAYOUTS[number % 2]
+        process = child(lambda where=where, layout=layout: int(go_on(where, settings(layout)) is None))
+        deadline = time.monotonic() + draw.uniform(0, LONGEST)
+        ended, status = 0, 0
+        while not ended and time.monotonic() < deadline:
+            time.sleep(0.002)
+            ended, status = os.waitpid(process, os.WNOHANG)
+        if not ended:
+            os.kill(process, signal.SIGKILL)
+            _, status = os.waitpid(process, 0)
+        killed = os.WIFSIGNALED(status)
+        out["kills"] += killed
+        if (where / "run.db").exists():
+            out["checks"].append(whole(where))
+            now = committed(where)
+            out["lost"] += now[: len(steps)] != steps
+            steps = now
+            out["at"].append(len(steps))
+        if not killed:
+            out["finished"].append(steps[-1] if status == 0 else f"status {status}")
+            number, steps = number + 1, []
+    return out
+
+
+def interrupt(folder: Path, n: int, seed: int) -> dict[str, Any]:
+    """Interrupt the command ``n`` times, then let it end: codes, and what it said each time."""
+    draw = random.Random(seed)
+    out: dict[str, Any] = {"hash": undisturbed(), "stops": [], "finished": []}
+    number = 0
+    while len(out["stops"]) < n or not out["finished"]:
+        where = folder / str(number)
+        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        said = folder / "said.txt"
+        process = child(lambda words=words, said=said: _command(words, said))
+        if len(out["stops"]) < n:
+            time.sleep(draw.uniform(0, 1.2))
+            for _ in range(draw.choice((1, 1, 2))):
+                os.kill(process, signal.SIGINT)
+                time.sleep(0.01)
+        _, status = os.waitpid(process, 0)
+        code = os.waitstatus_to_exitcode(status)
+        out["stops"].append({"words": words[0], "code": code, "said": said.read_text(encoding="utf-8")})
+        if code == 0:
+            out["finished"].append(committed(where)[-1])
+            out.setdefault("checks", []).append(whole(where))
+            number += 1
+    return out
+
+
+def full(folder: Path, n: int, _seed: int) -> dict[str, Any]:
+    """Let files grow to ``n`` bytes, then to a quarter more each time, until a run ends; each time goes on."""
+    out: dict[str, Any] = {"hash": undisturbed(), "stops": []}
+    where, limit, code = folder / "run", n, -1
+    while code:
+        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        code = _waited(lambda words=words, limit=limit: _limited(words, folder, limit))
+        there = (where / "run.db").exists()
+        steps = len(committed(where)) if there else 0
+        said = (folder / "said.txt").read_text(encoding="utf-8")
+        out["stops"].append({"code": code, "said": said, "steps": steps, "check": whole(where) if there else "ok"})
+        limit = limit * 5 // 4
+    return out | {"finished": committed(where)[-1]}
+
+
+def disk(folder: Path, n: int, _seed: int) -> dict[str, Any]:
+    """Fill the file system of ``folder`` up to ``n`` bytes, run, make room, go on."""
+    out: dict[str, Any] = {"hash": undisturbed(), "stops": []}
+    where, ballast = folder / "run", folder / "ballast"
+    with ballast.open("wb") as file:
+        room = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+        file.write(bytes(max(0, room - n)))
+    for words in (["run", *WORDS, "--out", str(where)], ["resume", str(where)]):
+        code = _waited(lambda words=words: _command(words, folder.parent / "said.txt"))
+        said = (folder.parent / "said.txt").read_text(encoding="utf-8")
+        out["stops"].append({"code": code, "said": said, "check": whole(where), "steps": len(committed(where))})
+        ballast.unlink(missing_ok=True)
+    return out | {"finished": committed(where)[-1]}
+
+
+def two(folder: Path, _n: int, _seed: int) -> dict[str, Any]:
+    """While one process records slowly, others want the same folder, or only look."""
+    out: dict[str, Any] = {"hash": undisturbed(), "others": {}}
+    where = folder / "run"
+    first = child(lambda: int(go_on(where, settings([]), on_step=lambda _mark: time.sleep(0.4)) is None))
+    while not (where / "run.db").exists() or not committed(where):
+        time.sleep(0.01)
+    others = {
+        "run": ["run", *WORDS, "--out", str(where)],
+        "resume": ["resume", str(where)],
+        "inspect": ["inspect", str(where)],
+        "export": ["export", str(where), "--to", "csv", "--out", str(folder / "csv")],
+    }
+    for name, words in others.items():
+        code = _waited(lambda words=words: _command(words, folder / "said.txt"))
+        out["others"][name] = {"code": code, "said": (folder / "said.txt").read_text(encoding="utf-8")}
+    out["still"] = os.waitpid(first, os.WNOHANG) == (0, 0)
+    _, status = os.waitpid(first, 0) if out["still"] else (0, 0)
+    return out | {"code": status, "finished": committed(where)[-1], "check": whole(where), "pid": first}
+
+
+def clock(folder: Path, _n: int, seed: int) -> dict[str, Any]:
+    """Run and resume while the time of day jumps to and fro over a century."""
+    out: dict[str, Any] = {"hash": undisturbed(), "codes": []}
+    where = folder / "run"
+
+    def jumping(words: list[str], *, stop: bool) -> int:
+        draw = random.Random(seed)
+        time.time = lambda: draw.uniform(0, 4e9)
+        townsquare.record.sqlite.datetime = _Jumping  # type: ignore[attr-defined]
+        if stop:
+            signal.setitimer(signal.ITIMER_REAL, 0.15)
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+        return _command(words, folder / "said.txt")
+
+    for year in (2099, 1971, 2040):
+        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        out["codes"].append(_waited(lambda words=words, year=year: jumping(words, stop=year == 2099)))
+        for file in where.rglob("*"):
+            os.utime(file, (year * 31_557_600 - 62_167_219_200,) * 2)
+    return out | {"finished": committed(where)[-1], "check": whole(where)}
+
+
+class _Jumping(datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return datetime(random.choice((1970, 2038, 2100)), 1, 1, tzinfo=tz)
+
+
+def _waited(work: Callable[[], int]) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child(work), 0)[1])
+
+
+def _limited(words: list[str], folder: Path, limit: int) -> int:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    return _command(words, folder / "said.txt")
+
+
+def _command(words: list[str], said: Path) -> int:
+    descriptor = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    return main([*words, "--quiet"])
+
+
+if __name__ == "__main__":
+    what = {one.__name__: one for one in (kill, interrupt, full, disk, two, clock)}[sys.argv[1]]
+    Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
+    print(json.dumps(what(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))))
