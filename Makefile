@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-quality check bench docs lock clean
+.PHONY: help setup run test test-quality check bench docs viewer screenshots lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
