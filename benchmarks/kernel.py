@@ -11,6 +11,7 @@ import json
 import time
 from typing import Any
 
+import numba as nb
 import numpy as np
 
 from townsquare import registry
@@ -108,7 +109,11 @@ def kernel() -> tuple[float, np.ndarray]:  # type: ignore[type-arg]
 
 def main() -> None:
     """Measure all three and print."""
-    fast, ours = kernel()
+    threads = nb.get_num_threads()
+    nb.set_num_threads(1)
+    alone, ours = kernel()
+    nb.set_num_threads(threads)
+    fast, _ = kernel()
     few = 800
     copying, theirs = loop(few, copying=True)
     in_place, same = loop(few, copying=False)
@@ -120,6 +125,8 @@ def main() -> None:
                 "rows": ROWS,
                 "steps": STEPS,
                 "kernel": fast,
+                "one_thread": alone,
+                "threads": threads,
                 "copying": copying,
                 "in_place": in_place,
                 "difference": float(difference),
