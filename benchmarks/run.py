@@ -48,8 +48,8 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
         "Written by `make bench`. Machines are noisy: read ratios and exponents, not single times.",
         "",
         f"Machine: {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, "
-        f"NumPy {np.__version__}. Load average when it ended: {load:.1f}; above the number of cores, other work took its",
-        "share and seconds are upper ends.",
+        f"NumPy {np.__version__}. Load average when it ended: {load:.1f}; above the number of cores,",
+        "other work took its share and seconds are upper ends.",
         "",
         "## A run of each size",
         "",
@@ -68,8 +68,8 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
         "",
         f"Growth of seconds a step with the number of agents, from 10,000 on: exponent {exponent(rows, 10_000):.2f} "
         "(goal: at most 1.1).",
-        "Up to 100,000 agents comments stand under posts, about 70 rows a feed; above, none by default, 25 rows: the",
-        "exponent from 100,000 to 1,000,000 is lower than for equal feeds. Set `feed.comments` to compare like with like.",
+        "Up to 100,000 agents comments stand under posts, about 70 rows a feed; above, none by default, 25 rows:",
+        "the exponent from 100,000 to 1,000,000 is lower than for equal feeds. `feed.comments` sets both alike.",
         "",
         "## The exposure rule against the published formula",
         "",
