@@ -21,7 +21,7 @@ import numpy.typing as npt
 from townsquare.evidence.linear import fit_ridge, predict, quantize
 from townsquare.evidence.ngrams import PLACES, Rows
 from townsquare.evidence.passages import continuation_features
-from townsquare.evidence.polarity import BANK_PENALTY, GENERAL_PENALTY, with_general
+from townsquare.evidence.polarity import GENERAL_PENALTY, fit_bank, prior
 from townsquare.evidence.polarity_features import bank_features, general_features, read_blocks
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.relevance import content
@@ -118,13 +118,13 @@ def fit_polarity(data: Data) -> tuple[dict[str, object], npt.NDArray[np.int8]]:
     for fold in range(FOLDS):
         out = np.isin(topic, topics[fold::FOLDS])
         held[out] = predict(fit_ridge(features[~out], side[~out], GENERAL_PENALTY, weight[~out]), features[out])
-    own = with_general(bank_features(blocks), held)
+    own = bank_features(blocks)
     banked = np.full(rows.size, np.nan)
     for name in topics:
         here = np.flatnonzero(topic == name)
         bank = np.concatenate([here[side[here] == sign][:30] for sign in (-1, 1)])
         rest = np.setdiff1d(here, bank)
-        banked[rest] = predict(fit_ridge(own[bank], side[bank], BANK_PENALTY), own[rest])
+        banked[rest] = prior(held[rest]) + predict(fit_bank(own[bank], held[bank], side[bank]), own[rest])
     judged = np.isfinite(banked)
     slope, unit = quantize(model.slope)
     report("polarity, topics held out", np.sign(held) == side)

@@ -35,7 +35,7 @@ from townsquare.cli import main
 from townsquare.experiments.run_folders import go_on
 from townsquare.resolve import Settings
 
-WORDS = ["made:20", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
+WORDS = ["made:20", "--quiet", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
 LAYOUTS = ([], ["record.parquet_above=0"])
 LONGEST = 0.6  # seconds until a kill: about what a whole run takes here
 
@@ -116,7 +116,9 @@ def interrupt(folder: Path, n: int, seed: int) -> dict[str, Any]:
     number = 0
     while len(out["stops"]) < n or not out["finished"]:
         where = folder / str(number)
-        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        words = (
+            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        )
         said = folder / "said.txt"
         process = child(lambda words=words, said=said: _command(words, said))
         if len(out["stops"]) < n:
@@ -139,12 +141,12 @@ def full(folder: Path, n: int, _seed: int) -> dict[str, Any]:
     out: dict[str, Any] = {"hash": undisturbed(), "stops": []}
     where, limit, code = folder / "run", n, -1
     while code:
-        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        words = (
+            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        )
         code = _waited(lambda words=words, limit=limit: _limited(words, folder, limit))
-        there = (where / "run.db").exists()
-        steps = len(committed(where)) if there else 0
         said = (folder / "said.txt").read_text(encoding="utf-8")
-        out["stops"].append({"code": code, "said": said, "steps": steps, "check": whole(where) if there else "ok"})
+        out["stops"].append({"code": code, "said": said, **_state(where)})
         limit = limit * 5 // 4
     return out | {"finished": committed(where)[-1]}
 
@@ -156,10 +158,10 @@ def disk(folder: Path, n: int, _seed: int) -> dict[str, Any]:
     with ballast.open("wb") as file:
         room = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
         file.write(bytes(max(0, room - n)))
-    for words in (["run", *WORDS, "--out", str(where)], ["resume", str(where)]):
-        code = _waited(lambda words=words: _command(words, folder.parent / "said.txt"))
-        said = (folder.parent / "said.txt").read_text(encoding="utf-8")
-        out["stops"].append({"code": code, "said": said, "check": whole(where), "steps": len(committed(where))})
+    for _ in range(2):
+        code = _waited(lambda: _command(_next(where), folder.parent.parent / "said.txt"))
+        said = (folder.parent.parent / "said.txt").read_text(encoding="utf-8")
+        out["stops"].append({"code": code, "said": said, **_state(where)})
         ballast.unlink(missing_ok=True)
     return out | {"finished": committed(where)[-1]}
 
@@ -173,9 +175,9 @@ def two(folder: Path, _n: int, _seed: int) -> dict[str, Any]:
         time.sleep(0.01)
     others = {
         "run": ["run", *WORDS, "--out", str(where)],
-        "resume": ["resume", str(where)],
+        "resume": ["resume", str(where), "--quiet"],
         "inspect": ["inspect", str(where)],
-        "export": ["export", str(where), "--to", "csv", "--out", str(folder / "csv")],
+        "export": ["export", str(where), "--to", "csv", "--out", str(folder / "csv"), "--quiet"],
     }
     for name, words in others.items():
         code = _waited(lambda words=words: _command(words, folder / "said.txt"))
@@ -200,7 +202,9 @@ def clock(folder: Path, _n: int, seed: int) -> dict[str, Any]:
         return _command(words, folder / "said.txt")
 
     for year in (2099, 1971, 2040):
-        words = ["resume", str(where)] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        words = (
+            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
+        )
         out["codes"].append(_waited(lambda words=words, year=year: jumping(words, stop=year == 2099)))
         for file in where.rglob("*"):
             os.utime(file, (year * 31_557_600 - 62_167_219_200,) * 2)
@@ -211,6 +215,17 @@ class _Jumping(datetime):
     @classmethod
     def now(cls, tz: Any = None) -> datetime:
         return datetime(random.choice((1970, 2038, 2100)), 1, 1, tzinfo=tz)
+
+
+def _next(where: Path) -> list[str]:
+    """What a user would type."""
+    is_there = (where / "run.db").exists()
+    return ["resume", str(where), "--quiet"] if is_there else ["run", *WORDS, "--out", str(where)]
+
+
+def _state(where: Path) -> dict[str, Any]:
+    is_there = (where / "run.db").exists()
+    return {"steps": len(committed(where)) if is_there else 0, "check": whole(where) if is_there else "ok"}
 
 
 def _waited(work: Callable[[], int]) -> int:
@@ -226,7 +241,7 @@ def _command(words: list[str], said: Path) -> int:
     descriptor = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
-    return main([*words, "--quiet"])
+    return main(words)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from townsquare.evidence.fitted import fitted
 from townsquare.evidence.judge_scores import Verdicts
 from townsquare.evidence.judge_units import Int, Units
 from townsquare.evidence.linear import Float, fit_ridge, predict
-from townsquare.evidence.polarity import BANK_PENALTY, GENERAL_PENALTY, bank_model, general_scores, with_general
+from townsquare.evidence.polarity import GENERAL_PENALTY, bank_model, fit_bank, general_scores, prior
 from townsquare.evidence.relevance import WITH_BANK, WITHOUT_BANK, topic_words
 from townsquare.evidence.strength import STRENGTH_PENALTY, strength_rows
 
@@ -52,8 +52,7 @@ def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]
     for topic in table.topics:
         here, bank = _units_of(table, units, topic), banks.get(topic, NO_EXAMPLES)
         if bank.tells_sides:
-            own = with_general(units.own[here], score[here])
-            score[here] = predict(bank_model(topic, bank), own)
+            score[here] = prior(score[here]) + predict(bank_model(topic, bank), units.own[here])
         relevant[here] = _relevant(units, here, topic, bank)
         _try_others(table, units, topic, bank, off_topic)
     return _judged(table, units, Said(score, strength, relevant), off_topic)
@@ -81,12 +80,13 @@ def held_out(table: ArgumentTable, units: Units) -> Judged:
 def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judged:
     """By models fitted on four fifths of the table, the fold of a text being drawn by a hash of it.
 
-    ``general`` are scores of models that saw none of the topic, for the bank's model; without them, as for a table of
-    one topic, those of the shipped one if it has not met the topic, else none.
+    The bank's model starts from the shipped general one on topics which that has not met; on others from ``general``,
+    scores of models fitted on the other topics of the table; on those of a table of one topic, from nothing.
     """
     fold = np.asarray([text_key(text) % FOLDS for text in table.text], np.int64)[units.row]
     is_whole = np.arange(units.row.size) < len(table.text)
-    base = _unseen(table, units) if general is None else general
+    met = np.asarray([topic in fitted().polarity_topics for topic in table.topic], np.bool_)[units.row]
+    base = np.where(met, 0.0 if general is None else general, general_scores(units.blocks))
     score, strength = np.zeros(units.row.size), np.full(units.row.size, np.nan)
     relevant = np.zeros(units.row.size, np.bool_)
     off_topic = np.full(len(table.text), np.nan)
@@ -99,8 +99,8 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
         bank = Examples(tuple(table.text[row] for row in units.row[seen]), tuple(int(side) for side in sides))
         score[test] = base[test]
         if bank.tells_sides:
-            own = with_general(units.own, base)
-            score[test] = predict(fit_ridge(own[seen], sides, BANK_PENALTY), own[test])
+            model = fit_bank(units.own[seen], base[seen], sides)
+            score[test] = prior(base[test]) + predict(model, units.own[test])
         relevant[test] = _relevant(units, test, topic, bank)
         if out == 0:
             _try_others(table, units, topic, bank, off_topic)
@@ -118,11 +118,6 @@ def _topic_folds(table: ArgumentTable, units: Units, fold: Int) -> Iterator[tupl
 def _units_of(table: ArgumentTable, units: Units, topic: str) -> Int:
     rows = np.asarray([name == topic for name in table.topic], np.bool_)
     return np.flatnonzero(rows[units.row])
-
-
-def _unseen(table: ArgumentTable, units: Units) -> Float:
-    met = np.asarray([topic in fitted().polarity_topics for topic in table.topic], np.bool_)[units.row]
-    return np.where(met, 0.0, general_scores(units.blocks))
 
 
 def _general(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Float:

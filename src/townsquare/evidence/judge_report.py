@@ -1,9 +1,10 @@
 """``check judge``: how the embedded judges do on a file of arguments that people labelled.
 
 Three methods. **as shipped** uses the fitted numbers as they come, which may have been fitted on the very topics of the
-file: the report says on which. **in-topic** refits everything within the file, in five folds: each argument is judged
-by models that saw others on its topic. **topics held out** refits on the other topics of the file only, so that nothing
-but the wording of the topic is known of it. How texts are cut into passages is as shipped in all three.
+file: the report says on which. **in-topic** refits within the file, in five folds: each argument is judged by models
+that saw others on its topic, and start from the shipped ones only on topics that those have not met. **topics held
+out** refits on the other topics of the file only, so that nothing but the wording of the topic is known of it. How
+texts are cut into passages is as shipped in all three.
 """
 
 from __future__ import annotations

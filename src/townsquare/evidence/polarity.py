@@ -1,8 +1,9 @@
 """Polarity: whether an argument speaks for a proposition or against it. Stance, never tone.
 
-Two linear models. The **general** one was fitted over many propositions and knows this one by its words alone. With a
-**bank** of arguments on the proposition, a second model is fitted to the bank when it is first asked, with the general
-score as one of its features. ``docs/judges.md`` says how often each is right.
+Two linear models. The **general** one was fitted over many propositions and knows this one by its words alone. With
+a **bank** of arguments on the proposition, a second model is fitted when it is first asked: to what the general one
+leaves unexplained of the bank's sides, so that a small bank changes little and a large one decides.
+``docs/judges.md`` says how often each is right.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from townsquare.errors import DataError
 from townsquare.evidence.examples import NO_EXAMPLES, Examples
@@ -78,7 +78,7 @@ def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXA
     if not bank.tells_sides:
         return _judgement(general, fitted().general_scale)
     model = bank_model(statement, bank)
-    return _judgement(predict(model, with_general(bank_features(blocks), general)), fitted().bank_scale)
+    return _judgement(prior(general) + predict(model, bank_features(blocks)), fitted().bank_scale)
 
 
 def general_scores(blocks: Blocks) -> Float:
@@ -86,10 +86,15 @@ def general_scores(blocks: Blocks) -> Float:
     return predict(fitted().polarity, general_features(blocks))
 
 
-def with_general(features: Rows, general: Float) -> Rows:
-    """Features of a bank's model: its own, and the general score pressed into (-1, 1)."""
+def prior(general: Float) -> Float:
+    """What a bank's model starts from: the general score pressed into (-1, 1)."""
     slope = _GENERAL_SLOPE * general
-    return Rows(sparse.hstack([features, Rows((slope / (1.0 + np.abs(slope)))[:, None])], format="csr"))
+    return np.asarray(slope / (1.0 + np.abs(slope)))
+
+
+def fit_bank(own: Rows, general: Float, side: Float) -> Weights:
+    """A bank's own model, from n arguments: features (n, d), general scores (n,), sides (n,) of -1 or +1."""
+    return fit_ridge(own, side - prior(general), BANK_PENALTY)
 
 
 @lru_cache(maxsize=128)
@@ -103,8 +108,7 @@ def bank_model(statement: str, bank: Examples) -> Weights:
     """
     check_bank(bank, "bank")
     blocks = read_blocks(bank.texts, [read_proposition(statement)] * len(bank.texts))
-    features = with_general(bank_features(blocks), general_scores(blocks))
-    return fit_ridge(features, np.asarray(bank.polarity, np.float64), BANK_PENALTY)
+    return fit_bank(bank_features(blocks), general_scores(blocks), np.asarray(bank.polarity, np.float64))
 
 
 def check_bank(bank: Examples, where: str) -> None:
