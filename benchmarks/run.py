@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+CHROMIUM = Path("/usr/bin/chromium")
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
@@ -95,6 +96,29 @@ def row_of(form: str, kernel: dict[str, float], key: str) -> str:
     return f"| {form} | {rate:,.0f} | {kernel['one_thread'] / rate:,.1f} | {kernel['kernel'] / rate:,.1f} |"
 
 
+def viewer_section(found: dict[str, float]) -> str:
+    """The part about ``townsquare view``."""
+    rows = [
+        ("first paint", "first_paint", "1 s"),
+        ("stances drawn, run opened for the first time", "first_chart", ""),
+        ("stances drawn, run opened again", "chart_again", ""),
+        ("slider step, overview", "slider_overview", "0.2 s"),
+        ("slider step, network of all agents", "slider_network", "0.2 s"),
+    ]
+    lines = [
+        "",
+        "## The viewer",
+        "",
+        f"{found['agents']:,.0f} agents, Chromium drawing by software, load average {found['load']:.1f} when it ended.",
+        "",
+        "| | seconds | goal |",
+        "|---|---:|---:|",
+        *(f"| {name} | {found[key]:.2f} | {goal} |" for name, key, goal in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure every size asked for and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -109,7 +133,13 @@ def main() -> None:
     done = subprocess.run([sys.executable, str(HERE / "kernel.py")], check=True, capture_output=True, text=True)
     kernel = json.loads(done.stdout.splitlines()[-1])
     print(f"exposure rule: {kernel['one_thread'] / kernel['copying']:.0f} times the published loop", flush=True)
-    asked.out.write_text(page(rows, kernel, os.getloadavg()[1]), encoding="utf-8")
+    text = page(rows, kernel, os.getloadavg()[1])
+    if CHROMIUM.exists():
+        done = subprocess.run(
+            [sys.executable, str(HERE / "viewer.py"), "10000"], check=True, capture_output=True, text=True
+        )
+        text += viewer_section(json.loads(done.stdout.splitlines()[-1]))
+    asked.out.write_text(text, encoding="utf-8")
     print(f"written to {asked.out}")
 
 

@@ -1,13 +1,15 @@
 """The viewer over a run of AGENTS: ``viewer.py AGENTS`` prints its figures as one line of JSON.
 
 First paint is Chromium's own first contentful paint of the overview; first chart is when the stances of that run are
-drawn, the run being opened for the first time and again; a slider step is from the change of the slider to the picture
-of the network in the new colors. Chromium draws by software here, so a machine with a graphics card is faster.
+drawn, the run being opened for the first time and again; a slider step is from the change of the slider until the new
+picture stands, of the distribution in the overview and of all agents in the network. Chromium draws by software here,
+so a machine with a graphics card is faster.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -28,10 +30,12 @@ CHART = "document.querySelector('[data-testid=trajectories]')?.dataset.ready ===
 SLIDE = """async (step) => {
   const slider = document.querySelector('[data-testid=step]');
   const picture = document.querySelector('[data-testid=network]');
+  const bars = document.querySelector('[data-testid=distribution]');
+  const shown = () => picture ? picture.dataset.step : bars.ariaLabel.split(' ').at(-1);
   const start = performance.now();
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(slider, String(step));
   slider.dispatchEvent(new Event('input', { bubbles: true }));
-  while (picture.dataset.step !== String(step)) await new Promise((done) => setTimeout(done, 1));
+  while (shown() !== String(step)) await new Promise((done) => setTimeout(done, 1));
   await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   return performance.now() - start;
 }"""
@@ -57,13 +61,15 @@ def opened(browser: Any, url: str) -> tuple[float, float]:
     return (paint or 0.0) / 1000, chart
 
 
-def slides(browser: Any, url: str) -> float:
-    """Median seconds of a slider step in the network."""
+def slides(browser: Any, url: str, view: str, ready: str) -> float:
+    """Median seconds of a slider step in a view, once the element with this test id is ready."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(f"{url}#/run/run/network")
-    until(page, "document.querySelector('[data-testid=network]')?.dataset.ready === '1'")
+    page.goto(f"{url}#/run/run/{view}")
+    until(page, f"document.querySelector('[data-testid={ready}]')?.dataset.ready === '1'")
     page.evaluate(SLIDE, 1)
-    return statistics.median(page.evaluate(SLIDE, step) for step in (2, 3, 4, 5, 1, 3, 5)) / 1000
+    seconds = statistics.median(page.evaluate(SLIDE, step) for step in (2, 3, 4, 5, 1, 3, 5)) / 1000
+    page.close()
+    return seconds
 
 
 def main() -> None:
@@ -80,7 +86,9 @@ def main() -> None:
                 "first_paint": statistics.median([paint, *(row[0] for row in again)]),
                 "first_chart": chart,
                 "chart_again": statistics.median(row[1] for row in again),
-                "slider": slides(browser, url),
+                "slider_overview": slides(browser, url, "overview", "distribution"),
+                "slider_network": slides(browser, url, "network", "network"),
+                "load": os.getloadavg()[0],
             }
             browser.close()
     print(json.dumps(figures))

@@ -1,4 +1,4 @@
-"""Draw each view of the viewer into ``docs/images/``: ``make screenshots``. Needs Chromium, and records its own runs."""
+"""Draw each view of the viewer into ``docs/images/``: ``make screenshots``. Needs Chromium; records its own runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import townsquare as ts
+from townsquare.debate.resolve import layers_for_debates
+from townsquare.debate.sweep import hold_debates
+from townsquare.experiments.arms import arms_of
 from townsquare.view.serving import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -24,10 +27,12 @@ VIEWS = {
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
     "post": (f"#/run/{RUN}/post/3", 1150),
-    "compare": ("#/compare?" + "&".join(f"run=health-rumour%2F{arm}" for arm in ARMS), 1500),
+    "debate": ("#/debate/debate", 1000),
+    "compare": ("#/compare?" + "&".join(f"run=health-rumour%2F{arm}" for arm in ARMS), 1200),
 }
 """Address and height in pixels of each picture."""
-COLORS = 128
+MOST_BYTES = 280_000
+COLORS = 256
 WIDTH = 1280
 
 
@@ -36,6 +41,7 @@ def record(folder: Path) -> None:
     for arm in ARMS:
         settings = ts.resolve_for("health-rumour", agents=300, steps=20, seed=1, moderation={"strategy": arm})
         ts.simulate(settings, folder / "health-rumour" / arm)
+    hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 
 def settled(page: Any) -> bool:
@@ -49,7 +55,7 @@ def settled(page: Any) -> bool:
 
 
 def draw(browser: Any, url: str, name: str, scheme: str) -> Path:
-    """One picture, with as few colors as it needs, so that the file stays small."""
+    """One picture, with fewer colors where the file would be large."""
     where, height = VIEWS[name]
     page = browser.new_page(viewport={"width": WIDTH, "height": height}, color_scheme=scheme)
     page.goto(url + where)
@@ -59,8 +65,9 @@ def draw(browser: Any, url: str, name: str, scheme: str) -> Path:
     path = IMAGES / f"viewer-{name}{'-dark' if scheme == 'dark' else ''}.png"
     page.screenshot(path=path)
     page.close()
-    with Image.open(path) as image:
-        image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
+    if path.stat().st_size > MOST_BYTES:
+        with Image.open(path) as image:
+            image.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE).save(path, optimize=True)
     return path
 
 
@@ -71,9 +78,10 @@ def main() -> None:
     asked = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
-        record(Path(folder))
+        runs = Path(folder) / "runs"
+        record(runs)
         browser = started.chromium.launch(executable_path=asked.browser, args=["--no-sandbox"])
-        with serving(Path(folder)) as url:
+        with serving(runs) as url:
             pictures = [draw(browser, url, name, "light") for name in VIEWS]
             pictures.append(draw(browser, url, "overview", "dark"))
             browser.close()

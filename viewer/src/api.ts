@@ -127,7 +127,6 @@ export interface Head extends RunRow {
   propositions: Proposition[];
   unit: string;
   trail: boolean;
-  debate: boolean;
   memories: boolean;
 }
 

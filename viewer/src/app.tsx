@@ -9,10 +9,12 @@ import { Agents } from "./views/agents";
 import { Runs } from "./views/runs";
 
 // Charts and the network are large: the list of runs is there before they are.
+const overview = (): Promise<typeof import("./views/overview")> => import("./views/overview");
 const Agent = lazy(() => import("./views/agent").then((file) => ({ default: file.Agent })));
 const Compare = lazy(() => import("./views/compare").then((file) => ({ default: file.Compare })));
+const Debate = lazy(() => import("./views/debate").then((file) => ({ default: file.Debate })));
 const Network = lazy(() => import("./views/network").then((file) => ({ default: file.NetworkView })));
-const Overview = lazy(() => import("./views/overview").then((file) => ({ default: file.Overview })));
+const Overview = lazy(() => overview().then((file) => ({ default: file.Overview })));
 const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
 const Posts = lazy(() => import("./views/posts").then((file) => ({ default: file.Posts })));
 
@@ -56,7 +58,7 @@ export function App(): JSX.Element {
       </header>
       <main id="main" tabIndex={-1}>
         <Suspense fallback={<p className="loading">One moment…</p>}>
-          {route.run ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
+          {route.run && route.view !== "debate" ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
         </Suspense>
       </main>
     </>
@@ -70,12 +72,16 @@ function skip(event: { preventDefault: () => void }): void {
 }
 
 function Many({ route }: { route: Route }): JSX.Element {
+  if (route.view === "debate") return <Debate route={route} />;
   if (route.view === "compare") return <Compare route={route} />;
   return <Runs />;
 }
 
 function OneRun({ route }: { route: Route }): JSX.Element {
   const live = useLive(route.run);
+  useEffect(() => {
+    void overview(); // on its way while the record is being read
+  }, []);
   const fresh = `${live?.step ?? ""} ${live?.state ?? ""}`;
   const head = useAnswer<Head>("/api/run", { run: route.run }, fresh);
   return (

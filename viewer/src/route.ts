@@ -14,6 +14,7 @@ export function parse(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [first = "", run = "", view = "", id = ""] = path.split("/").map(decode);
   const query = new URLSearchParams(search);
+  if (first === "debate") return { view: "debate", run, id: null, query };
   if (first !== "run") return { view: first || "runs", run: "", id: null, query };
   return { view: view || "overview", run, id: /^\d{1,9}$/.test(id) ? Number(id) : null, query };
 }

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from townsquare.cli.console import complain, explain
+from townsquare.cli.signals import no_interrupt_lost
 from townsquare.errors import TownsquareError
 
 OK, UNEXPECTED, WRONG, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
@@ -30,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         As on the command line, without the program; by default those of this process.
     """
     try:
-        return _called(sys.argv[1:] if arguments is None else list(arguments))
+        with no_interrupt_lost():
+            return _called(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
-        complain("interrupted", kind="stopped")
+        complain("interrupted; what was recorded is safe", kind="stopped")
         return INTERRUPTED
 
 

@@ -11,6 +11,7 @@ app = App(
     help="Simulate a public on a social network, with explicit beliefs and a cause on record for every change of mind.",
     version=lambda: version("townsquare"),
     help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # main() says something
 )
 check = App(name="check", help="Check this installation against recorded numbers.", help_format="plaintext")
 

@@ -5,10 +5,38 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+AGAIN = 0.01  # seconds
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def no_interrupt_lost() -> Iterator[None]:
+    """Have Ctrl-C come again where it fell into code whose errors Python prints and drops, such as ``__del__``."""
+    before = sys.unraisablehook
+
+    def hook(dropped: UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            again = threading.Timer(
+                AGAIN, signal.raise_signal, (signal.SIGINT,)
+            )  # not here, where it would be lost too
+            again.daemon = True
+            again.start()
+        else:
+            before(dropped)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 class StopRequest:

@@ -16,7 +16,7 @@ import numpy as np
 from townsquare.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.evidence.fitted import fitted
 from townsquare.evidence.linear import Float
-from townsquare.evidence.ngrams import place
+from townsquare.evidence.ngrams import PLACES, place
 from townsquare.evidence.proposition import read_proposition
 from townsquare.evidence.text import stem, words
 from townsquare.evidence.words import word_lists
@@ -30,17 +30,16 @@ _ACTION_TEXTS = 3.0
 _RAREST = 0.005
 _ONCE = 0.5  # taken off every count: a word that one argument used says little
 _MOST = 4.0
-_PLACES = 1 << 15
 
 
 @lru_cache(maxsize=128)
 def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
     """What each place of a stem says for a proposition, (32768,) float64 in [0, 4]."""
     counted = Counter(at for text in bank.texts for at in set(content(text)))
-    share = np.zeros(_PLACES)
+    share = np.zeros(PLACES)
     share[list(counted)] = [count - _ONCE for count in counted.values()]
     frame = read_proposition(statement)
-    named = np.zeros(_PLACES)
+    named = np.zeros(PLACES)
     named[[place(root) for root in sorted(frame.actions)]] = _ACTION_TEXTS
     named[[place(root) for root in sorted(frame.subject)]] = _STATEMENT_TEXTS
     at_large = fitted().background + _RAREST

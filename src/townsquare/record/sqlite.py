@@ -25,6 +25,7 @@ from townsquare.record.resume import check_next, check_same_step
 
 SETTINGS_FILE = "run.yaml"
 """The resolved configuration, for people and for `townsquare run`; the database holds the one that counts."""
+_NO_ROOM = "free some space if the disk is full, or choose another folder"
 _UNREADABLE = "choose another folder, or remove this file to record anew"
 
 
@@ -58,9 +59,9 @@ class FolderRecorder:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = RunLock(self.folder)
         with ExitStack() as undo:
-            undo.callback(self._release)
-            with database.explained(self._path, _UNREADABLE):
-                self._is_new = not self._path.exists()
+            undo.callback(self._give_up)
+            self._is_new = not self._path.exists()
+            with database.explained(self._path, _NO_ROOM if self._is_new else _UNREADABLE):
                 self._connection = database.connect(self._path, writing=True)
                 self._last = _start(self._connection, header, str(self.folder))
                 remove_uncommitted(self.folder, self._last)
@@ -122,6 +123,12 @@ class FolderRecorder:
                 yield
         except pl.exceptions.PolarsError as error:
             raise RecordError(str(self.folder), got=str(error), do=do) from error
+
+    def _give_up(self) -> None:
+        """Leave things as they were before :meth:`open`."""
+        if self._is_new:
+            self._discard()
+        self._release()
 
     def _discard(self) -> None:
         """Take away a database without a step, while nobody else can write there."""

@@ -11,6 +11,8 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from townsquare.analysis.contract import Kept, setting
+from townsquare.debate import held
+from townsquare.debate.held import HeldDebates
 from townsquare.errors import RecordError, TownsquareError
 from townsquare.experiments import manifest
 from townsquare.record import database, lock
@@ -69,9 +71,33 @@ class Library:
         """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
         if _begun(self.root):
             return [Place(self.root.name or "run", self.root)]
+        if _debated(self.root):
+            return []
         arms = _arms(self.root)
-        found = sorted(_below(self.root, DEPTH))
+        found = sorted(_below(self.root, DEPTH, _begun))
         return [Place(path.relative_to(self.root).as_posix(), path, arms.get(path, "")) for path in found]
+
+    def debates(self) -> dict[str, Path]:
+        """Folders of debates by id, in order."""
+        if _debated(self.root):
+            return {self.root.name or "debates": self.root}
+        if _begun(self.root):
+            return {}
+        found = sorted(_below(self.root, DEPTH, _debated))
+        return {path.relative_to(self.root).as_posix(): path for path in found}
+
+    def held(self, name: str) -> HeldDebates:
+        """The debates of that id.
+
+        Raises
+        ------
+        RecordError
+            There are none, or they cannot be read.
+        """
+        known = self.debates()
+        if name not in known:
+            raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
+        return HeldDebates.open(known[name])
 
     def place(self, name: str) -> Place:
         """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
@@ -166,11 +192,16 @@ def _problems(state: str, last: int, wanted: Any, tried: int, refused: int) -> l
     return found
 
 
+def _debated(folder: Path) -> bool:
+    return (folder / held.FILE).exists()
+
+
 def _begun(folder: Path) -> bool:
-    return (folder / database.FILE).exists() or (folder / lock.FILE).exists()
+    begun = (folder / database.FILE).exists() or (folder / lock.FILE).exists()
+    return begun and not _debated(folder)  # debates have a lock of that name too
 
 
-def _below(folder: Path, depth: int) -> Iterator[Path]:
+def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator[Path]:
     if not depth:
         return
     try:
@@ -182,10 +213,10 @@ def _below(folder: Path, depth: int) -> Iterator[Path]:
         if entry.name.startswith(".") or not entry.is_dir(follow_symlinks=False):
             continue
         path = folder / entry.name
-        if _begun(path):
+        if wanted(path):
             yield path
-        else:
-            yield from _below(path, depth - 1)
+        elif not (_begun(path) or _debated(path)):
+            yield from _below(path, depth - 1, wanted)
 
 
 def _arms(root: Path) -> Mapping[Path, str]:

@@ -31,7 +31,6 @@ def head(of: Snapshot) -> dict[str, Any]:
         "propositions": queries.propositions(of.kept).to_dicts(),
         "unit": queries.unit(of.run),
         "trail": bool(setting(of.run, "record", "trail", default=True)),
-        "debate": queries.has_debate(of.run),
         "memories": queries.has_memories(),
     }
 

@@ -143,11 +143,6 @@ def has_memories() -> bool:
     return "memories" in schema.TABLES
 
 
-def has_debate(run: Run) -> bool:
-    """Whether a run is a debate."""
-    return "debate_turns" in schema.TABLES and bool(run.counts.get("debate_turns"))
-
-
 # --- many agents -------------------------------------------------------------------------------------------
 
 

@@ -16,8 +16,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from townsquare.debate.held import HeldDebates
 from townsquare.errors import SettingError, TownsquareError
 from townsquare.view import agent as agents
+from townsquare.view import debate as debates
 from townsquare.view import live, network, overview, queries, tables
 from townsquare.view import post as posts
 from townsquare.view.answers import bytes_answer, csv_answer, error_answer, json_answer
@@ -52,6 +54,9 @@ def app(folder: Path | str) -> Starlette:
     routes = [
         Route("/api/runs", _listing(library)),
         Route("/api/events", _events(library)),
+        Route("/api/debate", _debate(library)),
+        Route("/csv/turns", _debate(library, "turns", debates.turn_table)),
+        Route("/csv/moves", _debate(library, "moves", debates.move_table)),
         *(Route(f"/api/{name}", _answer(library, question)) for name, question in QUESTIONS.items()),
         *(Route(f"/csv/{name}", _table(library, name, table)) for name, table in tables.TABLES.items()),
         Mount("/", StaticFiles(directory=STATIC, html=True)),
@@ -133,12 +138,32 @@ def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Requ
     return endpoint
 
 
+def _debate(
+    library: Library, name: str = "", table: Callable[[HeldDebates, Asked], pl.DataFrame] | None = None
+) -> Callable[[Request], Any]:
+    def ask(asked: Asked) -> Response:
+        wanted = asked.word("debate")
+        try:
+            held = library.held(wanted)
+            if table is not None:
+                return csv_answer(table(held, asked), f"{wanted.replace('/', '-')}-{name}")
+            return json_answer(debates.debate(held, wanted, asked))
+        except TownsquareError as error:
+            return error_answer(error)
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(ask, Asked(request.query_params))
+
+    return endpoint
+
+
 def _listing(library: Library) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         rows = await run_in_threadpool(library.rows)
         if request.query_params.get("as") == "csv":
             return csv_answer(tables.run_table(rows), "runs")
-        return json_answer({"folder": library.root.name, "runs": rows})
+        debates_here = await run_in_threadpool(library.debates)
+        return json_answer({"folder": library.root.name, "runs": rows, "debates": list(debates_here)})
 
     return endpoint
 

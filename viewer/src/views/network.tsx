@@ -75,15 +75,15 @@ function Drawn({ network, codes, step, chosen, around, ready }: DrawnProperties)
       picture.current = null;
     };
   }, [network]);
+  const near = useMemo(() => new Set([...(around?.follows ?? []), ...(around?.followed_by ?? [])]), [around]);
   useEffect(() => {
     if (!ready) return;
-    const near = new Set([...(around?.follows ?? []), ...(around?.followed_by ?? [])]);
     picture.current?.show({ stances: codes, step, chosen, around: near, follows, colors });
     if (box.current) {
       box.current.dataset["ready"] = "1";
       box.current.dataset["step"] = String(step);
     }
-  }, [network, codes, step, chosen, around, follows, colors, ready]);
+  }, [network, codes, step, chosen, near, follows, colors, ready]);
   const drawn = network.edges.length / 2;
   return (
     <div className="picture">

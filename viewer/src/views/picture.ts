@@ -30,9 +30,9 @@ export class Picture {
   private readonly graph = new Graph<Node>({ multi: true, type: "directed" });
   private readonly drawn: Sigma<Node>;
   private readonly row = new Map<number, number>();
-  private readonly extra: string[] = [];
-  private edges: { color: string; hidden: boolean } = { color: "#cccccc", hidden: true };
-
+  private readonly shades = new Map<number, string>();
+  private shadesOf: Colors | null = null;
+  private look: Look | null = null;
   constructor(
     box: HTMLElement,
     private readonly network: Network,
@@ -47,9 +47,6 @@ export class Picture {
       const label = network.who[row] ?? "";
       this.graph.addNode(row, { ...place, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
     });
-    for (let at = 0; at + 1 < network.edges.length; at += 2) {
-      this.graph.addEdge(network.edges[at], network.edges[at + 1], { size: 0.6 });
-    }
     this.drawn = new Sigma<Node>(this.graph, box, {
       allowInvalidContainer: true,
       hideEdgesOnMove: true,
@@ -57,46 +54,61 @@ export class Picture {
       labelDensity: 0.6,
       zIndex: true,
       minEdgeThickness: 0.5,
-      edgeReducer: (_, data) => ({ ...data, ...(data["own"] ? {} : this.edges) }),
     });
     this.drawn.on("clickNode", ({ node }) => onPick(network.agent[Number(node)] ?? 0));
   }
 
   show(look: Look): void {
-    const { colors, chosen } = look;
-    this.drawn.setSetting("labelColor", { color: colors.ink });
-    this.drawn.setSetting("defaultDrawNodeHover", (context, data) => hover(context, data, colors));
-    this.edges = { color: colors.edge, hidden: !look.follows || chosen !== null };
-    for (const edge of this.extra.splice(0)) this.graph.dropEdge(edge);
-    const dim = chosen !== null;
-    this.graph.updateEachNodeAttributes(
-      (node, old) => {
-        const row = Number(node);
-        const agent = this.network.agent[row] ?? 0;
-        const code = look.stances[agent] ?? NOT_THERE;
-        const near = agent === chosen || look.around.has(agent);
-        const own = code === NOT_THERE ? colors.ink : stanceColor(code / 127, colors);
-        return {
-          ...old,
-          color: dim && !near ? colors.line : own,
-          hidden: (this.network.born[row] ?? 0) > look.step,
-          highlighted: agent === chosen,
-          zIndex: near ? 1 : 0,
-        };
-      },
-      { attributes: ["color", "hidden", "highlighted", "zIndex"] },
-    );
-    if (chosen !== null) this.connect(chosen, look);
-    this.drawn.refresh({ skipIndexation: true });
+    const same = this.look?.colors === look.colors && this.look.chosen === look.chosen;
+    if (this.look?.colors !== look.colors) this.paint(look.colors);
+    // Another step changes colors only: then sigma need not index places, edges and labels anew.
+    const colorsOnly = same && this.look?.around === look.around && this.look.follows === look.follows;
+    this.look = look;
+    if (!colorsOnly) this.connect(look);
+    const attributes: (keyof Node)[] = colorsOnly ? ["color", "hidden"] : ["color", "hidden", "highlighted", "zIndex"];
+    this.graph.updateEachNodeAttributes((node, old) => this.dress(Number(node), old, look), { attributes });
+    if (!colorsOnly) this.drawn.refresh();
   }
 
-  private connect(chosen: number, look: Look): void {
-    const from = this.row.get(chosen);
-    if (from === undefined) return;
-    for (const agent of look.around) {
-      const to = this.row.get(agent);
-      if (to === undefined) continue;
-      this.extra.push(this.graph.addEdge(from, to, { own: true, color: look.colors.muted, size: 0.8 }));
+  private paint(colors: Colors): void {
+    this.drawn.setSetting("labelColor", { color: colors.ink });
+    this.drawn.setSetting("defaultDrawNodeHover", (context, data) => hover(context, data, colors));
+  }
+
+  private dress(row: number, node: Node, look: Look): Node {
+    const agent = this.network.agent[row] ?? 0;
+    const code = look.stances[agent] ?? NOT_THERE;
+    const near = agent === look.chosen || look.around.has(agent);
+    if (look.chosen !== null && !near) node.color = look.colors.line;
+    else node.color = code === NOT_THERE ? look.colors.ink : this.shade(code, look.colors);
+    node.hidden = (this.network.born[row] ?? 0) > look.step;
+    node.highlighted = agent === look.chosen;
+    node.zIndex = near ? 1 : 0;
+    return node;
+  }
+
+  private shade(code: number, colors: Colors): string {
+    if (this.shadesOf !== colors) this.shades.clear();
+    this.shadesOf = colors;
+    const known = this.shades.get(code) ?? stanceColor(code / 127, colors);
+    this.shades.set(code, known);
+    return known;
+  }
+
+  // Only follows that are to be seen are in the graph: hidden ones would cost as much to draw.
+  private connect(look: Look): void {
+    this.graph.clearEdges();
+    const from = look.chosen === null ? undefined : this.row.get(look.chosen);
+    if (from !== undefined) {
+      for (const agent of look.around) {
+        const to = this.row.get(agent);
+        if (to !== undefined) this.graph.addEdge(from, to, { color: look.colors.muted, size: 0.8 });
+      }
+    } else if (look.follows) {
+      const { edges } = this.network;
+      for (let at = 0; at + 1 < edges.length; at += 2) {
+        this.graph.addEdge(edges[at], edges[at + 1], { color: look.colors.edge, size: 0.6 });
+      }
     }
   }
 

@@ -11,6 +11,7 @@ const AGAIN = 2000;
 interface Listing {
   folder: string;
   runs: RunRow[];
+  debates: string[];
 }
 
 export function Runs(): JSX.Element {
@@ -31,7 +32,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
   const compare = useMemo(() => comparison([...chosen]), [chosen]);
   const choose = (id: string): void =>
     setChosen((old) => (old.has(id) ? new Set([...old].filter((one) => one !== id)) : new Set([...old, id])));
-  if (!listing.runs.length) return <Nothing folder={listing.folder} />;
+  if (!listing.runs.length && !listing.debates.length) return <Nothing folder={listing.folder} />;
   return (
     <>
       <div className="page-head">
@@ -48,6 +49,18 @@ function List({ listing }: { listing: Listing }): JSX.Element {
           <RunCard key={run.id} run={run} alone={listing.runs.length < 2} chosen={chosen.has(run.id)} onChoose={() => choose(run.id)} />
         ))}
       </ul>
+      {listing.debates.length > 0 && (
+        <>
+          <h2 className="apart">Debates</h2>
+          <ul className="runs" data-testid="debates">
+            {listing.debates.map((id) => (
+              <li key={id} className="run run-title">
+                <a href={`#/debate/${encodeURIComponent(id)}`}>{id}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
       {listing.runs.length > 1 && (
         <div className="compare-bar">
           <a className="button" href={compare} aria-disabled={chosen.size < 2} onClick={(event) => chosen.size < 2 && event.preventDefault()}>

@@ -45,7 +45,7 @@ export function trajectories(beliefs: Beliefs, proposition: number, colors: Colo
   };
 }
 
-function side(value: number): string {
+export function side(value: number): string {
   if (value === 1) return "for 1";
   if (value === -1) return "against \u22121";
   return String(value).replace("-", "\u2212");
@@ -111,7 +111,7 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   const n = beliefs.bins_per_step;
   const start = histogram(beliefs, proposition, 0);
   const now = histogram(beliefs, proposition, step);
-  const most = Math.max(...allBins(beliefs, proposition), 1);
+  const most = nice(Math.max(...allBins(beliefs, proposition), 1));
   const center = (bin: number): number => -1 + (2 * bin + 1) / n;
   const place = (values: number[]): Point[] => values.map((value, bin) => [center(bin), value]);
   const ticks = { min: -1, max: 1, interval: 0.5, minInterval: 0.5, axisLabel: { formatter: side, color: colors.muted } };
@@ -144,6 +144,12 @@ function binText(found: unknown, n: number): string {
   const center = rows[0]?.value[0] ?? 0;
   const counts = rows.map((row) => `${row.seriesName}: ${row.value[1]} agents`);
   return [`stance ${signed(center - 1 / n, 1)} to ${signed(center + 1 / n, 1)}`, ...counts].join("\n");
+}
+
+// The next of 1, 2, 4, 5, 6, 8 times a power of ten, so that the axis ends at a round number.
+function nice(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  return unit * ([1, 2, 4, 5, 6, 8, 10].find((times) => times * unit >= value) ?? 10);
 }
 
 function histogram(beliefs: Beliefs, proposition: number, step: number): number[] {

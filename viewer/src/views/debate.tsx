@@ -1,0 +1,242 @@
+// One debate: what was said, the stances beside each turn, and the records that moved them.
+import { useEffect, useMemo, type JSX } from "react";
+import type { EChartsCoreOption } from "echarts/core";
+import { useAnswer } from "../api";
+import { axes, Chart, tooltip } from "../chart";
+import { plain, signed, words } from "../format";
+import { Answered, Choice, Section, Stance, Tag } from "../parts";
+import type { Query, Route } from "../route";
+import { useColors, type Colors } from "../theme";
+import { side } from "./stances";
+
+interface Claim {
+  text: string;
+  tag: string | null;
+  polarity: number;
+  strength: number;
+}
+
+interface Move {
+  side: string;
+  kind: string;
+  stance: number;
+  log_odds: number | null;
+  claim: Claim | null;
+  other: Claim | null;
+}
+
+interface Turn {
+  turn: number;
+  round: number;
+  side: string;
+  text: string;
+  judged: number | null;
+  before: (number | null)[];
+  after: (number | null)[];
+  moves: Move[];
+  retrieved: (Claim | null)[];
+}
+
+interface Facts {
+  id: string;
+  arms: { slug: string; name: string }[];
+  arm: string;
+  statement: string;
+  trials: number[];
+  wanted: number;
+  settings: Record<string, string>;
+  failed: { arm: string; trial: number; error: string }[];
+  trial: number | null;
+  agents: { side: string; uptake: number; anchoring: number; persona: string; wanted: number; attained: number }[];
+  turns: Turn[];
+}
+
+const SIDES = ["pro", "con"];
+const KINDS: Record<string, string> = {
+  accepted: "accepted",
+  refused: "refused: it holds one as strong that says much the same",
+  archived: "archived, replaced by a stronger one",
+  restored: "restored",
+  revised: "revised its stance; no record says why",
+};
+
+export function Debate({ route }: { route: Route }): JSX.Element {
+  const { query } = route;
+  const asked = { debate: route.run, arm: query.get("arm"), trial: query.get("trial") };
+  const answer = useAnswer<Facts>("/api/debate", asked);
+  useEffect(() => {
+    document.title = `${route.run} · Townsquare`;
+  }, [route.run]);
+  return <Answered of={answer}>{(found) => <Shown found={found} />}</Answered>;
+}
+
+function Shown({ found }: { found: Facts }): JSX.Element {
+  const csv = { debate: found.id, arm: found.arm };
+  const trials = found.trials.map((trial): [string, string] => [String(trial), String(trial)]);
+  return (
+    <>
+      <nav className="crumbs" aria-label="Place">
+        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span> <span className="run-id">{found.id}</span>
+      </nav>
+      <div className="page-head">
+        <h1>{found.statement}</h1>
+      </div>
+      <p className="facts">
+        {Object.entries(found.settings).map(([name, value]) => (
+          <span key={name}>
+            {name}: {words(value)}
+          </span>
+        ))}
+        <span>
+          {found.trials.length} of {found.wanted} trials held
+        </span>
+      </p>
+      {found.failed.map((one) => (
+        <p key={`${one.arm} ${one.trial}`} className="warn">
+          Trial {one.trial} of {one.arm} failed: {one.error}
+        </p>
+      ))}
+      <div className="controls">
+        {found.arms.length > 1 && <Choice label="Arm" name="arm" value={found.arm} of={found.arms.map((arm) => [arm.slug, arm.name])} />}
+        {found.trial !== null && <Choice label="Trial" name="trial" value={String(found.trial)} of={trials} />}
+      </div>
+      {found.trial === null ? <p>No trial of this arm was held yet.</p> : <Trial found={found} csv={csv} />}
+    </>
+  );
+}
+
+function Trial({ found, csv }: { found: Facts; csv: Query }): JSX.Element {
+  const colors = useColors();
+  const option = useMemo(() => courseOption(found.turns, colors), [found.turns, colors]);
+  return (
+    <>
+      <div className="cards">
+        <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Solid: what each side holds. Points: what the judge reads in a message.">
+          <Chart name="debate-course" label="Stances of both sides after each turn" option={option} height={240} />
+        </Section>
+        <Section title="How they started">
+          <ul className="posts">
+            {found.agents.map((agent) => (
+              <li key={agent.side}>
+                <p className="facts">
+                  <strong>{agent.side}</strong>
+                  <span>uptake {plain(agent.uptake)}</span>
+                  <span>anchoring {plain(agent.anchoring)}</span>
+                  <span>
+                    started at <Stance value={agent.attained} />, wanted {signed(agent.wanted, 2)}
+                  </span>
+                </p>
+                {agent.persona && <p className="quote">{agent.persona}</p>}
+              </li>
+            ))}
+          </ul>
+        </Section>
+      </div>
+      <div className="card-head">
+        <h2>Transcript</h2>
+        <a className="csv" href={`/csv/moves?${new URLSearchParams(csv as Record<string, string>).toString()}`} download aria-label="CSV: what moved whom">
+          CSV
+        </a>
+      </div>
+      <ol className="turns" data-testid="transcript">
+        {found.turns.map((turn) => (
+          <TurnCard key={turn.turn} turn={turn} />
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function TurnCard({ turn }: { turn: Turn }): JSX.Element {
+  return (
+    <li className={`card turn ${turn.side}`}>
+      <div>
+        <p className="facts">
+          <strong>{turn.side}</strong>
+          <span>
+            round {turn.round}, turn {turn.turn}
+          </span>
+          {turn.judged !== null && (
+            <span>
+              the judge reads <Stance value={turn.judged} />
+            </span>
+          )}
+        </p>
+        <p className="quote">{turn.text}</p>
+        {turn.retrieved.length > 0 && (
+          <details>
+            <summary>It spoke from {turn.retrieved.length} records</summary>
+            <ul className="moves">{turn.retrieved.map((claim, nth) => claim && <li key={nth}>{claim.text}</li>)}</ul>
+          </details>
+        )}
+      </div>
+      <div>
+        {SIDES.map((name, seat) => (
+          <StanceLine key={name} name={name} before={turn.before[seat] ?? null} after={turn.after[seat] ?? null} />
+        ))}
+        <ul className="moves">
+          {turn.moves.map((move, nth) => (
+            <li key={nth}>
+              <MoveLine move={move} />
+            </li>
+          ))}
+        </ul>
+      </div>
+    </li>
+  );
+}
+
+function StanceLine({ name, before, after }: { name: string; before: number | null; after: number | null }): JSX.Element | null {
+  if (before === null || after === null) return null;
+  return (
+    <p className="facts">
+      <strong>{name}</strong> <Stance value={before} digits={3} /> → <Stance value={after} digits={3} />
+      <span>{signed(after - before)}</span>
+    </p>
+  );
+}
+
+function MoveLine({ move }: { move: Move }): JSX.Element {
+  const claim = move.kind === "refused" ? move.other : move.claim;
+  return (
+    <>
+      <Tag kind={move.stance > 0 ? "true" : move.stance < 0 ? "false" : "plain"}>
+        {move.side} {signed(move.stance)}
+      </Tag>{" "}
+      {KINDS[move.kind] ?? words(move.kind)}
+      {move.log_odds !== null && <span className="muted"> ({signed(move.log_odds)} log odds)</span>}
+      {claim && (
+        <span className="muted">
+          : {claim.polarity > 0 ? "for" : "against"}, strength {plain(claim.strength)}: {claim.text}
+        </span>
+      )}
+    </>
+  );
+}
+
+function courseOption(turns: Turn[], colors: Colors): EChartsCoreOption {
+  const color = [colors.pro, colors.con];
+  const lines = SIDES.map((name, seat) => ({
+    name,
+    type: "line",
+    data: [[0, turns[0]?.before[seat] ?? null], ...turns.map((turn) => [turn.turn, turn.after[seat] ?? null])],
+    symbolSize: 5,
+    lineStyle: { color: color[seat], width: 2.5, type: seat ? "dashed" : "solid" },
+    itemStyle: { color: color[seat] },
+    endLabel: { show: true, formatter: "{a}", color: color[seat] },
+  }));
+  const judged = SIDES.map((name, seat) => ({
+    name: `${name}, judged`,
+    type: "scatter",
+    symbol: seat ? "triangle" : "circle",
+    symbolSize: 9,
+    itemStyle: { color: "transparent", borderColor: color[seat], borderWidth: 1.5 },
+    data: turns.flatMap((turn) => (turn.side === name && turn.judged !== null ? [[turn.turn, turn.judged]] : [])),
+  }));
+  return {
+    ...axes(colors, { min: 0, max: turns.length }, { min: -1, max: 1, interval: 0.5, axisLabel: { formatter: side, color: colors.muted } }),
+    grid: { left: 8, right: 44, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 3) }),
+    series: [...lines, ...judged],
+  };
+}
