@@ -5,7 +5,7 @@ SHELL := bash
 
 BIN := .venv/bin
 READY := .venv/.ready
-CODE := $(wildcard src tests benchmarks)
+CODE := $(wildcard src tests benchmarks docs/notebooks)
 WORKERS ?= 2
 ARGS ?=
 export PYTHON

@@ -25,6 +25,7 @@ from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.debate.tables import shown
 from townsquare.evidence.bank_files import bundled_topics
+from townsquare.evidence.hashing import EMBEDDER
 from townsquare.report.words import number
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "debates.md"
@@ -67,8 +68,7 @@ TABLE_A8 = {
 }
 OWN = {
     "not evidence (default)": {},
-    "evidence, θ_self 0.45 (the embedder's)": {"evidence.own_claims": True},
-    "evidence, θ_self 0.16": {"evidence.own_claims": True, "theta_self": 0.16},
+    f"evidence, θ_self {EMBEDDER.theta_self:g} (the embedder's)": {"evidence.own_claims": True},
 }
 
 Hold = Callable[..., HeldDebates]
@@ -156,13 +156,10 @@ def expression_table() -> str:
 def tables(hold: Hold) -> dict[str, Callable[[], str]]:
     """How each table of the page is made, by the name in its marker."""
     own_side = {"start.kind": "own_side", "start.tolerance": 2.0}
-    own_claims = {**own_side, **OWN["evidence, θ_self 0.16"]}
     return {
         "uptake": lambda: levels_table(hold, "u", "meet"),
         "anchoring": lambda: levels_table(hold, "a", "own-side", **own_side),
         "anchoring-alike": lambda: levels_table(hold, "a", "meet"),
-        "uptake-own-claims": lambda: levels_table(hold, "u", "own-claims", **own_claims),
-        "anchoring-own-claims": lambda: levels_table(hold, "a", "own-claims", **own_claims),
         "baselines": lambda: baselines_table(hold),
         "pairings": lambda: pairings_table(hold),
         "own-claims": lambda: own_claims_table(hold),

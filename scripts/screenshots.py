@@ -13,34 +13,44 @@ from playwright.sync_api import sync_playwright
 import townsquare as ts
 from townsquare.debate.resolve import layers_for_debates
 from townsquare.debate.sweep import hold_debates
+from townsquare.experiment import compare
 from townsquare.experiments.arms import arms_of
+from townsquare.resolve import layers_for
 from townsquare.view.serving import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 ARMS = ("none", "hybrid")
-RUN = "%2F".join(("health-rumour", ARMS[1]))
+FOLDERS = [f"moderation%2Fstrategy-{arm}%2Fseed-1" for arm in ARMS]
+RUN = FOLDERS[1]
 VIEWS = {
-    "runs": ("#/runs", 520),
+    "runs": (f"#/runs?run={FOLDERS[0]}&run={FOLDERS[1]}", 680),
     "overview": (f"#/run/{RUN}/overview?step=8", 1180),
-    "network": (f"#/run/{RUN}/network?step=12", 1060),
+    "network": (f"#/run/{RUN}/network?step=12&size=moved", 1100),
     "agents": (f"#/run/{RUN}/agents", 800),
     "agent": (f"#/run/{RUN}/agent/40?step=7", 1500),
+    "records": ("#/run/records/agent/1?step=5", 2700),
     "posts": (f"#/run/{RUN}/posts?veracity=false", 800),
     "post": (f"#/run/{RUN}/post/3", 1150),
     "debate": ("#/debate/debate", 1000),
-    "compare": ("#/compare?" + "&".join(f"run=health-rumour%2F{arm}" for arm in ARMS), 1200),
+    "compare": ("#/compare?" + "&".join(f"run={folder}" for folder in FOLDERS) + "&step=12", 1380),
 }
 """Address and height in pixels of each picture."""
+RECORDS: dict[str, Any] = {
+    "beliefs": {"rule": "social_log_odds", "label_weight": {"false": 0.0, "noted": 0.0}},
+    "evidence": {"own_claims": True, "theta": 0.5, "theta_self": 0.4},
+    "moderation": {"strategy": "hybrid", "takedown": False},
+    "memory": {"enabled": True},
+}
 MOST_BYTES = 280_000
 COLORS = 256
 WIDTH = 1280
 
 
 def record(folder: Path) -> None:
-    """The two runs that the pictures show."""
-    for arm in ARMS:
-        settings = ts.resolve_for("health-rumour", agents=300, steps=20, seed=1, moderation={"strategy": arm})
-        ts.simulate(settings, folder / "health-rumour" / arm)
+    """What the pictures show: a comparison of two arms, a run under argument records, a debate."""
+    layers, _ = layers_for("health-rumour", agents=300, steps=20)
+    compare(layers, {"moderation.strategy": list(ARMS)}, [1], folder / "moderation")
+    ts.simulate(ts.resolve_for("health-rumour", agents=120, steps=8, seed=1, **RECORDS), folder / "records")
     hold_debates(layers_for_debates("compulsory-voting", (), trials=1, seed=1), arms_of({}), folder / "debate", 1)
 
 

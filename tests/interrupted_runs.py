@@ -37,6 +37,7 @@ from townsquare.resolve import Settings
 
 WORDS = ["made:20", "--quiet", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
 LAYOUTS = ([], ["record.parquet_above=0"])
+STEPS = 13  # that of the start and twelve more
 LONGEST = 0.6  # seconds until a kill: about what a whole run takes here
 
 
@@ -110,28 +111,33 @@ def kill(folder: Path, n: int, seed: int) -> dict[str, Any]:
 
 
 def interrupt(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """Interrupt the command ``n`` times, then let it end: codes, and what it said each time."""
+    """Interrupt the command ``n`` times, then let it end: codes, and what it said each time.
+
+    Moments are drawn from the time that a run takes here, and a little more. After one that was finished when the
+    command was interrupted, in its report, the next one begins.
+    """
     draw = random.Random(seed)
-    out: dict[str, Any] = {"hash": undisturbed(), "stops": [], "finished": []}
+    out: dict[str, Any] = {"hash": undisturbed(), "stops": [], "finished": [], "checks": []}
+    began = time.monotonic()
+    _waited(lambda: int(go_on(folder / "whole", settings([])) is None))
+    longest = 1.3 * (time.monotonic() - began)
     number = 0
     while len(out["stops"]) < n or not out["finished"]:
         where = folder / str(number)
-        words = (
-            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
-        )
-        said = folder / "said.txt"
-        process = child(lambda words=words, said=said: _command(words, said))
+        words = _next(where)
+        process = child(lambda words=words: _command(words, folder / "said.txt"))
         if len(out["stops"]) < n:
-            time.sleep(draw.uniform(0, 1.2))
+            time.sleep(draw.uniform(0, longest))
             for _ in range(draw.choice((1, 1, 2))):
                 os.kill(process, signal.SIGINT)
                 time.sleep(0.01)
-        _, status = os.waitpid(process, 0)
-        code = os.waitstatus_to_exitcode(status)
-        out["stops"].append({"words": words[0], "code": code, "said": said.read_text(encoding="utf-8")})
-        if code == 0:
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        said = (folder / "said.txt").read_text(encoding="utf-8")
+        out["stops"].append({"words": words[0], "code": code, "said": said})
+        is_whole = (where / "run.db").exists() and len(committed(where)) == STEPS
+        if code == 0 or is_whole:
             out["finished"].append(committed(where)[-1])
-            out.setdefault("checks", []).append(whole(where))
+            out["checks"].append(whole(where))
             number += 1
     return out
 
@@ -141,9 +147,7 @@ def full(folder: Path, n: int, _seed: int) -> dict[str, Any]:
     out: dict[str, Any] = {"hash": undisturbed(), "stops": []}
     where, limit, code = folder / "run", n, -1
     while code:
-        words = (
-            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
-        )
+        words = _next(where)
         code = _waited(lambda words=words, limit=limit: _limited(words, folder, limit))
         said = (folder / "said.txt").read_text(encoding="utf-8")
         out["stops"].append({"code": code, "said": said, **_state(where)})
@@ -202,9 +206,7 @@ def clock(folder: Path, _n: int, seed: int) -> dict[str, Any]:
         return _command(words, folder / "said.txt")
 
     for year in (2099, 1971, 2040):
-        words = (
-            ["resume", str(where), "--quiet"] if (where / "run.db").exists() else ["run", *WORDS, "--out", str(where)]
-        )
+        words = _next(where)
         out["codes"].append(_waited(lambda words=words, year=year: jumping(words, stop=year == 2099)))
         for file in where.rglob("*"):
             os.utime(file, (year * 31_557_600 - 62_167_219_200,) * 2)

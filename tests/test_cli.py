@@ -127,12 +127,17 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     assert main(["inspect", "both", "--verify", "--json"]) == 0
     runs = json.loads(capsys.readouterr().out.splitlines()[-1])["runs"]
     assert [run["verified"] for run in runs] == ["yes"] * 4
+    assert main(["resume", "both"]) == 2
+    assert "give the command of the comparison again with `--out both`" in capsys.readouterr().err
+    assert main(["why", "both", "--agent", "1"]) == 2
+    assert "such as both/" in capsys.readouterr().err
 
 
 def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    words = ["compare", "made:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=no.csv"]
+    (tmp_path / "one.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
+    words = ["compare", "made:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
     assert main([*words, "--vary", "graph.kind=scale_free,file", "--out", "one"]) == 1
     out, err = capsys.readouterr()
     assert "One seed says nothing about chance" in out

@@ -119,7 +119,7 @@ def test_a_bad_row_is_named(tmp_path, row, message):
     [
         ("side,text,strenght\npro,a,1\n", "got the column 'strenght'.*did you mean 'strength'"),
         ("side,strength\npro,1\n", "allowed: a column text or argument"),
-        ("text,strength\na,1\n", "allowed: a column side or stance_wa or side_label"),
+        ("text,strength\na,1\n", "allowed: a column side or stance_wa or polarity or side_label"),
         (TWO + "seed,con,c,-1,1,\n", "no argument against the proposition in the pool debate"),
         (TWO, "no argument against the proposition in the pool seed"),
         (TWO.replace("a,1", "a,-1"), "row 1.*column 'stance': got -1; allowed: a stance with the sign"),

@@ -61,8 +61,7 @@ def test_ctrl_c_at_twenty_moments(tmp_path: Path) -> None:
         assert "error" not in stop["said"]
         if stop["code"] == 130:
             assert stop["said"].count("stopped: ") == 1, stop
-    assert {stop["code"] for stop in found["stops"]} == {0, 130}
-    assert any("townsquare resume" in stop["said"] for stop in found["stops"])
+    assert sum("townsquare resume" in stop["said"] for stop in found["stops"]) > 2
     assert set(found["finished"]) == {found["hash"]}
     assert set(found["checks"]) == {"ok"}
 

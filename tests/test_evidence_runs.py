@@ -11,6 +11,10 @@ import polars as pl
 import pytest
 
 from made import run_of, settings_of
+from townsquare.analysis.beliefs import belief_course
+from townsquare.analysis.health import belief_movement
+from townsquare.analysis.outcomes import outcomes_of
+from townsquare.analysis.reach import exposure_counts
 from townsquare.analysis.records import evidence
 from townsquare.analysis.why import why
 from townsquare.cli import main
@@ -18,6 +22,7 @@ from townsquare.errors import DataError, SettingError
 from townsquare.evidence.start_check import check_starts
 from townsquare.experiment import compare
 from townsquare.record.run import Run
+from townsquare.report.cautions import warnings
 from townsquare.resolve import resolve, resolve_for
 from townsquare.scenario import load_scenario, made_scenario
 from townsquare.scenario_contents import Scenario
@@ -224,3 +229,35 @@ def test_the_command_line_shows_records(tmp_path: Path, capsys: pytest.CaptureFi
     assert left["claim"] == record["claim"]
     assert main(["why", str(tmp_path / "run"), "--agent", "3", "--without-record", "999999"]) == 2
     assert "--without-record" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("beliefs", "ignored"),
+    [
+        ({"rule": "log_odds"}, True),
+        ({"rule": "log_odds", **LABELS_ARCHIVE}, False),
+        ({"rule": "social_log_odds"}, False),
+    ],
+)
+def test_a_report_says_where_labels_do_nothing(beliefs: dict[str, Any], ignored: bool, scenario: Scenario) -> None:
+    settings = settings_of(HARD, {"scenario": "health-rumour", "beliefs": beliefs, "steps": 7})
+    run = run_of(settings, scenario)
+    course, moves = belief_course(run), belief_movement(run)
+    said = warnings(run, outcomes_of(run, exposure_counts(run), course), course, moves)
+    assert any("Labels were shown" in one for one in said) is ignored
+
+
+def test_label_weights_alone_are_social_log_odds_without_its_other_switches(scenario: Scenario) -> None:
+    off = {"weigh_trust": False, "weigh_social_proof": False, "weigh_novelty": False}
+    weights = {"label_weight": {"false": 0.25, "noted": 0.5}}
+    base = {"scenario": "health-rumour", "moderation": {"strategy": "hybrid", "takedown": False}, "steps": 7}
+    rules = (
+        {"rule": "log_odds"},
+        {"rule": "social_log_odds", **off, "weigh_labels": False},
+        {"rule": "social_log_odds", **off},
+    )
+    plain, same, weighed = (
+        run_of(settings_of(base, {"beliefs": {**rule, **weights}}), scenario).table("beliefs") for rule in rules
+    )
+    assert plain.equals(same)
+    assert not plain.equals(weighed)

@@ -251,10 +251,11 @@ def test_a_stopped_run_is_completed(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    layers = [BASE, {"graph": {"path": str(tmp_path / "nowhere.csv")}}]
+    (tmp_path / "loop.csv").write_text("follower,followed\n0,0\n", encoding="utf-8")
+    layers = [BASE, {"graph": {"path": str(tmp_path / "loop.csv")}}]
     found = compare(layers, {"graph.kind": ["scale_free", "file"]}, [1], tmp_path / "out", workers=2)
     assert [run.state for run in found.runs] == [FINISHED, FAILED]
-    assert "nowhere.csv" in found.runs[1].error
+    assert "loop.csv" in found.runs[1].error
     assert found.outcomes["arm"].to_list() == ["graph.kind=scale_free"]
     assert json.loads((tmp_path / "out" / FILE).read_text())["runs"][1]["state"] == FAILED
 

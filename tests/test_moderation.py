@@ -284,7 +284,7 @@ def test_a_pending_note_lowers_no_bar() -> None:
 def test_a_verdict_is_seen_from_the_next_step_on() -> None:
     """Neither the feed of its own step shows it, nor is anything of the step before it undone."""
     settings = settings_of(
-        moderation={"strategy": "hybrid", "posts_per_step": 3, "takedown": True}, steps=10, agents=80
+        moderation={"strategy": "hybrid", "posts_per_step": 3, "takedown": True}, steps=16, agents=80
     )
     decided: dict[int, int] = {}
     down: dict[int, int] = {}

@@ -143,9 +143,17 @@ def test_age_is_a_clamped_normal(many: People, bank: QuestionBank) -> None:
 
 @pytest.mark.parametrize("shape", [0.35, 1.0, 4.0])
 def test_activity_is_a_gamma_with_mean_one(shape: float) -> None:
-    activity = sample(n=N, activity_shape=shape).activity
+    activity = sample(n=N, activity_shape=shape, silent_share=0.0).activity
     assert activity.mean() == pytest.approx(1, rel=0.05)
     assert activity.var() == pytest.approx(1 / shape, rel=0.1)
+
+
+@pytest.mark.parametrize("silent", [0.1, 0.4])
+def test_a_share_of_people_never_acts_and_the_mean_stays_one(silent: float) -> None:
+    activity = sample(n=N, activity_shape=1.0, silent_share=silent).activity
+    assert (activity == 0).mean() == pytest.approx(silent, abs=0.01)
+    assert activity.mean() == pytest.approx(1, rel=0.05)
+    assert activity[activity > 0].var() == pytest.approx((1 - silent) ** -2, rel=0.1)
 
 
 @settings(deadline=None, max_examples=15)

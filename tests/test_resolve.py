@@ -16,13 +16,16 @@ from hypothesis import strategies as st
 from townsquare import registry
 from townsquare.config import ActionName, Config
 from townsquare.errors import DataError, SettingError, TownsquareError, UnknownName, WrongVersion
-from townsquare.record.contract import hash_settings
+from townsquare.experiments.run_folders import settings_of
+from townsquare.record.contract import StepMark, hash_settings
+from townsquare.record.run import Run
 from townsquare.resolve import Settings, check_version, resolve, resolve_for, resolve_with_scenario
 from townsquare.scenario_files import bundled_folder
 from townsquare.schema import ActionKind
 from townsquare.settings.layers import merge, parse_set, read_yaml
 from townsquare.settings.page import settings_page
 from townsquare.settings.schema import SECTIONS, core_section, follow, json_schema, known_paths, params_of
+from townsquare.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -397,3 +400,63 @@ def test_settings_compare_and_hash_by_their_digest() -> None:
     assert isinstance(one, Settings)
     assert one == other
     assert len({one, other, resolve({"seed": 5})}) == 2
+
+
+# --- files that settings name ------------------------------------------------------------------------------
+
+
+def _public(folder: Path, *, follows: str = "0,1\n") -> Settings:
+    """Settings that name two files, which are made if they are not there."""
+    people, graph = folder / "people.jsonl", folder / "follows.csv"
+    if not people.exists():
+        people.write_text("".join(f'{{"id": "p{k}", "text": "I am {k}."}}\n' for k in range(4)), encoding="utf-8")
+    graph.write_text(f"follower,followed\n{follows}", encoding="utf-8")
+    file = folder / "study.yaml"
+    file.write_text(f"population: {{file: {people}}}\ngraph: {{kind: file, path: {graph}}}\n", encoding="utf-8")
+    return resolve_for("made:5", file, agents=4, steps=2)
+
+
+def test_what_is_in_named_files_belongs_to_the_identity(tmp_path: Path) -> None:
+    before = _public(tmp_path)
+    assert sorted(Path(path).name for path in before.file_contents) == ["follows.csv", "people.jsonl"]
+    assert _public(tmp_path) == before
+    after = _public(tmp_path, follows="0,1\n2,3\n")
+    assert after.digest != before.digest
+    with pytest.raises(WrongVersion, match=r"follows\.csv.*changed since.*give the old file back"):
+        resolve_with_scenario(before.plain())
+    assert resolve_with_scenario(before.plain(), {"graph": {"kind": "random"}}).member("graph") == "random"
+
+
+def test_a_run_does_not_go_on_with_a_changed_file(tmp_path: Path) -> None:
+    settings = _public(tmp_path)
+
+    def stop(mark: StepMark) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(settings, tmp_path / "run", on_step=stop)
+    recorded = settings_of(Run.open(tmp_path / "run"), "run")
+    assert recorded == settings
+    _public(tmp_path, follows="0,1\n2,3\n")
+    with pytest.raises(WrongVersion, match="follows"):
+        simulate(recorded, tmp_path / "run")
+    _public(tmp_path)
+    assert simulate(recorded, tmp_path / "run").state == "finished"
+
+
+def test_a_number_as_a_key_is_no_truth_value() -> None:
+    script = [{"step": 1, "agent": 0, "action": "post", "text": "So.", "stance": {0: 0.5, 1: -0.5}}]
+    found = resolve({"policy": {"name": "scripted", "script": script}})
+    assert found.params["policy"].model_dump()["script"][0]["stance"] == {0: 0.5, 1: -0.5}
+    starts: dict[Any, Any] = {1: {"mean": 0.5}, False: {"mean": 0.0}}
+    assert list(resolve({"population": {"stance": starts}}).config.population.stance) == ["1", "false"]
+
+
+def test_what_was_meant_in_a_line_of_a_script_is_not_looked_for_elsewhere() -> None:
+    line = {"step": 1, "agent": 0, "action": "like", "kind": "like"}
+    with pytest.raises(UnknownName) as caught:
+        resolve({"policy": {"name": "scripted", "script": [line]}})
+    assert "did you mean" not in str(caught.value)
+    del line["kind"]
+    with pytest.raises(UnknownName, match=r"did you mean 'policy\.script\.0\.agent'"):
+        resolve({"policy": {"name": "scripted", "script": [{**line, "agents": 1}]}})

@@ -24,7 +24,7 @@ MAX_PUBLIC_NAMES = 30
 
 ENGINE = {"simulation", "world", "feed", "actions", "policies", "moderation"}
 FORBIDDEN = {"analysis": ENGINE, "report": ENGINE, "view": ENGINE}  # these read recorded runs only
-ALLOWED = {"models": {"models", "errors", "config"}}
+ALLOWED = {"models": {"models", "errors", "config", "registry"}}
 ONLY_CLI = {"rich", "cyclopts"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

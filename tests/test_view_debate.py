@@ -50,10 +50,10 @@ def test_moves_of_a_turn_sum_to_the_change(url: str, folder: Path) -> None:
 
 
 def test_tables_and_what_is_not_there(url: str) -> None:
-    for name in ("turns", "moves"):
+    for name, start in (("turns", b"arm,trial,turn"), ("moves", b"arm,trial,turn"), ("sides", b"arm,trial,side")):
         status, body, _ = ask(url, f"/csv/{name}", debate="talk")
         assert status == 200
-        assert body.startswith(b"arm,trial,turn")
+        assert body.startswith(start)
     for query, status in (
         ({"debate": "no"}, 404),
         ({"debate": "talk", "trial": 9}, 400),

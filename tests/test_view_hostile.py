@@ -12,7 +12,7 @@ import pytest
 
 from pages import browser  # noqa: F401
 from townsquare.view.serving import serving
-from viewer import VIEWS, Visit, data, place, record
+from viewer import RECORDS, VIEWS, Visit, data, place, record
 
 pytestmark = pytest.mark.browser
 
@@ -48,8 +48,8 @@ def poison(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     parent = tmp_path_factory.mktemp("runs")
-    folder = record(parent / NAME, agents=60, steps=4)
-    poison(folder)
+    for name, more in ((NAME, {}), ("records", RECORDS)):
+        poison(record(parent / name, agents=60, steps=4, **more))
     with serving(parent) as where:
         yield where
 
@@ -57,11 +57,12 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 NAME = "<img src=x onerror=alert(11)>"
 
 
-def test_texts_of_strangers_run_nothing(browser: Any, url: str) -> None:  # noqa: F811
-    posts = data(url, "/api/posts", run=NAME, sort="flags")["rows"][:2]
+@pytest.mark.parametrize("run", ["records", "<img src=x onerror=alert(11)>"])
+def test_texts_of_strangers_run_nothing(browser: Any, url: str, run: str) -> None:  # noqa: F811
+    posts = data(url, "/api/posts", run=run, sort="flags")["rows"][:2]
     visit = Visit(browser, url)
     for view in (*VIEWS, *(f"post/{post['root']}" for post in posts)):
-        visit.open(place(NAME, view))
+        visit.open(place(run, view))
         assert not visit.page.locator("[data-testid=problem]").count(), view
         assert visit.page.locator("main script, main iframe, main img, main form, main style, main link").count() == 0
         assert visit.page.locator("a[href^='javascript']").count() == 0
@@ -69,7 +70,14 @@ def test_texts_of_strangers_run_nothing(browser: Any, url: str) -> None:  # noqa
         charts = visit.page.locator(".chart")
         for nth in range(charts.count()):
             charts.nth(nth).hover()
-    visit.open(place(NAME, "agent/7?step=2"))
+    agent = 7
+    if run == "records":
+        asked = ((one, data(url, "/api/agent-step", run=run, agent=one, step=2)) for one in range(60))
+        agent = next(one for one, found in asked if found["memories"])
+    visit.open(place(run, f"agent/{agent}?step=2"))
+    assert CORPUS[0] in visit.page.locator("[data-testid=persona]").inner_text()
+    if run == "records":
+        assert CORPUS[0] in visit.page.locator("[data-testid=memories]").inner_text()
     for button in visit.page.get_by_role("button", name="Without this one").all()[:2]:
         button.click()
     visit.settle()

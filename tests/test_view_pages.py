@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import townsquare as ts
 from pages import browser  # noqa: F401
+from townsquare.record.run import Run
+from townsquare.schema import TrailKind
 from townsquare.view.serving import serving
-from viewer import VIEWS, Visit, place, record
+from viewer import RECORDS, VIEWS, Visit, place, record
 
 pytestmark = pytest.mark.browser
 
@@ -22,6 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parent = tmp_path_factory.mktemp("runs")
     record(parent / "arms" / "first")
     record(parent / "second run", moderation={"strategy": "none"})
+    record(parent / "records", agents=120, steps=6, **RECORDS)
     return parent
 
 
@@ -51,7 +55,7 @@ def test_every_view_renders_and_fits(browser: Any, url: str, width: int, scheme:
 def test_controls_have_labels_and_are_reached_by_keyboard(browser: Any, url: str) -> None:  # noqa: F811
     visit = Visit(browser, url, "#/runs")
     unlabelled = """[...document.querySelectorAll('a, button, input, select')].filter((one) => {
-        const named = one.getAttribute('aria-label') || one.innerText || (one.labels && one.labels.length);
+        const named = one.getAttribute('aria-label') || one.textContent.trim() || (one.labels && one.labels.length);
         return !named || one.tabIndex < 0;
     }).map((one) => one.outerHTML)"""
     for where in ("#/runs", *(place(RUN, view) for view in VIEWS)):
@@ -91,6 +95,57 @@ def test_the_bars_sum_to_the_change_that_is_shown(browser: Any, url: str) -> Non
     visit.close()
 
 
+def test_records_put_aside_are_grey_and_each_can_be_left_out(browser: Any, url: str, folder: Path) -> None:  # noqa: F811
+    run = Run.open(folder / "records")
+    gone = run.table("trail").filter((pl.col("kind") == TrailKind.ARCHIVED) & (pl.col("proposition") == 0))
+    remembers = run.table("agent_memories").filter(pl.col("step") == 1).select("agent")
+    agent, step = gone.join(remembers, on="agent", how="semi").sort("step", "agent").select("agent", "step").row(-1)
+    visit = Visit(browser, url, place("records", f"agent/{agent}") + f"?step={step}&all=1&records=all")
+    sums = visit.page.locator("[data-testid=sum]")
+    assert "log odds" in sums.inner_text()
+    assert "they agree" in sums.inner_text()
+    archived = visit.page.locator("[data-testid=bar].gone")
+    assert archived.count() >= 1
+    assert "A record was archived" in archived.first.inner_text()
+    aside = visit.page.locator("[data-testid=records] .archived").first.inner_text()
+    assert "adds nothing" in aside
+    visit.page.locator("[data-testid=records]").get_by_role("button", name="Without this one").first.click()
+    visit.page.wait_for_selector("[data-testid=without-record] .stance")
+    visit.wait("location.hash.includes('record=')")
+    assert visit.page.locator("[data-testid=memories] li").count() > 0
+    restored = Visit(browser, url, visit.run("location.hash"))
+    restored.page.wait_for_selector("[data-testid=without-record] .stance")
+    assert restored.heard == visit.heard == []
+    restored.close()
+    visit.close()
+
+
+def test_what_is_switched_off_stands_in_the_link(browser: Any, url: str) -> None:  # noqa: F811
+    visit = Visit(browser, url, place(RUN, "overview"))
+    visit.page.get_by_role("checkbox", name="single agents").uncheck()
+    visit.wait("location.hash.includes('lines=0')")
+    visit.open(place(RUN, "overview?bands=0"))
+    assert not visit.page.get_by_role("checkbox", name="bands").is_checked()
+    assert visit.page.get_by_role("checkbox", name="single agents").is_checked()
+    visit.open(place(RUN, "network"))
+    visit.page.get_by_label("Size").select_option("moved")
+    visit.wait("document.querySelector('.beside h3').innerText === 'Moved others most'")
+    visit.wait("location.hash.includes('size=moved')")
+    visit.open("#/runs?run=arms%2Ffirst&run=second+run")
+    assert visit.page.locator(".run.chosen").count() == 2
+    assert visit.heard == []
+    visit.close()
+
+
+def test_who_saw_a_post_is_listed(browser: Any, url: str) -> None:  # noqa: F811
+    visit = Visit(browser, url, place(RUN, "post/1"))
+    visit.page.locator("summary").filter(has_text="shown it").click()
+    visit.page.locator("[data-testid=seen-by] a").first.click()
+    visit.page.wait_for_selector("[data-testid=feed]")
+    assert visit.heard == []
+    visit.close()
+
+
 def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url: str) -> None:  # noqa: F811
     visit = Visit(browser, url, place(RUN, "network"))
     visit.page.wait_for_selector("[data-testid=network][data-step='4']")
@@ -105,8 +160,8 @@ def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url:
 
 def test_two_runs_stand_side_by_side(browser: Any, url: str) -> None:  # noqa: F811
     visit = Visit(browser, url)
-    for box in visit.page.locator("input[type=checkbox]").all():
-        box.check()
+    for name in ("arms/first", "second run"):
+        visit.page.get_by_role("checkbox", name=f"Compare {name}").check()
     visit.page.get_by_role("link", name="Side by side").click()
     visit.page.wait_for_selector("[data-testid=columns]")
     visit.settle()
@@ -114,6 +169,7 @@ def test_two_runs_stand_side_by_side(browser: Any, url: str) -> None:  # noqa: F
     visit.page.locator("[data-testid=step]").fill("2")
     visit.wait("location.hash.includes('step=2')")
     assert visit.page.locator("[data-testid=columns] > section").count() == 2
+    assert visit.page.locator("[data-testid=columns] a.csv").count() == 2 * 5  # two propositions
     visit.close()
 
 

@@ -52,6 +52,14 @@ def test_columns_are_read_only_from_outside(table: str) -> None:
             getattr(world, table)[column.name][0] = 1
 
 
+def test_current_columns_are_read_only_from_outside() -> None:
+    world = town()
+    post(world, 0, under=post(world, 1))
+    for column in (world.in_degree, world.newest, world.n_rows, world.comment_rows):
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+
+
 def test_beliefs_are_read_only_from_outside() -> None:
     for world, _ in steps_of(settings_of(steps=2, growth={"max_per_step": 3})):
         for block in world.belief:

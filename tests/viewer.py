@@ -14,6 +14,13 @@ import townsquare as ts
 
 # What Chromium's software renderer says of itself; no page can cause or prevent it.
 OF_THE_DRIVER = "GL Driver Message"
+# Argument records that near-duplicates and labels put aside, and agents that remember.
+RECORDS: dict[str, Any] = {
+    "beliefs": {"rule": "social_log_odds", "label_weight": {"false": 0.0, "noted": 0.0}},
+    "evidence": {"own_claims": True, "theta": 0.5, "theta_self": 0.4},
+    "moderation": {"strategy": "hybrid", "takedown": False},
+    "memory": {"enabled": True},
+}
 VIEWS = ("overview", "network", "agents", "agent/7?step=2", "posts", "post/1")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from townsquare import schema
 from townsquare.beliefs.contract import BeliefState, per_agent
+from townsquare.beliefs.profiles import Profiles, profiles_of
 from townsquare.change import NOTHING, Change
+from townsquare.config import Config
 from townsquare.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
 from townsquare.events.checks import check_against
 from townsquare.events.shocks import shocks_of
@@ -21,15 +23,15 @@ from townsquare.evidence.claims import Judges
 from townsquare.evidence.start import Start, started
 from townsquare.graphs.attach import attach
 from townsquare.graphs.contract import Edges, GraphKind
-from townsquare.personas import trait_rows, trait_value_rows
-from townsquare.policies.mix import members_of
+from townsquare.personas import render_persona, trait_rows, trait_value_rows
+from townsquare.policies.mix import members_of, reads
 from townsquare.population import People, sample_people
 from townsquare.question_bank import bundled_bank
 from townsquare.resolve import Settings
 from townsquare.scenario import injection_schedule
 from townsquare.scenario_accounts import check_accounts
 from townsquare.scenario_contents import Scenario
-from townsquare.schema import NONE, AgentKind, PostKind, Scorer
+from townsquare.schema import NONE, AgentKind, PostKind, Scorer, Veracity
 from townsquare.views import Bank
 from townsquare.world import World
 
@@ -41,7 +43,8 @@ class Arrivals:
     """What will enter, and when; a function of settings and scenario alone.
 
     ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
-    ``judges`` make claims of posts, and of the arguments that agents start with.
+    ``judges`` make claims of posts, and of the arguments that agents start with. ``profiles`` are those of which agents
+    draw one for life, if the settings name a file.
     """
 
     settings: Settings
@@ -49,6 +52,7 @@ class Arrivals:
     post: npt.NDArray[np.int64]
     step: npt.NDArray[np.int64]
     judges: Judges
+    profiles: Profiles | None = None
 
     @classmethod
     def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
@@ -57,7 +61,9 @@ class Arrivals:
         check_against(scenario, config)
         check_accounts(scenario, config)
         post, step = injection_schedule(scenario.posts, config.injection, config.seed, shocks_of(config, scenario))
-        return cls(settings, scenario, post, step.astype(np.int64), Judges.of(settings, scenario))
+        enters = ~_left_out(post, scenario, config)
+        judges, profiles = Judges.of(settings, scenario), profiles_of(settings.params["beliefs"], scenario.folder)
+        return cls(settings, scenario, post[enters], step[enters].astype(np.int64), judges, profiles)
 
     @property
     def folder(self) -> Path | None:
@@ -99,6 +105,8 @@ class Arrivals:
             "agents": agents,
             "traits": trait_rows(joined, people.traits),
             **treatment_rows(joined, config),
+            **self._persona_rows(joined, people, row),
+            **self._profile_rows(joined, row),
             **start.rows,
             "follows": schema.rows(
                 "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
@@ -121,6 +129,8 @@ class Arrivals:
             scenario.comments,
             scenario.notes,
             self._called(people),
+            self._personas(people),
+            self.profiles.name if self.profiles else (),
         ):
             found |= dict.fromkeys(part)
         return list(found)
@@ -138,6 +148,18 @@ class Arrivals:
         """How the record calls the first people."""
         return people.names if self.scenario.accounts is None else self.scenario.accounts.names
 
+    def _personas(self, people: People) -> tuple[str, ...]:
+        """Who people are in words, where a policy reads that; else nothing."""
+        ever = (self.settings, *(later for _, later in self.settings.changes))
+        if not any("persona" in reads(one.members["policy"], one.params["policy"]) for one in ever):
+            return ()
+        return people.texts or tuple(render_persona(codes, bundled_bank()) for codes in people.traits)
+
+    def _persona_rows(self, agents: Array, people: People, row: dict[str, int]) -> dict[str, schema.Columns]:
+        texts = self._personas(people)
+        said = [row[text] for text in texts]
+        return {"personas": schema.rows("personas", len(said), agent=agents, text=said)} if said else {}
+
     def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
         return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
 
@@ -151,15 +173,34 @@ class Arrivals:
     ) -> Start:
         """Beliefs of people, and empty ones of sources, which never move; and the records that people start with."""
         rule = (self.settings.members["beliefs"], self.settings.params["beliefs"])
-        born = self._newborn(people, sources)
-        return started(world, self.scenario, self.judges, rule, new, people.stance, born, draws, texts)
+        own = self._own(new, sources)
+        born = self._newborn(people, sources, own)
+        return started(world, self.scenario, self.judges, rule, new, people.stance, born, draws, texts, own)
 
-    def _newborn(self, people: People, sources: int) -> BeliefState:
+    def _own(self, new: Array, sources: int) -> dict[str, npt.NDArray[np.float64]]:
+        """Settings of the rule that people have of their own, and sources have not."""
+        if self.profiles is None:
+            return {}
+        settings = self.profiles.own(self._profile(self.profiles, new))
+        return {name: np.append(column, np.full(sources, np.nan)) for name, column in settings.items()}
+
+    def _profile(self, profiles: Profiles, persons: Array) -> npt.NDArray[np.int64]:
+        return profiles.drawn(persons, Draws(self.settings.config.seed, 0)(Stage.BELIEF))
+
+    def _profile_rows(self, persons: Array, row: Mapping[str, int]) -> dict[str, schema.Columns]:
+        if self.profiles is None:
+            return {}
+        number = self._profile(self.profiles, persons)
+        names = np.array([row[name] for name in self.profiles.name])[number]
+        own = self.profiles.own(number)
+        return {"profiles": schema.rows("profiles", persons.size, agent=persons, profile=names, **own)}
+
+    def _newborn(self, people: People, sources: int, own: Mapping[str, npt.NDArray[np.float64]]) -> BeliefState:
         p = len(self.scenario.propositions)
         stance = np.concatenate([people.stance, np.zeros((sources, p))])
         confidence = np.concatenate([people.confidence, np.full((sources, p), 0.5)])
         rule, params = self.settings.members["beliefs"], self.settings.params["beliefs"]
-        state: BeliefState = rule.init(stance, confidence, per_agent(params, stance.shape[0]))
+        state: BeliefState = rule.init(stance, confidence, per_agent(params, stance.shape[0], own))
         return state
 
     def starts(self, n: int) -> npt.NDArray[np.float64]:
@@ -183,12 +224,11 @@ class Arrivals:
         due, posts, n = self.post[lo:hi], self.scenario.posts, hi - lo
         if not n:
             return {}
-        first_source = self.settings.config.agents
         ids = world.posts.n + np.arange(n)
         rows = schema.rows(
             "posts", n, post=ids, key=bits_oracle(U64(text_key("injected")), due, np.zeros(n, np.uint64)),
             kind=PostKind.INJECTED, root=ids, parent=NONE,
-            author=np.where(posts.account[due] >= 0, posts.account[due], first_source + posts.source[due]),
+            author=authors_of(due, self.scenario, self.settings.config),
             step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
             topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
             veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],
@@ -203,7 +243,8 @@ class Arrivals:
         first, step = world.n_agents, world.step + 1
         new = np.arange(first, first + n)
         people = self._people(first, n, int(np.count_nonzero(world.persons())))
-        names = [name for name in people.names if name not in world.text_row]
+        said = dict.fromkeys((*people.names, *self._personas(people)))
+        names = [name for name in said if name not in world.text_row]
         row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
         draws = Draws(config.seed, step)
         kind: GraphKind = self.settings.members["graph"]
@@ -216,6 +257,8 @@ class Arrivals:
             ),
             "traits": trait_rows(new, people.traits),
             **treatment_rows(new, config),
+            **self._profile_rows(new, row),
+            **self._persona_rows(new, people, row),
             "follows": schema.rows(
                 "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
             ),
@@ -241,6 +284,20 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
         comments=rows(scenario.comments),
         notes=rows(scenario.notes),
     )
+
+
+def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.int64]:
+    """Rows of agents that publish these rows of the scenario's posts."""
+    account, source = scenario.posts.account[posts], scenario.posts.source[posts]
+    return np.where(account >= 0, account, config.agents + source).astype(np.int64)
+
+
+def _left_out(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
+    """Which rows of the scenario's posts never enter, (k,); the others enter when they would."""
+    gone = config.leave_out
+    truths = [Veracity[word.upper()] for word in gone.veracity]
+    classed = np.isin(scenario.posts.veracity[posts], truths)
+    return classed | np.isin(posts, gone.posts) | np.isin(authors_of(posts, scenario, config), gone.agents)
 
 
 def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:

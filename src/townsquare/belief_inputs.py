@@ -190,7 +190,9 @@ def advance(
     step, states, trails = world.step + 1, [], []
     for number, inputs in InputsOfStep(world, out, rule.needs).blocks():
         before = world.belief[number]
-        after, trail = rule.step(before, inputs, per_agent(params, before.stance.shape[0]), draw)
+        n = before.stance.shape[0]
+        own = world.own_settings(inputs.first, inputs.first + n)
+        after, trail = rule.step(before, inputs, per_agent(params, n, own), draw)
         states.append(after)
         trails.append(trail._replace(agent=trail.agent + inputs.first))
     rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}

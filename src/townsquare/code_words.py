@@ -158,3 +158,21 @@ class Scorer(IntEnum):
     DECLARED = 1
     TEXT = 2
     OUTSIDE = 255  # a text scorer that did not come with Townsquare; the settings name it
+
+
+class MemoryKind(IntEnum):
+    """What an agent remembers: something it did, or what it made of what it did."""
+
+    INTERACTION = 0
+    REFLECTION = 1
+
+
+class CallOutcome(IntEnum):
+    """How a call of a language model ended; as :class:`townsquare.models.contract.Outcome`."""
+
+    OK = 0
+    REFUSED = 1
+    INVALID = 2
+    TRUNCATED = 3
+    TIMEOUT = 4
+    ERROR = 5

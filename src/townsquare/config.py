@@ -13,12 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from townsquare.events.settings import Event, Treatment
 from townsquare.registry import did_you_mean, names
 from townsquare.settings.base import ActionName, Friction, MemberParams, Section, Share
+from townsquare.settings.secrets import plain_address, variable_name
 
 __all__ = [
     "ActionName",
     "Actions",
     "Activation",
     "Beliefs",
+    "Budget",
     "Config",
     "Embedder",
     "Evidence",
@@ -26,13 +28,17 @@ __all__ = [
     "Graph",
     "Growth",
     "Injection",
+    "LeaveOut",
     "LabelWeight",
     "MemberParams",
+    "Memory",
+    "Model",
     "Moderation",
     "Policy",
     "Population",
     "Record",
     "Section",
+    "Serving",
     "Share",
     "StanceStart",
     "Strength",
@@ -55,7 +61,11 @@ class StanceStart(Section):
 class Population(Section):
     """Who the agents are."""
 
-    file: str | None = Field(None, description="JSONL of personas instead of sampling the question bank")
+    file: str | None = Field(
+        None,
+        description="JSONL of personas instead of sampling the question bank",
+        json_schema_extra={"file": "scenario"},
+    )
     margins: dict[str, dict[str, float]] = Field(
         default_factory=dict,
         description="trait label -> answer -> share of people: what answers are to add up to; see docs/populations.md",
@@ -66,10 +76,11 @@ class Population(Section):
     confidence_mean: Share = Field(0.5, description="mean starting confidence; 0.5 is SimSwarm's default")
     confidence_sd: float = Field(0.0, ge=0, description="its standard deviation, clipped to [0, 1]")
     activity_shape: float = Field(
-        0.35,
+        0.69,
         gt=0,
-        description="shape of the Gamma distribution of activity (mean 1): small is heavy-tailed, many silent",
+        description="shape of the Gamma distribution of activity (mean 1, with the silent): small is heavy-tailed",
     )
+    silent_share: float = Field(0.22, ge=0, lt=1, description="share of agents that read and never act")
 
 
 class Growth(Section):
@@ -125,8 +136,10 @@ class Actions(Section):
 class LabelWeight(Section):
     """How much an exposure counts for beliefs, by the label shown with it; of several, the least."""
 
-    false: Share = Field(0.25, description="verdict `false` shown")
-    noted: Share = Field(0.5, description="a community note shown")
+    false: Share = Field(
+        0.25, description="verdict `false` shown; `log_odds` knows 0 (archived) and not 0 only, see docs/evidence.md"
+    )
+    noted: Share = Field(0.5, description="a community note shown; `log_odds`: likewise")
 
 
 class Beliefs(Section):
@@ -161,7 +174,11 @@ class Evidence(Section):
     start_tolerance: float = Field(
         0.15, ge=0, description="a comparison is refused if its arms start further apart, under rules in log odds"
     )
-    archive_weight: Share = Field(0.0, description="a record shown with a label weight of at most this is archived")
+    archive_weight: Share = Field(
+        0.0,
+        description="a record shown with a label weight of at most this is archived; any larger weight leaves a record "
+        "as it is under `log_odds`, and multiplies its strength under `social_log_odds`",
+    )
 
 
 class Embedder(Section):
@@ -207,6 +224,97 @@ class Injection(Section):
     limit: int | None = Field(None, ge=0, description="inject at most this many posts in all")
 
 
+class LeaveOut(Section):
+    """What a run goes without, so that it can be compared with one that has it; all else is drawn alike."""
+
+    posts: tuple[int, ...] = Field((), description="rows of the scenario's posts, from 0, that never enter")
+    veracity: tuple[Literal["true", "false"], ...] = Field((), description="scenario's posts of this truth never enter")
+    agents: tuple[int, ...] = Field((), description="persons that never come online, sources that never publish")
+
+
+class Model(Section):
+    """Which language model answers; nothing asks one unless a member that does is chosen (`policy: llm`)."""
+
+    name: str = Field("none", description="`none`, or provider/model such as openai/gpt-4o-mini; see docs/models.md")
+    base_url: tuple[str, ...] = Field(
+        (), description="addresses of servers that speak OpenAI's chat completions; unset: the provider's own"
+    )
+    temperature: float = Field(
+        1.0, ge=0, le=2, description="of posts and reactions; judges and checkers have their own"
+    )
+    max_tokens: int = Field(1024, ge=16, le=131072, description="longest answer", json_schema_extra={"unit": "tokens"})
+
+    @field_validator("name")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        provider = name.partition("/")[0]
+        allowed = ("none", *names("model"))
+        if provider not in allowed:
+            raise ValueError(f"{did_you_mean(provider, allowed)} allowed: {', '.join(allowed)}".strip())
+        return name
+
+    @field_validator("base_url", mode="before")
+    @classmethod
+    def _one_or_several(cls, urls: Any) -> Any:
+        if isinstance(urls, str):
+            return (urls,)
+        return tuple(urls) if isinstance(urls, list) else urls
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_plain(cls, urls: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(plain_address(url) for url in urls)
+
+
+class Serving(Section):
+    """How a language model is reached. No part of a run's identity: may differ when a run goes on."""
+
+    concurrency: int = Field(
+        64, ge=1, le=100_000, description="calls in flight a server at most", json_schema_extra={"unit": "calls"}
+    )
+    timeout: float = Field(120.0, gt=0, description="longest wait for one answer", json_schema_extra={"unit": "s"})
+    tries: int = Field(6, ge=1, le=100, description="requests sent for one call at most")
+    key_env: str | None = Field(
+        None, description="environment variable (or line of .env) that holds the key; unset: the provider's usual one"
+    )
+    prices: str | None = Field(
+        None, description="file of your own prices; unset: those that come along; see docs/models.md"
+    )
+    unhealthy_above: Share = Field(0.1, description="share of failed calls from which a run is marked unhealthy")
+
+    @field_validator("key_env")
+    @classmethod
+    def _is_a_variable(cls, name: str | None) -> str | None:
+        return None if name is None else variable_name(name)
+
+
+class Budget(Section):
+    """What a run may spend; it pauses after the step that reaches a limit. No part of a run's identity."""
+
+    usd: float | None = Field(None, gt=0, description="cost, by the price table", json_schema_extra={"unit": "USD"})
+    tokens: int | None = Field(None, gt=0, description="tokens in and out", json_schema_extra={"unit": "tokens"})
+    calls: int | None = Field(None, gt=0, description="calls sent to servers", json_schema_extra={"unit": "calls"})
+
+
+class Memory(Section):
+    """What agents remember: for policies that read it, and for the record (MOSAIC, appendices E.1 and G)."""
+
+    enabled: bool | None = Field(None, description="agents remember; unset: where the policy reads memories")
+    decay: float = Field(
+        0.1, ge=0, description="decay lost a day since the last access", json_schema_extra={"unit": "1/day"}
+    )
+    days_per_step: float = Field(1.0, gt=0, description="how long a step lasts", json_schema_extra={"unit": "days"})
+    threshold: Share = Field(0.3, description="a memory whose relevance is below is not recalled")
+    recalled: int = Field(5, ge=0, le=1000, description="interactions that are recalled at once at most")
+    reflections: int = Field(1, ge=0, le=100, description="reflections that are recalled at once at most")
+    reflect_every: int = Field(
+        5, ge=0, description="steps between reflections; 0: never", json_schema_extra={"unit": "steps"}
+    )
+    reflection: Literal["embedded", "model"] | None = Field(
+        None, description="who words reflections; unset: the model if the policy asks one, else embedded"
+    )
+
+
 class Record(Section):
     """What is written, and where to."""
 
@@ -230,6 +338,7 @@ class Config(BaseModel):
     growth: Growth = Field(default_factory=Growth)
     activation: Activation = Field(default_factory=Activation)
     injection: Injection = Field(default_factory=Injection)
+    leave_out: LeaveOut = Field(default_factory=LeaveOut)
     feed: Feed = Field(default_factory=Feed)
     actions: Actions = Field(default_factory=Actions)
     policy: Policy = Field(default_factory=Policy)
@@ -238,6 +347,10 @@ class Config(BaseModel):
     evidence: Evidence = Field(default_factory=Evidence)
     embedder: Embedder = Field(default_factory=Embedder)
     strength: Strength = Field(default_factory=Strength)
+    model: Model = Field(default_factory=Model)
+    serving: Serving = Field(default_factory=Serving)
+    budget: Budget = Field(default_factory=Budget)
+    memory: Memory = Field(default_factory=Memory)
     record: Record = Field(default_factory=Record)
     events: tuple[Event, ...] = Field((), description="what happens at a step; see docs/events.md")
     treatments: tuple[Treatment, ...] = Field((), description="what some agents get by chance; see docs/events.md")

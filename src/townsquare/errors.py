@@ -10,6 +10,10 @@
     │   ├── RunBusy       another process writes this run
     │   ├── WrongVersion  recorded by another version or under another configuration
     │   └── HashMismatch  re-execution gave other rows than were recorded
+    ├── ModelError        language models: their recorded calls, prices, servers
+    │   ├── NotRecorded   a request that was never recorded, where only recorded calls may answer
+    │   ├── Unreachable   no server answers at first contact, or it refuses the key or the model
+    │   └── BudgetReached a run has spent what it may; it pauses between two steps
     └── ContractError     a member of a family breaks its contract
 
 Each says four things: *where* it went wrong, what is *allowed*, what was *got*, and what to *do*. The command line
@@ -72,6 +76,22 @@ class WrongVersion(RecordError):
 
 class HashMismatch(RecordError):
     """Re-execution gave other rows than were recorded."""
+
+
+class ModelError(TownsquareError):
+    """The door to language models cannot do its work: calls cannot be recorded or read, or see below."""
+
+
+class NotRecorded(ModelError):
+    """A request that was never recorded, where only recorded calls may answer."""
+
+
+class Unreachable(ModelError):
+    """No server of a model answers at first contact, or it refuses the key or the model."""
+
+
+class BudgetReached(ModelError):
+    """A run has spent what its budget allows; its steps are safe and it can go on with a larger one."""
 
 
 class ContractError(TownsquareError):

@@ -103,6 +103,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def unreadable(path: Path, error: OSError) -> DataError:
+    """What to raise where the file system gives no file."""
+    return DataError(str(path), got=error.strerror or "an error of the file system", allowed="a readable file")
+
+
 def read_text(path: Path, limit: int = MAX_BYTES) -> str:
     """The whole of a UTF-8 file, with or without a byte order mark.
 
@@ -117,8 +122,7 @@ def read_text(path: Path, limit: int = MAX_BYTES) -> str:
             raise DataError(str(path), got=f"{size:,} bytes", allowed=f"at most {limit:,} bytes")
         data = path.read_bytes()
     except OSError as error:
-        got = error.strerror or "an error of the file system"
-        raise DataError(str(path), got=got, allowed="a readable file") from None
+        raise unreadable(path, error) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

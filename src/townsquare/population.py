@@ -117,7 +117,7 @@ def sample_people(
     else:
         known = _from_file(settings, agents, begin, bank, draws, folder)
     traits = _sample_traits(agents, _raked_bank(bank, settings.margins), draws) if known is None else known.traits
-    activity = _activity(agents, settings.activity_shape, draws)
+    activity = _activity(agents, settings.activity_shape, settings.silent_share, draws)
     stance = np.empty((n, len(propositions)))
     confidence = np.empty((n, len(propositions)))
     for column, name in enumerate(propositions):
@@ -262,10 +262,11 @@ def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
 # --- activity and beliefs ----------------------------------------------------------------------------------
 
 
-def _activity(agents: Int64, shape: float, draws: StageDraws) -> Float:
-    """Gamma with mean 1, by inverse of its distribution function."""
+def _activity(agents: Int64, shape: float, silent: float, draws: StageDraws) -> Float:
+    """0 for the silent share, a Gamma for the others, mean 1 over both; by inverse of the distribution function."""
     u = np.maximum(_uniform("activity", agents, draws), _LEAST)
-    return np.asarray(gammaincinv(shape, u) / shape)
+    above = np.maximum((u - silent) / (1.0 - silent), 0.0)
+    return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))
 
 
 def _stance(

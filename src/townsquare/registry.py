@@ -34,12 +34,14 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "engagement": "townsquare.rankers.engagement:RANKER",
         "random": "townsquare.rankers.random:RANKER",
         "hot": "townsquare.rankers.hot:RANKER",
+        "oldest": "townsquare.rankers.oldest:RANKER",
     },
     "policy": {
         "statistical": "townsquare.policies.statistical:POLICY",
         "blind": "townsquare.policies.blind:POLICY",
         "scripted": "townsquare.policies.scripted:POLICY",
         "silent": "townsquare.policies.silent:POLICY",
+        "llm": "townsquare.policies.llm:POLICY",
         "mix": "townsquare.policies.mix:POLICY",
         "coordinated": "townsquare.policies.coordinated:POLICY",
     },
@@ -60,6 +62,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "extractor": {
         "given": "townsquare.evidence.given:EXTRACTOR",
         "embedded": "townsquare.evidence.extract:EXTRACTOR",
+        "model": "townsquare.evidence.model_extractor:EXTRACTOR",
     },
     "embedder": {
         "hashing": "townsquare.evidence.hashing:EMBEDDER",
@@ -73,6 +76,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "speaker": {
         "bank": "townsquare.debate.bank_speaker:SPEAKER",
         "scripted": "townsquare.debate.scripted_speaker:SPEAKER",
+        "llm": "townsquare.debate.model_speaker:SPEAKER",
     },
     "debater": {
         "belief_engine": "townsquare.debate.belief_engine:DEBATER",
@@ -82,6 +86,17 @@ _FAMILIES: dict[str, dict[str, str]] = {
     "stance_judge": {
         "bank": "townsquare.debate.bank_judge:JUDGE",
         "embedded": "townsquare.debate.polarity_judge:JUDGE",
+        "model": "townsquare.debate.model_judge:JUDGE",
+    },
+    "model": {
+        "fake": "townsquare.models.fake:MODEL",
+        "faulty": "townsquare.models.faulty:MODEL",
+        "recorded": "townsquare.models.recorded:MODEL",
+        "openai": "townsquare.models.providers:OPENAI",
+        "ollama": "townsquare.models.providers:OLLAMA",
+        "vllm": "townsquare.models.providers:VLLM",
+        "sglang": "townsquare.models.providers:SGLANG",
+        "server": "townsquare.models.providers:SERVER",
     },
     "stance": {
         "vader": "townsquare.stance.vader:SCORER",
@@ -118,7 +133,7 @@ def get(family: str, name: str) -> Any:
     >>> get("ranker", "recnt")
     Traceback (most recent call last):
     ...
-    townsquare.errors.UnknownName: ranker: got 'recnt'; allowed: recent, engagement, random, hot; did you mean 'recent'?
+    townsquare.errors.UnknownName: ranker: got 'recnt'; allowed: recent, engagement, random, hot, oldest; did you mean 'recent'?
     """
     add_installed()
     members = _FAMILIES[family]

@@ -23,8 +23,10 @@ from townsquare import registry
 from townsquare.config import Config, MemberParams
 from townsquare.errors import DataError, SettingError, WrongVersion
 from townsquare.events.checks import check_against, event_name, named, problems_of
+from townsquare.prompts.filling import digest as digest_of_prompts
 from townsquare.scenario import load_scenario
 from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.named_files import check_contents, file_contents
 from townsquare.settings.presets import preset_names, read_preset
 from townsquare.settings.problems import Problem, plain_json, raise_all, shown, translate, unknown
 from townsquare.settings.schema import (
@@ -40,7 +42,9 @@ from townsquare.settings.schema import (
 __all__ = ["Settings", "json_schema", "layers_for", "parse_set", "resolve", "resolve_for", "resolve_with_scenario"]
 
 SCALARS = ("scenario", "seed", "agents", "steps")
-IDENTITY = ("version", "scenario_digest")
+UNHASHED = ("serving", "budget")
+"""Sections that say how a run is carried out, not what it is: no part of its identity."""
+IDENTITY = ("version", "scenario_digest", "file_contents", "prompts_digest")
 """Top-level keys of a resolved configuration that are no settings."""
 
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -70,6 +74,8 @@ class Settings:
         What holds from a step on where events set settings, by ascending step: see :meth:`at`.
     scenario_digest : str
         SHA-256 of the scenario's files; empty if none was loaded.
+    file_contents : mapping of str to str
+        Path of a file that a setting names -> SHA-256 of the file; empty if no scenario was loaded.
     digest : str
         SHA-256, in hexadecimal, of the canonical JSON of :meth:`plain`: the identity of the configuration.
     """
@@ -79,11 +85,13 @@ class Settings:
     params: Mapping[str, MemberParams] = field(compare=False)
     others: Mapping[str, Mapping[str, Any]] = field(compare=False, default_factory=dict)
     scenario_digest: str = field(compare=False, default="")
+    file_contents: Mapping[str, str] = field(compare=False, default_factory=dict)
     changes: tuple[tuple[int, Settings], ...] = field(compare=False, default=())
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        canonical = json.dumps(self.plain(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        identity = {key: value for key, value in self.plain().items() if key not in UNHASHED}
+        canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), allow_nan=False)
         object.__setattr__(self, "digest", hashlib.sha256(canonical.encode()).hexdigest())
 
     def plain(self) -> dict[str, Any]:
@@ -95,6 +103,10 @@ class Settings:
                 out[section][OTHERS] = dict(self.others[family])
         out["version"] = current_version()
         out["scenario_digest"] = self.scenario_digest
+        if self.file_contents:
+            out["file_contents"] = dict(self.file_contents)
+        if self.config.model.name != "none":
+            out["prompts_digest"] = digest_of_prompts()
         return dict(_sorted(out))
 
     def at(self, step: int) -> Settings:
@@ -154,7 +166,12 @@ def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settin
     raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
     assert config is not None
     chosen = {family: checked for family, checked in params.items() if checked is not None}
-    return Settings(config, members, chosen, others, str(identity["scenario_digest"]))
+    return Settings(config, members, chosen, others, str(identity["scenario_digest"]), _contents_given(identity))
+
+
+def _contents_given(identity: Mapping[str, Any]) -> dict[str, str]:
+    given = identity["file_contents"]
+    return {str(key): str(value) for key, value in given.items()} if isinstance(given, Mapping) else {}
 
 
 def _changes(found: Settings) -> dict[int, Settings]:
@@ -170,8 +187,19 @@ def _changes(found: Settings) -> dict[int, Settings]:
             raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
         if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
             raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
+        _check_profiles(before, after, where)
         changes[step] = before = after
     return changes
+
+
+def _check_profiles(before: Settings, after: Settings, where: str) -> None:
+    """Refuse an event that sets what every agent has of its own."""
+    then, now = before.params["beliefs"], after.params["beliefs"]
+    if getattr(then, "profiles", ""):
+        for name in ("uptake", "anchoring"):
+            if getattr(then, name) != getattr(now, name):
+                do = "agents have it of their own, by beliefs.profiles"
+                raise SettingError(f"{where}, beliefs.{name}", got=shown(getattr(now, name)), do=do)
 
 
 def _as_given(found: Settings) -> dict[str, Any]:
@@ -186,7 +214,7 @@ def _as_given(found: Settings) -> dict[str, Any]:
 def _normal(layer: Layer) -> dict[str, Any]:
     """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
     out: dict[str, Any] = {}
-    by_section = dict(SECTIONS.values())
+    by_section = {**dict(SECTIONS.values()), "model": "name"}
     for name, value in layer.items():
         key, *below = str(name).split(".")
         for part in reversed(below):
@@ -203,8 +231,11 @@ def _text_keys(value: Any) -> Any:
     """Keys as texts: a loader of YAML may have read the key ``false`` as a boolean."""
     if not isinstance(value, Mapping):
         return value
-    words = {True: "true", False: "false", None: "null"}
-    return {words.get(key, str(key)) if not isinstance(key, str) else key: _text_keys(v) for key, v in value.items()}
+    return {_text_key(key): _text_keys(below) for key, below in value.items()}
+
+
+def _text_key(key: object) -> str:
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)  # 1 is no True here
 
 
 def _take_params(family: str, merged: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
@@ -329,7 +360,21 @@ def resolve_with_scenario(*layers: Layer, origins: Mapping[str, str] | None = No
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
     found = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
     check_against(scenario, found.config)
-    return found
+    now = contents_now(found, scenario.folder)
+    check_contents(found.file_contents, now)
+    return replace(found, file_contents=now)
+
+
+def contents_now(found: Settings, folder: Path | None) -> dict[str, str]:
+    """What :attr:`Settings.file_contents` would be, were these settings resolved now; ``folder`` is the scenario's.
+
+    Raises
+    ------
+    DataError
+        A file is not there or cannot be read.
+    """
+    sections = [getattr(found.config, name) for name in Config.model_fields] + list(found.params.values())
+    return file_contents([section for section in sections if isinstance(section, BaseModel)], folder)
 
 
 def layers_for(

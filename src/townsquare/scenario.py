@@ -87,7 +87,10 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         return read_scenario_folder(path, asked)
     if not files.is_file(path):
         names = [*_bundled_names(), "made"]
-        allowed = f"one of {', '.join(names)}, or the path of a folder, YAML, JSONL or CSV"
+        allowed = (
+            f"one of {', '.join(names)}, one of the presets {', '.join(preset_names())}, "
+            "or the path of a folder, YAML, JSONL or CSV"
+        )
         raise DataError(
             f"scenario {asked!r}",
             got="nothing there",

@@ -11,18 +11,19 @@ Sources: DESIGN §3, §7; MOSAIC appendix D for what a relational record of such
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare import minds_tables
 from townsquare.code_words import (
     ActionKind,
     ActionStatus,
     AgentKind,
+    CallOutcome,
     HoldingChange,
     LogKind,
+    MemoryKind,
     NoteStatus,
     Origin,
     PostKind,
@@ -35,16 +36,19 @@ from townsquare.code_words import (
     Veracity,
     Verdict,
 )
+from townsquare.columns import AGENT, POST, STEP, Column, Table
 
 __all__ = [
     "ActionKind",
     "ActionStatus",
     "AgentKind",
+    "CallOutcome",
     "Column",
     "Columns",
     "EPOCH",
     "HoldingChange",
     "LogKind",
+    "MemoryKind",
     "NONE",
     "NoteStatus",
     "Origin",
@@ -68,44 +72,8 @@ NONE = -1  # in a column that points at a row: it points at none
 EPOCH = "2025-01-01"  # what counts as the day of step 0 where a date is wanted; a step is a day
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column: ``dtype`` is a NumPy dtype string, or ``"str"`` for text (UTF-8)."""
-
-    name: str
-    dtype: str
-    meaning: str
-    unit: str = ""
-    words: type[IntEnum] | None = None
-    hashed: bool = True
-    current: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """One table. ``kept``: the world holds its rows in memory. ``bulky``: goes to Parquet in large runs."""
-
-    name: str
-    meaning: str
-    columns: tuple[Column, ...]
-    kept: bool = False
-    bulky: bool = False
-
-    @property
-    def recorded(self) -> tuple[Column, ...]:
-        """The columns that a recorder writes."""
-        return tuple(column for column in self.columns if not column.current)
-
-    @property
-    def current(self) -> tuple[Column, ...]:
-        """The columns that only the world holds."""
-        return tuple(column for column in self.columns if column.current)
-
-
 _C = Column
-_STEP = _C("step", "i4", "the step in which it happened; 0 is the initial state", "step")
-_AGENT = _C("agent", "i4", "row of agents")
-_POST = _C("post", "i4", "row of posts")
+_STEP, _AGENT, _POST = STEP, AGENT, POST
 _PROPOSITION = _C("proposition", "i2", "row of propositions")
 
 
@@ -166,6 +134,17 @@ _TABLES = (
             _AGENT,
             _C("treatment", "i2", "number of the treatment in the run's settings, from 0"),
             _C("assigned", "?", "whether this agent gets its effects"),
+        ),
+        bulky=True,
+    ),
+    Table(
+        "profiles",
+        "uptake and anchoring that agents have of their own, for life; no rows in a run without `beliefs.profiles`",
+        (
+            _AGENT,
+            _C("profile", "i4", "row of texts: the name of the profile it drew"),
+            _C("uptake", "f8", "u"),
+            _C("anchoring", "f8", "a"),
         ),
         bulky=True,
     ),
@@ -256,7 +235,7 @@ _TABLES = (
         (
             _C("claim", "i4", "row of claims: the later one"),
             _C("other", "i4", "row of claims: the earlier one"),
-            _C("similarity", "f8", "cosine of their embeddings, at least the smaller threshold in use", "cosine"),
+            _C("similarity", "f8", "cosine of their embeddings, at least the smallest threshold in use", "cosine"),
         ),
         kept=True,
     ),
@@ -402,6 +381,7 @@ _TABLES = (
         ),
         bulky=True,
     ),
+    *minds_tables.TABLES,
     Table(
         "steps",
         "committed steps; a row of another table counts only if its step stands here",

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import actions, belief_inputs, feed, schema
+from townsquare import actions, belief_inputs, feed, memory, reflection, schema
 from townsquare.arrivals import Arrivals, bank_of
+from townsquare.asking import asks, calls_beside, reads_memory, remembers
+from townsquare.call_rows import call_rows
 from townsquare.change import Change
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import WrongVersion
@@ -20,19 +22,24 @@ from townsquare.events import messages
 from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
+from townsquare.models.binding import bound
+from townsquare.models.budget import Spent
+from townsquare.models.door import Door, OnCall
+from townsquare.models.open import open_door
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
-from townsquare.resolve import Settings
+from townsquare.resolve import Settings, contents_now
 from townsquare.scenario import load_scenario
 from townsquare.scenario_contents import Scenario
 from townsquare.schema import ActionKind, ActionStatus
+from townsquare.settings.named_files import check_contents
 from townsquare.stance.scoring import scored
 from townsquare.threads import threads_for
-from townsquare.views import Bank, Views
+from townsquare.views import About, Bank, Views
 from townsquare.world import World
 
 OnStep = Callable[[StepMark], None]
@@ -46,6 +53,8 @@ class Setup:
     arrivals: Arrivals
     bank: Bank
     allowed: frozenset[ActionKind]
+    about: About
+    door: Door | None = None
     later: tuple[tuple[int, Setup], ...] = ()
 
     @property
@@ -56,15 +65,17 @@ class Setup:
     def under(self, settings: Settings) -> Setup:
         """The same under other settings."""
         arrivals = replace(self.arrivals, settings=settings)
-        return replace(self, settings=settings, arrivals=arrivals, allowed=allowed_kinds(settings))
+        about = replace(self.about, memory=settings.config.memory, model=settings.config.model)
+        return replace(self, settings=settings, arrivals=arrivals, allowed=allowed_kinds(settings), about=about)
 
     def at(self, step: int) -> Setup:
         """What holds in a step."""
         return next((setup for first, setup in reversed(self.later) if step >= first), self)
 
     def member(self, family: str) -> tuple[Any, Any]:
-        """The chosen member of a family and its parameters."""
-        return self.settings.members[family], self.settings.params[family]
+        """The chosen member of a family, with a language model to ask where it asks one, and its parameters."""
+        chosen = self.settings.members[family]
+        return chosen if self.door is None else bound(chosen, self.door), self.settings.params[family]
 
 
 def step(setup: Setup, world: World) -> tuple[Batches, int]:
@@ -73,10 +84,10 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     Returns the rows of the step and how many agents were online.
     """
     setup = setup.at(world.step + 1)
-    config = setup.settings.config
+    config, who = setup.settings.config, [np.empty(0, np.int32)]
     (ranker, policy, moderator, rule) = (setup.member(f) for f in ("ranker", "policy", "moderation", "beliefs"))
     draw = Draws(config.seed, world.step + 1)
-    out, n_online = Batches(world.step + 1), 0
+    out = Batches(world.step + 1)
 
     def commit(change: Change) -> None:
         out.add(world.append(change))
@@ -86,25 +97,32 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
         special, barrier = personal(world, agents, config), friction_of(agents, config, draw(Stage.POLICY))
         shown = feed.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED), special)
-        views = Views(world, shown, setup.allowed, setup.bank, config.actions)
+        views = Views(world, shown, setup.allowed, setup.bank, config.actions, setup.about)
         chosen = policy[0].decide(views, draw(Stage.POLICY), policy[1])
         commit(Change({"exposures": shown.exposures}))
         done = actions.resolve(world, shown, chosen, setup.allowed, config.actions, barrier)
         commit(scored(done, world, config.beliefs, setup.statements))
-        n_online += agents.size
+        who.append(agents)
     commit(moderator[0].review(world, draw(Stage.MODERATE), moderator[1], config.moderation.takedown))
     if "holdings" in rule[0].needs:
         commit(claims.make(world, setup.arrivals.judges))
         commit(holdings.update(world, out, setup.arrivals.judges, config.evidence))
     commit(belief_inputs.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=config.record.trail))
+    if remembers(setup.settings):
+        commit(memory.remember(world, out, np.sort(np.concatenate(who)), config.memory, reads_memory(setup.settings)))
+        commit(reflection.due(world, config, setup.statements, setup.door))
+    if setup.door is not None:
+        commit(Change(call_rows(setup.door.taken(), world.step + 1)))
     world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
-    return out, n_online
+    return out, sum(agents.size for agents in who)
 
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
     """Who has a feed in this step, in batches that act one after the other; those born in it wait for the next."""
     activation = settings.config.activation
     persons = np.flatnonzero(world.persons() & (world.agents["born"] <= world.step)).astype(np.int32)
+    if settings.config.leave_out.agents:
+        persons = persons[~np.isin(persons, settings.config.leave_out.agents)]
     if activation.rate < 1:
         persons = persons[draw.uniform("online", persons) < activation.rate]
     if activation.batches == 1:
@@ -115,13 +133,19 @@ def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.N
         yield persons[batch == number]
 
 
-def begin(settings: Settings, scenario: Scenario) -> tuple[Setup, World, Batches]:
+def begin(settings: Settings, scenario: Scenario, door: Door | None = None) -> tuple[Setup, World, Batches]:
     """The world before the first step, and the rows of step 0."""
     arrivals = Arrivals.plan(settings, scenario)
+    if door is not None:
+        arrivals = replace(arrivals, judges=arrivals.judges.with_model(door))
     world = World(len(scenario.propositions), settings.config.feed.newest)
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
-    setup = Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings))
+    config, propositions = settings.config, scenario.propositions
+    about = About(
+        tuple(one.name for one in propositions), tuple(one.text for one in propositions), config.memory, config.model
+    )
+    setup = Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings), about, door)
     return replace(setup, later=tuple((step, setup.under(then)) for step, then in settings.changes)), world, out
 
 
@@ -140,10 +164,14 @@ def simulate(
     *,
     scenario: Scenario | None = None,
     on_step: OnStep | None = None,
+    door: Door | None = None,
+    on_call: OnCall | None = None,
 ) -> Run:
     """Execute a run from step 0, record it, and return it.
 
-    ``recorder`` is where to: a folder, any recorder, or memory if none is given.
+    ``recorder`` is where to: a folder, any recorder, or memory if none is given. ``door`` is who answers what members
+    ask of a language model; if none is given and one is needed, the settings say which, and calls are kept beside the
+    run, so that none is asked twice. ``on_call`` is told of each call as it ends, from another thread.
 
     Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
     rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
@@ -152,28 +180,41 @@ def simulate(
     ------
     RunBusy, WrongVersion, HashMismatch, RecordError
         See :class:`townsquare.record.contract.Recorder`.
+    BudgetReached
+        The run has spent what it may; its steps are safe, and it can go on with a larger budget.
     """
     if recorder is None or isinstance(recorder, Path | str):
         recorder = MemoryRecorder() if recorder is None else FolderRecorder(Path(recorder))
     scenario = scenario or load_scenario(settings.config.scenario)
     if settings.scenario_digest not in ("", scenario.digest):
         raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
-    recorder.open(header(settings))
-    state = "stopped"
+    check_contents(settings.file_contents, contents_now(settings, scenario.folder))
+    last = recorder.open(header(settings))
+    state, health, own = "stopped", "", None
     try:
+        if door is None and asks(settings):
+            door = own = open_door(settings.config, calls_beside(recorder), settings.config.seed, on_call=on_call)
         with threads_for(settings.config.agents):
-            _execute(settings, scenario, recorder, on_step or (lambda mark: None))
+            _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
         state = "finished"
     finally:
-        recorder.close(state)
+        if door is not None:
+            health = door.spent.health(settings.config.serving.unhealthy_above)
+        if own is not None:
+            own.close()
+            own.store.close()
+        recorder.close(state, health)
     return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(recorder.folder)
 
 
-def _execute(settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep) -> None:
+def _execute(
+    settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
+) -> None:
     """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next begins."""
     chain = HashChain()
     began = time.perf_counter()
-    setup, world, out = begin(settings, scenario)
+    setup, world, out = begin(settings, scenario, door)
+    spent = Spent() if door is None else door.spent
     n_online = 0
     while True:
         mark = _mark(world, out, n_online, chain.add(out.step, out.get), time.perf_counter() - began)
@@ -182,6 +223,8 @@ def _execute(settings: Settings, scenario: Scenario, recorder: Recorder, on_step
         on_step(mark)
         if world.step == settings.config.steps:
             return
+        if door is not None and mark.step >= last:
+            spent.check(settings.config.budget, mark.step)
         began = time.perf_counter()
         out, n_online = step(setup, world)
 

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare import memory
 from townsquare.config import Actions as ActionSettings
+from townsquare.config import Memory as MemorySettings
+from townsquare.config import Model as ModelSettings
 from townsquare.feed import Feed
-from townsquare.schema import NONE, ActionKind
+from townsquare.schema import NONE, ActionKind, MemoryKind, PostKind
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
@@ -31,6 +34,16 @@ class Bank:
     strength: npt.NDArray[np.float64]
     comments: npt.NDArray[np.int32]
     notes: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What members that read and write texts know beside the feed: propositions by name and in words, and settings."""
+
+    names: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
 
 
 class Views:
@@ -57,12 +70,22 @@ class Views:
     bank : Bank
     settings : config.Actions
         Limits on what may be written.
+    about : About
+        Propositions, and settings of memory and model.
     """
 
     def __init__(
-        self, world: World, feed: Feed, allowed: frozenset[ActionKind], bank: Bank, settings: ActionSettings
+        self,
+        world: World,
+        feed: Feed,
+        allowed: frozenset[ActionKind],
+        bank: Bank,
+        settings: ActionSettings,
+        about: About | None = None,
     ) -> None:
         self._world = world
+        self.about = About() if about is None else about
+        self._recalled: list[memory.Recalled] = []
         self.step = world.step + 1
         self.agents, self.indptr, self.rows = feed.agents, feed.indptr, feed.exposures
         self.stance, self.confidence = world.stance()[feed.agents], world.confidence()[feed.agents]
@@ -101,6 +124,36 @@ class Views:
         """A column of the table agents, for all agents."""
         return self._world.agents[name]
 
+    def called(self, agent: int) -> str:
+        """What others call an agent."""
+        return memory.called(self._world, agent)
+
+    def persona(self, k: int) -> str:
+        """Who the agent at place ``k`` is, in words; empty where the run has no personas."""
+        personas = self._world.personas
+        at = int(np.searchsorted(personas["agent"], self.agents[k]))
+        known = at < personas.n and personas["agent"][at] == self.agents[k]
+        return self.text(int(personas["text"][at])) if known else ""
+
+    def memories(self, k: int) -> tuple[list[str], list[str]]:
+        """What the agent at place ``k`` has in mind: interactions and reflections, the most relevant first."""
+        if not self._recalled:
+            settings = self.about.memory
+            limits = ((MemoryKind.INTERACTION, settings.recalled), (MemoryKind.REFLECTION, settings.reflections))
+            self._recalled = [memory.recall(self._world, self.agents, settings, kind, most) for kind, most in limits]
+        texts = self._world.agent_memories["text"]
+        interactions, reflections = (
+            [self.text(int(texts[row])) for row in found.rows[found.indptr[k] : found.indptr[k + 1]]]
+            for found in self._recalled
+        )
+        return interactions, reflections
+
+    def own_posts(self, k: int, most: int) -> list[str]:
+        """The latest posts that the agent at place ``k`` wrote itself, the newest first."""
+        posts = self._world.posts
+        mine = np.flatnonzero((posts["author"] == self.agents[k]) & (posts["kind"] == PostKind.ORIGINAL))
+        return [self.text(int(posts["text"][row])) for row in mine[::-1][:most]]
+
     def follows(self, agent: int, other: int) -> bool:
         """Whether ``agent`` follows ``other``."""
         return self._world.follows.get(agent, other, NONE) != NONE
@@ -117,6 +170,7 @@ class Views:
         part.stance, part.confidence = self.stance[mask], self.confidence[mask]
         part.activity, part.member = self.activity[mask], self.member[mask]
         part.allowed, part.bank, part.settings = self.allowed, self.bank, self.settings
+        part.about, part._recalled = self.about, []
         return part
 
 

@@ -51,14 +51,12 @@ class World:
     ----------
     step : int
         Last step that was completed; 0 is the initial state.
-    agents, posts, post_stances, notes, claims, near_duplicates : GrowingTable
+    agents, posts, post_stances, notes, claims, near_duplicates, personas, agent_memories : GrowingTable
         Rows that stay in memory; see :mod:`townsquare.schema`.
     texts : list of str
         ``texts[i]`` is row i of the table.
     follows : Pairs
         (follower, followed) -> step since when, int32.
-    in_degree : (n_agents,) int32
-        Followers of each agent.
     seen, reactions, ratings : Pairs
         (agent, root) -> step of first sight; (agent, root) -> bits of :data:`REACTIONS`; (agent, note) -> 1.
     claim_kinds : dict
@@ -66,10 +64,14 @@ class World:
     holdings : Pairs
         (agent, claim) -> flags of the argument record, see :mod:`townsquare.evidence.flags`; the claim is the first
         of its kind.
-    newest : (n_agents, c) int32, n_rows : (n_agents,) int32
-        The newest rows of each author in a ring: slot ``n_rows % c`` is overwritten next.
+    comment_rows, injected_rows, message_rows : (k,) int32
+        Rows of posts of these kinds.
     belief : list of BeliefState
         One for each block of agents.
+    own : dict of str to (n_agents,) float64
+        Settings of the belief rule that agents have of their own; NaN for those who have none.
+    silenced : (k,) int32
+        Claims that reach nobody, ascending; none in a run, some in a counterfactual.
     """
 
     def __init__(self, n_propositions: int, ring: int) -> None:
@@ -82,6 +84,8 @@ class World:
         self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
         self.near_duplicates = GrowingTable("near_duplicates")
         self.notes = GrowingTable("notes")
+        self.personas = GrowingTable("personas")
+        self.agent_memories = GrowingTable("agent_memories", {"decay": 1.0})
         self.texts: list[str] = []
         self.text_row: dict[str, int] = {}
         self.follows = Pairs(np.int32)
@@ -89,14 +93,16 @@ class World:
         self.reactions = Pairs(np.uint8)
         self.ratings = Pairs(np.uint8)
         self.holdings = Pairs(np.uint8)
-        self.in_degree = np.empty(0, np.int32)
-        self.newest = np.empty((0, ring), np.int32)
-        self.n_rows = np.empty(0, np.int32)
+        self._in_degree = np.empty(0, np.int32)
+        self._newest = np.empty((0, ring), np.int32)
+        self._n_rows = np.empty(0, np.int32)
         self.comment_rows = np.empty(0, np.int32)
         self.injected_rows = np.empty(0, np.int32)
         self.message_rows = np.empty(0, np.int32)
         self.step_starts: list[int] = [0]
         self.belief: list[BeliefState] = []
+        self.own: dict[str, npt.NDArray[np.float64]] = {}
+        self.silenced = np.empty(0, np.int32)
 
     def append(self, change: Change) -> Mapping[str, schema.Columns]:
         """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
@@ -127,6 +133,21 @@ class World:
         """Persons and sources."""
         return self.agents.n
 
+    @property
+    def in_degree(self) -> npt.NDArray[np.int32]:
+        """Followers of each agent, (n_agents,)."""
+        return _frozen_column(self._in_degree)
+
+    @property
+    def newest(self) -> npt.NDArray[np.int32]:
+        """The newest rows of each author in a ring, (n_agents, c): slot ``n_rows % c`` is overwritten next."""
+        return _frozen_column(self._newest)
+
+    @property
+    def n_rows(self) -> npt.NDArray[np.int32]:
+        """How many rows each author has had in the ring, (n_agents,)."""
+        return _frozen_column(self._n_rows)
+
     def stance(self) -> npt.NDArray[np.float64]:
         """Stances of all agents, (n_agents, P); rows of sources are 0."""
         return self._belief_column("stance")
@@ -138,6 +159,10 @@ class World:
     def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
         parts = [getattr(block, name) for block in self.belief]
         return np.concatenate(parts) if parts else np.empty((0, self.n_propositions))
+
+    def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
+        """What the agents ``first`` to ``stop`` have of their own; empty where nobody has anything."""
+        return {name: column[first:stop] for name, column in self.own.items()}
 
     def persons(self) -> npt.NDArray[np.bool_]:
         """Which rows of agents are persons, (n_agents,) bool."""
@@ -172,10 +197,16 @@ class World:
         n = self.agents.n
         for pairs in (self.follows, self.seen, self.reactions, self.ratings, self.holdings):
             pairs.grow(n)
-        more = n - self.in_degree.shape[0]
-        self.in_degree = np.append(self.in_degree, np.zeros(more, np.int32))
-        self.n_rows = np.append(self.n_rows, np.zeros(more, np.int32))
-        self.newest = np.concatenate([self.newest, np.full((more, self.newest.shape[1]), -1, np.int32)])
+        more = n - self._in_degree.shape[0]
+        self._in_degree = np.append(self._in_degree, np.zeros(more, np.int32))
+        self._n_rows = np.append(self._n_rows, np.zeros(more, np.int32))
+        self._newest = np.concatenate([self._newest, np.full((more, self._newest.shape[1]), -1, np.int32)])
+
+    def _apply_profiles(self, rows: schema.Columns) -> None:
+        for name in ("uptake", "anchoring"):
+            before = self.own.get(name, np.empty(0))
+            self.own[name] = np.append(before, np.full(self.n_agents - before.size, np.nan))
+            self.own[name][np.asarray(rows["agent"])] = rows[name]
 
     def _apply_follows(self, rows: schema.Columns) -> None:
         follower, followed = np.asarray(rows["follower"]), np.asarray(rows["followed"])
@@ -187,16 +218,16 @@ class World:
         self._merge(self.follows, follower[gained], followed[gained], steps[gained].astype(np.int32))
         self._remove(self.follows, follower[~gained], followed[~gained])
         counts = np.bincount(followed, weights=change, minlength=self.n_agents)
-        self.in_degree += counts.astype(np.int32)
+        self._in_degree += counts.astype(np.int32)
 
     def _apply_posts(self, rows: schema.Columns) -> None:
         first = self.posts.n
         self.posts.append(rows)
         kind = np.asarray(rows["kind"])
         ids = np.arange(first, self.posts.n, dtype=np.int32)
-        self.comment_rows = np.append(self.comment_rows, ids[kind == PostKind.COMMENT])
-        self.injected_rows = np.append(self.injected_rows, ids[kind == PostKind.INJECTED])
-        self.message_rows = np.append(self.message_rows, ids[kind == PostKind.MESSAGE])
+        self.comment_rows = _frozen_column(np.append(self.comment_rows, ids[kind == PostKind.COMMENT]))
+        self.injected_rows = _frozen_column(np.append(self.injected_rows, ids[kind == PostKind.INJECTED]))
+        self.message_rows = _frozen_column(np.append(self.message_rows, ids[kind == PostKind.MESSAGE]))
         shown = (kind != PostKind.COMMENT) & (kind != PostKind.MESSAGE)
         self._push(np.asarray(rows["author"])[shown], ids[shown])
 
@@ -209,10 +240,10 @@ class World:
         starts = np.flatnonzero(np.r_[True, who[1:] != who[:-1]])
         counts = np.diff(np.r_[starts, who.size])
         nth = np.arange(who.size) - np.repeat(starts, counts)
-        ring = self.newest.shape[1]
+        ring = self._newest.shape[1]
         last = nth >= np.repeat(counts, counts) - ring  # earlier ones would be overwritten at once
-        self.newest[who[last], (self.n_rows[who] + nth)[last] % ring] = what[last]
-        self.n_rows[who[starts]] += counts.astype(np.int32)
+        self._newest[who[last], (self._n_rows[who] + nth)[last] % ring] = what[last]
+        self._n_rows[who[starts]] += counts.astype(np.int32)
 
     def _apply_post_stances(self, rows: schema.Columns) -> None:
         first = self.post_stances.n
@@ -222,9 +253,10 @@ class World:
     def _apply_claims(self, rows: schema.Columns) -> None:
         first = self.claims.n
         self.claims.append(rows)
-        columns = (np.asarray(rows[name]).tolist() for name in ("text", "proposition", "polarity", "strength"))
-        for kind, row in zip(zip(*columns, strict=True), np.asarray(rows["same_as"]).tolist(), strict=True):
-            self.claim_kinds.setdefault(kind, row)
+        firsts = np.flatnonzero(np.asarray(rows["same_as"]) == np.asarray(rows["claim"]))
+        columns = (np.asarray(rows[name])[firsts] for name in ("text", "proposition", "polarity", "strength", "claim"))
+        for *kind, row in zip(*(column.tolist() for column in columns), strict=True):
+            self.claim_kinds[tuple(kind)] = row
         of_posts = np.asarray(rows["post"]) >= 0
         begin = int(np.argmax(of_posts)) if of_posts.any() else of_posts.size  # the bank's come first
         self._point_at(np.asarray(rows["post"])[begin:], first + begin, "claims", "n_claims")
@@ -238,6 +270,19 @@ class World:
 
     def _apply_near_duplicates(self, rows: schema.Columns) -> None:
         self.near_duplicates.append(rows)
+
+    def _apply_personas(self, rows: schema.Columns) -> None:
+        self.personas.append(rows)
+
+    def _apply_agent_memories(self, rows: schema.Columns) -> None:
+        first = self.agent_memories.n
+        self.agent_memories.append(rows)
+        self.agent_memories.write("accessed")[first:] = np.asarray(rows["step"])
+
+    def _apply_memory_accesses(self, rows: schema.Columns) -> None:
+        memory = np.asarray(rows["memory"])
+        self.agent_memories.write("decay")[memory] = np.asarray(rows["decay"])
+        self.agent_memories.write("accessed")[memory] = np.asarray(rows["step"])
 
     def _apply_holdings(self, rows: schema.Columns) -> None:
         agent, claim, change, origin, agreed = (
@@ -358,6 +403,13 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, i
                 counts = np.bincount(agents[lo:hi] - first, minlength=stop - first)
                 out.append((number, lo, hi, np.r_[0, np.cumsum(counts)].astype(np.int64)))
     return out
+
+
+def _frozen_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that cannot be written through."""
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
 def _frozen(state: BeliefState) -> BeliefState:

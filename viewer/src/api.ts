@@ -113,6 +113,7 @@ export interface RunRow {
   actions?: number;
   exposures?: number;
   seconds_per_step?: number | null;
+  health?: string;
   problems?: string[];
 }
 
@@ -215,6 +216,7 @@ export interface AgentFacts {
   kind: string;
   born: number;
   persona: { label: string; answer: string }[];
+  persona_text: string;
   course: { step: number[]; proposition: string[]; stance: number[]; confidence: number[] };
   follows: number;
   followers: number;
@@ -254,6 +256,24 @@ export interface Act {
   reason: string;
 }
 
+export interface Memory {
+  memory: number;
+  step: number;
+  kind: string;
+  action: string;
+  post: number;
+  content: string;
+  importance: number;
+  accessed: number;
+  relevance: number;
+}
+
+export interface InStep {
+  exposures: Exposure[];
+  actions: Act[];
+  memories: Memory[];
+}
+
 export interface Cause {
   kind: string;
   amount: number;
@@ -268,6 +288,8 @@ export interface Cause {
   label: string;
   weight: number | null;
   first_seen: boolean | null;
+  novelty: number | null;
+  record: { claim: number; text: string; polarity: number; strength: number; by: string | null } | null;
 }
 
 export interface Waterfall {
@@ -305,6 +327,9 @@ export interface Held {
 export interface Records {
   records: Held[];
   prior?: number;
+  uptake?: number;
+  anchoring?: number;
+  profile?: string;
   log_odds?: number;
   stance?: number;
   recorded?: number;

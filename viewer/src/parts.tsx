@@ -19,16 +19,35 @@ export function Section({ title, note, csv, children, wide = false }: SectionPro
     <section className={wide ? "card wide" : "card"} aria-labelledby={id}>
       <div className="card-head">
         <h2 id={id}>{title}</h2>
-        {csv && (
-          <a className="csv" href={withQuery(`/csv/${csv.name}`, csv.query)} download aria-label={`CSV: ${title}`}>
-            CSV
-          </a>
-        )}
+        {csv && <Csv {...csv} title={title} />}
       </div>
       {note && <p className="note">{note}</p>}
       {children}
     </section>
   );
+}
+
+export function Csv({ name, query, title }: { name: string; query: Query; title: string }): JSX.Element {
+  return (
+    <a className="csv" href={withQuery(`/csv/${name}`, query)} download aria-label={`CSV: ${title}`}>
+      CSV
+    </a>
+  );
+}
+
+// A box to tick whose state is in the address; only what differs from `usual` stands there.
+export function Toggle({ name, label, value, usual }: { name: string; label: string; value: boolean; usual: boolean }): JSX.Element {
+  const set = (): void => change({ [name]: value === usual ? Number(!value) : null });
+  return (
+    <label>
+      <input type="checkbox" checked={value} onChange={set} /> {label}
+    </label>
+  );
+}
+
+export function isOn(query: URLSearchParams, name: string, usual: boolean): boolean {
+  const text = query.get(name);
+  return text === null ? usual : text === "1";
 }
 
 export function Problem({ wrong }: { wrong: Wrong }): JSX.Element {

@@ -49,7 +49,19 @@ export function change(query: Query): void {
     if (value === null || value === "") kept.delete(name);
     else kept.set(name, String(value));
   }
-  const text = kept.toString();
+  replace(path, kept.toString());
+}
+
+// The same for a name that may stand there more than once.
+export function changeAll(name: string, values: string[]): void {
+  const [path = "", search = ""] = location.hash.split("?", 2);
+  const kept = new URLSearchParams(search);
+  kept.delete(name);
+  for (const value of values) kept.append(name, value);
+  replace(path, kept.toString());
+}
+
+function replace(path: string, text: string): void {
   history.replaceState(null, "", `${path || "#/runs"}${text ? `?${text}` : ""}`);
   window.dispatchEvent(new Event("townsquare:route"));
 }

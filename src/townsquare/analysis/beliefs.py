@@ -14,6 +14,8 @@ import polars as pl
 
 from townsquare.analysis.contract import ORDERED, Reads
 from townsquare.analysis.polarization import bimodality, pair_variance
+from townsquare.errors import UnknownName
+from townsquare.registry import did_you_mean
 from townsquare.schema import AgentKind, PostKind, Veracity
 
 BINS = 20
@@ -33,6 +35,23 @@ def person_beliefs(run: Reads) -> pl.LazyFrame:
 def names(run: Reads) -> pl.DataFrame:
     """The propositions: ``proposition`` (int16), ``name``, ``text``."""
     return run.table("propositions").select("proposition", "name", "text").sort("proposition")
+
+
+def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
+    """The rows of a frame, which has a column ``proposition``, about one proposition; all for None.
+
+    Raises
+    ------
+    UnknownName
+        There is no such proposition.
+    """
+    if name is None:
+        return frame
+    known = dict(names(run).select("name", "proposition").rows())
+    if name not in known:
+        hint = did_you_mean(name, list(known))
+        raise UnknownName("proposition", got=repr(name), allowed=", ".join(known) or "none", do=hint)
+    return frame.filter(pl.col("proposition") == known[name])
 
 
 def true_sides(run: Reads) -> pl.DataFrame:
@@ -158,10 +177,11 @@ def belief_change(run: Reads) -> pl.DataFrame:
         .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
     )
-    return both.group_by("proposition", "name").agg(_moves()).collect(engine=ORDERED).sort("proposition")
+    return both.group_by("proposition", "name").agg(moves_of()).collect(engine=ORDERED).sort("proposition")
 
 
-def _moves() -> list[pl.Expr]:
+def moves_of() -> list[pl.Expr]:
+    """The columns of :func:`belief_change`, of a frame with ``start``, ``end`` and ``side``."""
     start, end = pl.col("start"), pl.col("end")
     before, after = start.std(ddof=0), end.std(ddof=0)
     return [

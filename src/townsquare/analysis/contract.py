@@ -56,7 +56,10 @@ class Kept:
     meanwhile are left out.
     """
 
-    _READ_ONCE: ClassVar = {"actions": ("step", "agent", "kind", "target", "status", "reason")}
+    _READ_ONCE: ClassVar = {
+        "actions": ("step", "agent", "kind", "target", "status", "reason"),
+        "follows": ("step", "follower", "followed", "change"),
+    }
 
     def __init__(self, run: Reads) -> None:
         self._run = run

@@ -23,7 +23,7 @@ KINDS = {
 """What counts as engagement; a like of a comment is a like of that comment, never of the post above it."""
 
 
-def _accepted(run: Reads) -> pl.LazyFrame:
+def accepted_engagement(run: Reads) -> pl.LazyFrame:
     """Accepted likes, dislikes, shares and comments: ``step``, ``root``, and one 0/1 column a kind."""
     wanted = [int(kind) for kinds in KINDS.values() for kind in kinds]
     return (
@@ -49,7 +49,7 @@ def engagement(run: Reads) -> pl.DataFrame:
         engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
     """
     by_class = (
-        _accepted(run)
+        accepted_engagement(run)
         .join(roots(run).lazy().select("root", "veracity"), on="root")
         .group_by("step", "veracity")
         .agg(pl.col(list(KINDS)).sum())
@@ -115,7 +115,7 @@ def engagement_by_post(run: Reads) -> pl.DataFrame:
         ``comments``, ``engagement`` (int64 counts).
     """
     return (
-        _accepted(run)
+        accepted_engagement(run)
         .group_by("root")
         .agg(pl.col(list(KINDS)).sum())
         .with_columns(pl.sum_horizontal(list(KINDS)).alias("engagement"))

@@ -91,6 +91,7 @@ class Evidence:
     """The records of one agent on one proposition after a step, by claim, and the belief that they make.
 
     ``prior`` and ``log_odds`` are in log odds; ``stance`` is computed from the records, ``recorded`` is on record.
+    ``uptake`` and ``anchoring`` are the agent's, of the ``profile`` that it drew, or the run's where that is "".
     """
 
     agent: int
@@ -100,6 +101,9 @@ class Evidence:
     log_odds: float
     stance: float
     recorded: float
+    uptake: float
+    anchoring: float
+    profile: str
     records: tuple[HeldRecord, ...]
 
     @property
@@ -157,7 +161,7 @@ def evidence(run: Reads, agent: int, step: int | None = None, proposition: str |
     beliefs = run.lazy("beliefs").filter(pl.col("agent") == agent, pl.col("step") == last).collect()
     if beliefs.is_empty():
         raise SettingError("step", got=f"{last} of agent {agent}", allowed="a step after which it was there")
-    params: Any = resolve(run.settings).at(last).params["beliefs"]
+    params = _params(run, agent, last)
     held = _held(run, agent, last)
     weights = weights_of(run, agent, last, params, held)
     names = run.table("propositions")
@@ -184,7 +188,8 @@ def _evidence(
     prior = _prior(run, agent, proposition["proposition"])
     total = sum_of([record.amount for record in records if record.active], prior)
     stance = float(stances_of([total])[0])
-    return Evidence(agent, step, proposition["name"], prior, total, stance, recorded, records)
+    u, a, profile = params.uptake, params.anchoring, _own(run, agent).get("content", "")
+    return Evidence(agent, step, proposition["name"], prior, total, stance, recorded, u, a, profile, records)
 
 
 def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> HeldRecord:
@@ -213,11 +218,25 @@ def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> H
     )
 
 
+def _params(run: Reads, agent: int, step: int) -> Any:
+    """The settings of the rule in a step, with what the agent has of its own."""
+    params = resolve(run.settings).at(step).params["beliefs"]
+    own = _own(run, agent)
+    return params.model_copy(update={name: own[name] for name in ("uptake", "anchoring")}) if own else params
+
+
+def _own(run: Reads, agent: int) -> dict[str, Any]:
+    """What the agent has of its own: ``uptake``, ``anchoring``, and ``content`` (the name of its profile)."""
+    rows = run.lazy("profiles").filter(pl.col("agent") == agent).collect()
+    named = rows.join(run.table("texts"), left_on="profile", right_on="text", how="left") if rows.height else rows
+    return named.row(0, named=True) if named.height else {}
+
+
 def _prior(run: Reads, agent: int, proposition: int) -> float:
     """The prior that is no record: that of the stated start, under the settings that held when the agent joined."""
     mine = (pl.col("agent") == agent) & (pl.col("proposition") == proposition)
     start = run.lazy("starts").filter(mine).collect().row(0, named=True)
-    params: Any = resolve(run.settings).at(start["step"]).params["beliefs"]
+    params = _params(run, agent, start["step"])
     if params.start == "records":
         return 0.0
     return float(start_log_odds([start["wanted"]], params.anchoring, params.stance_margin)[0])

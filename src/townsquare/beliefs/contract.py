@@ -195,19 +195,25 @@ class BeliefRule:
     step: Callable[[BeliefState, BeliefInputs, AgentParams, StageDraws], tuple[BeliefState, Trail]]
 
 
-def per_agent(params: MemberParams, n: int) -> AgentParams:
+def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = None) -> AgentParams:
     """Spread the float settings of a rule over ``n`` agents, without copying.
+
+    ``own`` has, by setting, what agents have of their own, (n,) float64; where it is NaN the rule's setting holds.
 
     >>> from townsquare.beliefs.contract import per_agent
     >>> class Params(MemberParams):
     ...     pull: float = 0.1
     >>> per_agent(Params(), 3)["pull"].shape
     (3,)
+    >>> per_agent(Params(), 2, {"pull": np.array([0.5, np.nan])})["pull"].tolist()
+    [0.5, 0.1]
     """
     out: dict[str, Any] = {}
     for name, value in params.model_dump().items():
         is_number = isinstance(value, float)
         out[name] = np.broadcast_to(np.float64(value), (n,)) if is_number else value
+    for name, mine in (own or {}).items():
+        out[name] = np.where(np.isnan(mine), out[name], mine)
     return out
 
 

@@ -44,6 +44,19 @@ def _clip(value: float, low: float, high: float) -> float:
     return value
 
 
+@nb.njit(cache=True, error_model="numpy")
+def learned(trust: float, shown: float, stance: float, rate: float) -> float:
+    """Trust in [0, 1] after a row that showed ``shown`` to an agent whose stance came to be ``stance``, both [-1, 1].
+
+    Full agreement adds half of ``rate``, full disagreement takes as much.
+
+    >>> learned(0.5, 1.0, 1.0, 0.05), learned(0.5, 1.0, -1.0, 0.05)
+    (0.525, 0.475)
+    """
+    apart = abs(shown - stance)
+    return _clip(trust + ((1.0 - apart / 2.0) - 0.5) * rate, 0.0, 1.0)
+
+
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def exposure_step(
     rows: Shown,
@@ -114,6 +127,4 @@ def exposure_step(
             gain = own_likes[i, k] * table[s, _LIKED] - own_dislikes[i, k] * table[s, _DISLIKED]
             new_confidence[i, k] = _clip(confidence[i, k] + gain, 0.0, 1.0)
         for x in range(indptr[i], indptr[i + 1]):
-            apart = abs(shown[x] - new_stance[i, proposition[x]])
-            stepped = trust[slot[x]] + ((1.0 - apart / 2.0) - 0.5) * table[s, _RATE]
-            trust[slot[x]] = _clip(stepped, 0.0, 1.0)
+            trust[slot[x]] = learned(trust[slot[x]], shown[x], new_stance[i, proposition[x]], table[s, _RATE])

@@ -44,6 +44,12 @@ class Params(MemberParams):
     stance_margin: float = Field(
         STANCE_MARGIN, gt=0, lt=1, description="with `start: stated`, stances are clipped to 1 less this before"
     )
+    profiles: str = Field(
+        "",
+        description="file of profiles (profile, u, a, share), of which each agent draws one for life; unset: all have "
+        "`uptake` and `anchoring`",
+        json_schema_extra={"file": "scenario"},
+    )
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:

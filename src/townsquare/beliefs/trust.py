@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only, settings
 from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Showings
+from townsquare.beliefs.kernels import learned
 from townsquare.pairs import PairBlock, upsert
 
 TRUST = "trust"
@@ -54,9 +55,7 @@ def _learn(
     for i in nb.prange(stance.shape[0]):
         step = rate[i % rate.shape[0], 0]
         for x in range(indptr[i], indptr[i + 1]):
-            apart = abs(shown[x] - stance[i, proposition[x]])
-            stepped = trust[slot[x]] + ((1.0 - apart / 2.0) - 0.5) * step
-            trust[slot[x]] = 0.0 if stepped < 0.0 else 1.0 if stepped > 1.0 else stepped
+            trust[slot[x]] = learned(trust[slot[x]], shown[x], stance[i, proposition[x]], step)
 
 
 def learn_trust(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
+from townsquare.cli.multiverse import show_multiverse
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 from townsquare.cli.progress import Progress, mode
 
@@ -26,6 +27,14 @@ Vary = Annotated[
         negative="",
         help="A setting and its values, as moderation.strategy=none,hybrid. Repeated: all combinations.",
     ),
+]
+Across = Annotated[
+    list[str] | None,
+    Parameter(negative="", help="With --multiverse: a modelling choice and its values, as feed.ranker=recent,random."),
+]
+Many = Annotated[
+    bool,
+    Parameter(name="--multiverse", negative="", help="Compare under every combination of modelling choices."),
 ]
 Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
 Every = Annotated[bool, Parameter(name="--all", negative="", help="Print every outcome, not the headlines alone.")]
@@ -60,6 +69,8 @@ def compare(
     /,
     *,
     vary: Vary = None,
+    multiverse: Many = False,
+    across: Across = None,
     seeds: Seeds = "10",
     agents: options.Agents = None,
     steps: options.Steps = None,
@@ -85,28 +96,71 @@ def compare(
     scenario, file = options.split_target(target)
     layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
     base = resolve_with_scenario(*layers, origins=origins)
-    varied = _varied(vary or [])
+    contrast = varied(vary or [])
+    choices = _choices(across, set(contrast), multiverse=multiverse)
+    by_setting = {**choices, **contrast}
     listed = parse_seeds(seeds, base.config.seed)
     with folder_for(out, f"compare-{Path(base.config.scenario).stem}") as folder:
         try:
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
-                found = experiment.compare(layers, varied, listed, folder, workers, lambda far: _at(progress, far))
+                found = experiment.compare(layers, by_setting, listed, folder, workers, lambda far: _at(progress, far))
         except KeyboardInterrupt:
             return _stopped(folder)
-    _show(found, quiet=quiet, as_json=as_json, every=every)
+    if multiverse:
+        show_multiverse(found, list(choices), list(contrast), quiet=quiet, as_json=as_json)
+    else:
+        _show(found, quiet=quiet, as_json=as_json, every=every)
     return 1 if found.failed else 0
 
 
-def _varied(texts: list[str]) -> dict[str, list[Any]]:
+def _choices(across: list[str] | None, contrast: set[str], *, multiverse: bool) -> dict[str, list[Any]]:
+    """Modelling choices of a multiverse: those named, else the usual ones that are not the question itself."""
+    from townsquare.errors import SettingError
+    from townsquare.experiments.multiverse import ACROSS
+
+    if not multiverse:
+        if across:
+            raise SettingError("--across", got=across[0], allowed="with --multiverse")
+        return {}
+    found = varied(across) if across else {key: values for key, values in ACROSS.items() if key not in contrast}
+    for key in found.keys() & contrast:
+        raise SettingError(f"--across {key}", got="also --vary", allowed="one of the two")
+    return found
+
+
+def compared_pair(
+    base: dict[str, Any],
+    vary: dict[str, list[Any]],
+    seeds: list[int],
+    out: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run the arms that a recorded run and a change of its settings make, and show what differs; the exit code."""
+    from townsquare import experiment
+    from townsquare.experiments.run_folders import folder_for
+
+    with folder_for(out, "counterfactual") as folder:
+        try:
+            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
+                found = experiment.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
+        except KeyboardInterrupt:
+            return _stopped(folder)
+    _show(found, quiet=quiet, as_json=as_json, every=False)
+    return 1 if found.failed else 0
+
+
+def varied(texts: list[str]) -> dict[str, list[Any]]:
     from townsquare.errors import SettingError
     from townsquare.experiments.arms import parse_vary
 
-    varied: dict[str, list[Any]] = {}
+    found: dict[str, list[Any]] = {}
     for key, values in map(parse_vary, texts):
-        if key in varied:
+        if key in found:
             raise SettingError(f"--vary {key}", got="twice", allowed="once, with all its values")
-        varied[key] = values
-    return varied
+        found[key] = values
+    return found
 
 
 def _at(progress: Progress, far: Far) -> None:
@@ -171,6 +225,8 @@ def _show_tables(found: Experiment, *, every: bool) -> None:
     elif (compared["p"] < LOW).any():
         n_outcomes = compared["outcome"].n_unique()
         print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
+        below = [int((compared[name].fill_nan(None) < LOW).sum()) for name in ("p", "p_holm", "p_fdr")]
+        print(f"Below {LOW}: {below[0]}; corrected for their number {below[1]} (Holm), {below[2]} (false discovery rate).")
 
 
 def _show_side_by_side(compared: pl.DataFrame, names: list[str], arms: list[str]) -> bool:

@@ -61,6 +61,7 @@ def _health(run: Run) -> dict[str, Any]:
     import polars as pl
 
     from townsquare.analysis import participation, refusals
+    from townsquare.analysis.rule_health import rule_health
 
     steps = participation(run)
     if steps.is_empty():
@@ -71,7 +72,29 @@ def _health(run: Run) -> dict[str, Any]:
         "silent_share": steps.select(pl.col("silent_share").fill_nan(None).mean().fill_null(0.0)).item(),
         "refused_share": int(steps["refused"].sum()) / max(1, tried),
         "refused_because": {row["reason"]: row["actions"] for row in refusals(run).iter_rows(named=True)},
+        "rule": rule_health(run).to_dicts(),
         "seconds_per_step": steps.select(pl.col("seconds").mean()).item(),
+        "unhealthy": run.health,
+        "calls": _calls(run),
+    }
+
+
+def _calls(run: Run) -> dict[str, Any]:
+    """What was asked of a language model, and how it ended."""
+    from townsquare.analysis.model_calls import model_calls
+
+    found = model_calls(run)
+    if found.is_empty():
+        return {}
+    failed = found.filter(found["outcome"] != "ok")
+    silent = failed.filter(failed["purpose"].is_in(["react", "post"]))
+    return {
+        "asked": int(found["calls"].sum()),
+        "failed": int(failed["calls"].sum()),
+        "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
+        "silent_agents": int(silent["agents"].sum()),
+        "tokens_in": int(found["tokens_in"].sum()),
+        "tokens_out": int(found["tokens_out"].sum()),
     }
 
 
@@ -87,7 +110,13 @@ def _show(facts: dict[str, Any]) -> None:
         lines.append(("silent", f"{health['silent_share']:.1%} of those online in a step, on average"))
         because = ", ".join(f"{reason} {count:,}" for reason, count in health["refused_because"].items())
         lines.append(("refused", f"{health['refused_share']:.1%} of actions" + (f" ({because})" if because else "")))
+        if health["unhealthy"]:
+            lines.append(("UNHEALTHY", health["unhealthy"]))
+        if calls := health["calls"]:
+            tokens = f"{calls['tokens_in']:,} tokens in, {calls['tokens_out']:,} out"
+            lines.append(("calls", f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed; {tokens}"))
         lines.append(("pace", f"{health['seconds_per_step']:.3g} s a step"))
+        lines += _flags(health["rule"])
     for name, value in lines:
         print(f"{name:9} {safe(value)}")
     rows = [
@@ -95,6 +124,18 @@ def _show(facts: dict[str, Any]) -> None:
         for name, count in facts["rows"].items()
     ]
     console().print(table("", ("table", "rows", "stored in"), rows, right=("rows",)))
+
+
+def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """What the belief rule is flagged for, or that it is not."""
+    flagged = [
+        ("rule", f"FLAGGED {one['check']} of {one['name']}: {number(one['value'])}, limit {number(one['limit'])}; "
+                 f"{one['meaning']}")
+        for one in checks
+        if one["flagged"]
+    ]  # fmt: skip
+    kinds = len({one["check"] for one in checks})
+    return flagged or ([("rule", f"none of {kinds} checks of the belief rule is flagged")] if checks else [])
 
 
 def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:

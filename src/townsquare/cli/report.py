@@ -22,13 +22,18 @@ def report(
     from townsquare.errors import SettingError
     from townsquare.experiments.manifest import FILE, Experiment
     from townsquare.record.run import Run
+    from townsquare.experiments.multiverse import FILE as MULTIVERSE
+    from townsquare.experiments.multiverse import Multiverse
     from townsquare.report import write_comparison, write_report
+    from townsquare.report.multiverse_page import write_multiverse
 
     if not folders:
         raise SettingError("RUN", got="nothing", allowed="at least one folder of a run, a comparison or debates")
     for folder in folders:
         page = folder / "report.html"
-        if (folder / FILE).is_file():
+        if (folder / MULTIVERSE).is_file():
+            write_multiverse(Multiverse.load(folder), page)
+        elif (folder / FILE).is_file():
             write_comparison(Experiment.load(folder), page)
         elif (folder / DEBATES).is_file():
             write_pages(HeldDebates.open(folder))

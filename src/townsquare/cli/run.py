@@ -10,6 +10,9 @@ from townsquare.cli.console import complain, console, number, show_json, table
 from townsquare.cli.progress import Progress, mode
 from townsquare.cli.signals import StopRequest
 
+UNHEALTHY = 3
+"""Exit code of a run that ended, but in which too many calls of a language model failed."""
+
 if TYPE_CHECKING:
     from townsquare.record.run import Run
     from townsquare.resolve import Settings
@@ -46,13 +49,24 @@ def run(
         return _execute(folder, settings, quiet=quiet, as_json=as_json)
 
 
-def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
-    """Go on with a run that was stopped; its recorded steps are executed again and compared."""
-    from townsquare.experiments.run_folders import settings_of
+def resume(
+    folder: options.Folder,
+    /,
+    *,
+    sets: options.Sets = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Go on with a run that was stopped; its recorded steps are executed again and compared.
+
+    --set takes settings of `budget` and `serving` only: the others make a run what it is.
+    """
+    from townsquare.experiments.run_folders import check_single, settings_of
     from townsquare.record.run import Run
 
+    check_single(folder)
     recorded = Run.open(folder)
-    settings = settings_of(recorded, str(folder))
+    settings = settings_of(recorded, str(folder), sets or ())
     if recorded.state == "finished":
         _show_result(recorded, folder, quiet=quiet, as_json=as_json)
         complain(f"{folder} is finished already: nothing to do", kind="note")
@@ -61,26 +75,41 @@ def resume(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
 
 
 def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) -> int:
+    from townsquare.cli.calls import Calls
     from townsquare.experiments.run_folders import go_on
+    from townsquare.models.contract import Call
     from townsquare.record.contract import StepMark
 
     total = settings.config.steps
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
 
+    calls = Calls(settings.config.model.name)
+
     def on_step(mark: StepMark) -> None:
-        progress.at(mark.step)
+        calls.step = mark.step
+        progress.at(mark.step, calls.note(total))
         request.check()
+
+    def on_call(call: Call) -> None:
+        calls.add(call)
+        progress.at(calls.step, calls.note(total))
 
     with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
         try:
-            recorded = go_on(folder, settings, on_step)
+            recorded = go_on(folder, settings, on_step, on_call)
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
             complain(_what_is_safe(folder, total), kind="stopped")
             return 128 + (request.signal or 2)
         progress.__exit__(None, None, None)
         _show_result(recorded, folder, quiet=quiet, as_json=as_json)
-    return 0
+    return UNHEALTHY if _complain_of_health(recorded) else 0
+
+
+def _complain_of_health(recorded: Run) -> bool:
+    if recorded.health:
+        complain(f"{recorded.health}; see `townsquare inspect`", kind="unhealthy")
+    return bool(recorded.health)
 
 
 def _what_is_safe(folder: Path, total: int) -> str:

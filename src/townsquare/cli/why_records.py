@@ -40,6 +40,8 @@ def show_records(found: tuple[Evidence, ...], most: int | None) -> None:
             print(title)
         more = "" if most is None or len(ordered) <= most else f" ({len(ordered) - most} more records)"
         belief = f"L = {one.log_odds:+.6f}, S = {one.stance:+.6f}"
+        own = f"; profile {safe(one.profile)}" if one.profile else ""
+        print(f"u = {one.uptake:g}, a = {one.anchoring:g}{own}")
         print(f"start {one.prior:+.6f} and records give {belief}{more}: {_said(one)}\n")
 
 

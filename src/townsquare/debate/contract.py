@@ -16,6 +16,7 @@ import numpy.typing as npt
 from townsquare.draws import U64, Draws, Stage, uniform_oracle
 from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.near import Vectors
+from townsquare.models.contract import Asker
 from townsquare.schema import HoldingChange, Origin
 from townsquare.settings.base import MemberParams
 
@@ -146,11 +147,17 @@ class Speaker:
         Its settings, in its own file.
     say : callable
         ``say(turn, floor, params) -> Said``. It changes nothing on the floor; draws come from ``floor.draws`` only.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
     name: str
     params: type[MemberParams]
     say: Callable[[Turn, Floor, Any], Said]
+    bind: Callable[[Asker], Speaker] | None = None
+    asks: Callable[[Any], bool] | None = None
 
 
 class Move(NamedTuple):
@@ -233,12 +240,18 @@ class Debater:
     has_records : bool
         Whether its stance follows from argument records, so that each move has its evidence. Without, its stance is
         what it says of itself, and only the judge's readings can be compared.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
     name: str
     params: type[MemberParams]
     begin: Callable[[Seat, Floor, Any], Mind]
     has_records: bool
+    bind: Callable[[Asker], Debater] | None = None
+    asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +267,14 @@ class StanceJudge:
     read : callable
         ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for the bank's proposition; NaN where a
         text takes no stance. Each depends on its text alone. It may know the bank; it never sees who spoke.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
     name: str
     params: type[MemberParams]
     read: Callable[[Sequence[str], ArgumentBank, Vectors, Any], Float]
+    bind: Callable[[Asker], StanceJudge] | None = None
+    asks: Callable[[Any], bool] | None = None

@@ -15,9 +15,10 @@ import numpy.typing as npt
 from scipy import special
 
 from townsquare.debate.resolve import resolve_debates
-from townsquare.debate.trial import opening, readings
+from townsquare.debate.trial import opening, readings, with_model
 from townsquare.errors import SettingError
 from townsquare.experiments.paired import LEVEL
+from townsquare.models.contract import Asker
 from townsquare.settings.layers import Layer
 
 Float = npt.NDArray[np.float64]
@@ -91,6 +92,7 @@ def expression(
     levels: int = 21,
     trials: int = 3,
     on_topic: Callable[[int], None] | None = None,
+    asker: Asker | None = None,
 ) -> Expression:
     """Sweep S evenly over [-1, 1], on every topic.
 
@@ -106,6 +108,8 @@ def expression(
         Texts for each stance and topic, with draws of their own; at least 1.
     on_topic : callable, optional
         Told how many topics are done.
+    asker : Asker, optional
+        A language model, for a speaker or judge that is one.
 
     Raises
     ------
@@ -119,7 +123,7 @@ def expression(
     for number, topic in enumerate(topics, 1):
         texts = []
         for stance in np.linspace(-1.0, 1.0, levels):
-            found = resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}})
+            found = with_model(resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}}), asker)
             texts += [opening(found, trial, float(stance)) for trial in range(1, trials + 1)]
             assigned += [float(stance)] * trials
         judged.append(readings(found, texts))

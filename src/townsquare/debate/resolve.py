@@ -16,6 +16,7 @@ from townsquare import registry
 from townsquare.debate.settings import ALIASES, DECLARED, PRESETS, Choice, Debates
 from townsquare.errors import SettingError, UnknownName
 from townsquare.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
+from townsquare.prompts.filling import digest as digest_of_prompts
 from townsquare.registry import did_you_mean
 from townsquare.resolve import current_version
 from townsquare.settings.base import MemberParams
@@ -132,7 +133,7 @@ def _normal(layer: Layer) -> dict[str, Any]:
         for part in reversed(below):
             value = {part: value}
         out = merge(out, {key: value})
-    for path in MEMBERS.values():
+    for path in (*MEMBERS.values(), ("model",)):
         section: Any = out
         for key in path[:-1]:
             section = section.get(key) if isinstance(section, dict) else None
@@ -230,8 +231,11 @@ def _digest(found: Resolved) -> str:
     bank = found.bank
     arguments = [bank.statement, list(bank.text), bank.polarity.tolist(), bank.stance.tolist(), bank.strength.tolist()]
     settings = found.plain()
-    for key in ("trials", "topic", "start"):  # more trials, another path or tolerance leave a trial as it is
+    # More trials, another path or tolerance, or other ways to a model leave a trial as it is.
+    for key in ("trials", "topic", "start", "serving"):
         settings.pop(key)
+    if found.settings.model.name != "none":
+        settings["prompts_digest"] = digest_of_prompts()
     start = found.settings.start.model_dump(mode="json", exclude={"tolerance"})
     identity = [current_version(), settings, start, arguments, bank.seed.tolist()]
     return hashlib.sha256(json.dumps(identity, sort_keys=True, allow_nan=False).encode()).hexdigest()

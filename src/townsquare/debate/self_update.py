@@ -4,29 +4,35 @@
 and the dialogue. ``rag_self_update`` is also given records: the k that are nearest to the message, of all it started
 with or heard. Nothing is summed, archived or resolved, and no move has its evidence.
 
-The paper asks a language model. What stands here is no model of one: the stand-in moves a fixed share of the way from
-its stance to the stance that the judge reads in the message, or, with records, to the mean of that and of the stances
-of the records. The share has no source; it is small so that the course of fifteen rounds can be seen. A language model
-takes its place by another ``revise`` (:data:`Revise`), and everything else stays.
+The paper asks a language model, and so does ``reviser: model``. The embedded stand-in is no model of one: it moves a
+fixed share of the way from its stance to the stance that the judge reads in the message, or, with records, to the mean
+of that and of the stances of the records. The share has no source; it is small so that the course of fifteen rounds can
+be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Line, Mind, Move, Seat
+from townsquare.debate.model_judge import STANCE_SCHEMA
+from townsquare.errors import SettingError
 from townsquare.evidence.near import cosines
+from townsquare.models.contract import Asker, Message, Request
+from townsquare.prompts.filling import filled, listed, quoted
 from townsquare.schema import Origin
 from townsquare.settings.base import MemberParams
 
 
 class Params(MemberParams):
-    """The one number of the stand-in."""
+    """Who revises, and how."""
 
+    reviser: Literal["embedded", "model"] = Field("embedded", description="the stand-in, or a language model")
     step: float = Field(0.03, ge=0, le=1, description="share of the way to what it heard, a message")
     records: int = Field(5, ge=1, le=100, description="records that go into a revision; `rag_self_update` only")
 
@@ -102,13 +108,39 @@ def toward_heard(asked: Asked, floor: Floor, params: Params) -> float:
     return asked.stance + params.step * (sum(known) / len(known) - asked.stance)
 
 
-def debater(name: str, revise: Revise, *, with_records: bool) -> Debater:
-    """A debater that revises its stance by ``revise``; ``with_records`` gives it the nearest records."""
+def by_model(asked: Asked, floor: Floor, params: Params, asker: Asker | None = None, seat: int = 0) -> float:
+    """What a language model says of itself; a call that fails leaves the stance as it is."""
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    lines = [quoted({"who": "you" if line.seat == seat else "the other", "said": line.text}) for line in asked.dialogue]
+    lines.append(quoted({"who": "the other", "latest": asked.heard}))
+    sides = {1: "for", -1: "against"}
+    prompt = filled(
+        "self_update",
+        statement=quoted(asked.statement),
+        stance=f"{asked.stance:.2f}",
+        records=listed([f"{sides[one.polarity]}: {quoted(one.text)}" for one in asked.retrieved]),
+        dialogue="\n".join(lines),
+    )
+    request = Request(
+        purpose="self_update", messages=(Message("user", prompt),), schema=STANCE_SCHEMA, name="self_update",
+        max_tokens=64, agent=seat, step=floor.draws.step,
+    )  # fmt: skip
+    (reply,) = asker.ask([request])
+    return float(reply.value["stance"]) if reply.ok else asked.stance
+
+
+def debater(name: str, revise: Revise, *, with_records: bool, asker: Asker | None = None) -> Debater:
+    """A debater that revises its stance by ``revise`` or a model; ``with_records`` gives it the nearest records."""
 
     def begin(seat: Seat, floor: Floor, params: Params) -> Mind:
-        return SelfUpdate(seat, floor, params, revise, with_records)
+        how = revise if params.reviser == "embedded" else partial(by_model, asker=asker, seat=seat.seat)
+        return SelfUpdate(seat, floor, params, how, with_records)
 
-    return Debater(name, Params, begin, has_records=False)
+    def bind(asker: Asker) -> Debater:
+        return debater(name, revise, with_records=with_records, asker=asker)
+
+    return Debater(name, Params, begin, False, bind, lambda params: bool(params.reviser == "model"))
 
 
 PROMPT = debater("prompt_self_update", toward_heard, with_records=False)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from townsquare.config import Model, Serving
 from townsquare.evidence.retrieval import DEFAULT_SLOTS
 from townsquare.evidence.seeds import DEFAULT_SEEDS
 from townsquare.settings.base import Section
@@ -100,6 +101,8 @@ class Debates(Section):
     speaker: Choice = Field(Choice(name="bank"), description="what says something in line with a stance")
     scripted: Choice = Field(Choice(name="scripted"), description="what the opponent `scripted` says")
     judge: Choice = Field(Choice(name="bank"), description="what reads stances from texts alone")
+    model: Model = Model()
+    serving: Serving = Serving()
 
     def profile(self, seat: int) -> tuple[float, float]:
         """(u, a) of the agent in a seat: its own, else by the pairing, else as for both.

@@ -10,10 +10,12 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from townsquare.debate.asking import asks, door_of
 from townsquare.debate.held import FILE, ArmOfDebates, HeldDebates
 from townsquare.debate.record import read_trial, trial_record, write_json
 from townsquare.debate.resolve import Resolved, resolve_debates
@@ -209,7 +211,9 @@ def _hold_here(
 def _hold(job: _Job, report: Report) -> None:
     """One trial, held and recorded."""
     found = resolve_debates(job.settings)
-    held = debate(found, job.trial, report)
+    with ExitStack() as stack:
+        asker = stack.enter_context(door_of(found, job.trial, job.path.parent.parent)) if asks(found) else None
+        held = debate(found, job.trial, report, asker)
     write_json(job.path, trial_record(found, job.trial, held))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -36,6 +36,8 @@ from townsquare.errors import ContractError
 from townsquare.evidence.bank_files import ArgumentBank
 from townsquare.evidence.contract import Embedder, Topics, check_found
 from townsquare.evidence.near import Vectors
+from townsquare.models.binding import bound
+from townsquare.models.contract import Asker
 from townsquare.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
 
@@ -90,7 +92,9 @@ class _Debate:
     seed: int
 
 
-def debate(found: Resolved, trial: int, report: Callable[[int], None] = lambda _: None) -> Held:
+def debate(
+    found: Resolved, trial: int, report: Callable[[int], None] = lambda _: None, asker: Asker | None = None
+) -> Held:
     """Hold one debate.
 
     Parameters
@@ -101,6 +105,8 @@ def debate(found: Resolved, trial: int, report: Callable[[int], None] = lambda _
         From 1; trials of one number share their draws in all arms.
     report : callable
         Told the round that ended.
+    asker : Asker, optional
+        A language model for the members that ask one.
 
     Raises
     ------
@@ -109,6 +115,7 @@ def debate(found: Resolved, trial: int, report: Callable[[int], None] = lambda _
     ContractError
         A member breaks its contract.
     """
+    found = with_model(found, asker)
     settings = found.settings
     now, starts = _begin(found, trial)
     turns: list[Spoken] = []
@@ -120,6 +127,14 @@ def debate(found: Resolved, trial: int, report: Callable[[int], None] = lambda _
     judged = now.floor.read([spoken.text for spoken in turns])
     turns = [spoken._replace(judged=float(one)) for spoken, one in zip(turns, judged, strict=True)]
     return Held(starts, now.floor.claims, turns)
+
+
+def with_model(found: Resolved, asker: Asker | None) -> Resolved:
+    """The same debate; members that ask a language model have one, if there is one."""
+    if asker is None:
+        return found
+    members = {role: (bound(member, asker), params) for role, (member, params) in found.members.items()}
+    return replace(found, members=members)
 
 
 def opening(found: Resolved, trial: int, stance: float) -> str:

@@ -85,7 +85,8 @@ def _running(world: World, config: Config) -> Iterator[tuple[int, Message]]:
     for event in config.events:
         if event.message is not None and event.step <= step < event.step + event.message.repeat:
             for post in world.message_rows[keys == _key(event.step, event.message)]:
-                yield int(post), event.message
+                if int(world.posts["author"][post]) not in config.leave_out.agents:
+                    yield int(post), event.message
 
 
 def _key(step: int, message: Message) -> U64:

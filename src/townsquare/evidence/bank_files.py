@@ -1,9 +1,7 @@
 """Argument banks from files: what can be said for and against one proposition, and how well.
 
-A bank is a CSV, semicolon or tab file, or JSON lines, with one argument a row. Columns go by several names, so that
-the files of this project, the IBM argument-quality sets (``argument, topic, set, WA, MACE-P, stance_WA,
-stance_WA_conf``; Gretz and others 2019, arXiv:1911.11408), IBM's key-point arguments and UKP's ranked arguments load
-as they are.
+A bank is a CSV, semicolon or tab file, or JSON lines, with one argument a row. Columns go by several names
+(:mod:`townsquare.evidence.argument_columns`), so that collections of others load as they are.
 """
 
 from __future__ import annotations
@@ -21,26 +19,35 @@ import numpy.typing as npt
 
 from townsquare.draws import chain, text_key
 from townsquare.errors import DataError, UnknownName
-from townsquare.files import Record, Records, find, read_csv, read_jsonl, read_yaml
+from townsquare.evidence.argument_columns import (
+    QUALITY,
+    REVERSED,
+    SIDE,
+    TEXT,
+    TOPIC,
+    UNUSED,
+    first_column,
+    needed_column,
+    read_table,
+    side_of,
+)
+from townsquare.files import Record, Records, find, read_yaml
 from townsquare.registry import did_you_mean
 from townsquare.scenario_columns import number_cell, text_cell, word_cell
 
 Float = npt.NDArray[np.float64]
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "text": ("text", "argument"),
-    "topic": ("topic", "proposition", "debate"),
-    "side": ("side", "stance_wa", "side_label"),
+    "text": TEXT,
+    "topic": TOPIC,
+    "side": SIDE,
     "stance": ("stance",),
-    "strength": ("strength", "quality", "wa", "rank_score"),
+    "strength": QUALITY,
     "pool": ("pool",),
     "tag": ("tag",),
 }
 """What a bank is read for, and the columns that hold it; the first that a file has is taken."""
-UNUSED = ("set", "split", "mace-p", "stance_wa_conf", "prompt", "source")
-"""Columns that files of these kinds have and that are not read."""
 
-SIDES: Mapping[str, int] = {"pro": 1, "con": -1, "1": 1, "-1": -1, "1.0": 1, "-1.0": -1, "+1": 1, "yes": 1, "no": -1}
 SEED, DEBATE = "seed", "debate"
 SEED_SHARE = 3
 """Where a file names no pools, one argument in so many goes to the pool ``seed``."""
@@ -153,21 +160,19 @@ def topics_in(path: Path) -> tuple[str, ...]:
 
 
 def _read(path: Path) -> Records:
-    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
+    table = read_table(path)
     known = [name for names in COLUMNS.values() for name in names] + list(UNUSED)
     for column in table.columns:
         if column not in known:
             do = did_you_mean(column, known)
             raise DataError(f"{path}, header", got=f"the column {column!r}", allowed=", ".join(known), do=do)
     for wanted in ("text", "side"):
-        if _column(table, wanted) is None:
-            got = "columns " + ", ".join(table.columns)[:300]
-            raise DataError(f"{path}, header", got=got, allowed="a column " + " or ".join(COLUMNS[wanted]))
+        needed_column(table, COLUMNS[wanted], wanted)
     return table
 
 
 def _column(table: Records, wanted: str) -> str | None:
-    return next((name for name in COLUMNS[wanted] if name in table.columns), None)
+    return first_column(table, COLUMNS[wanted])
 
 
 def _of_topic(table: Records, statement: str) -> tuple[str, list[Record]]:
@@ -189,8 +194,8 @@ def _of_topic(table: Records, statement: str) -> tuple[str, list[Record]]:
 
 def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], where: str) -> ArgumentBank:
     text_column, side_column = _column(table, "text") or "", _column(table, "side") or ""
-    words = {**SIDES, **{label.lower(): side for label, side in sides.items()}}
-    polarity = np.array([_side(record, side_column, words) for record in table.records], np.int8)
+    own = {label.lower(): side for label, side in sides.items()}
+    polarity = np.array([_side(record, side_column, own) for record in table.records], np.int8)
     text = tuple(text_cell(record, text_column) for record in table.records)
     tag_column = _column(table, "tag")
     tag = tuple(text_cell(row, tag_column, required=False) if tag_column else "" for row in table.records)
@@ -204,15 +209,16 @@ def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], w
     return bank
 
 
-def _side(record: Record, column: str, words: Mapping[str, int]) -> int:
+def _side(record: Record, column: str, own: Mapping[str, int]) -> int:
     """+1 or -1; an argument without a side is refused, since nobody could hold it."""
-    value = record.cells.get(column)
-    if value is None or not str(value).strip():
-        raise DataError(record.where(column), got="no polarity", allowed="pro or con, 1 or -1")
-    prefix = str(value).strip().lower().split("-")[0]
-    if column == "side_label" and str(value).strip().lower() not in words and prefix in ("yes", "no"):
-        return words[prefix]
-    return word_cell(record, column, words)
+    side = side_of(record, column, own)
+    if side not in (1.0, -1.0):
+        value = record.cells.get(column)
+        empty = value is None or not str(value).strip()
+        got = "no polarity" if empty else f"{str(value)[:80]!r}, which is no polarity"
+        do = "" if empty or column != "side_label" else "say what the labels mean: --set sides.LABEL=pro"
+        raise DataError(record.where(column), got=got, allowed="pro or con, 1 or -1", do=do)
+    return int(side)
 
 
 def _stances(table: Records, polarity: npt.NDArray[np.int8]) -> Float:
@@ -234,7 +240,7 @@ def _strengths(table: Records) -> Float:
     if column is None:
         return np.full(len(table.records), math.nan)
     out = np.array([number_cell(record, column, 0, 1, math.nan) for record in table.records])
-    if column == "rank_score":  # a high one is less convincing, and only the order within a topic means anything
+    if column == REVERSED:  # a high one is less convincing, and only the order within a topic means anything
         order = np.argsort(np.argsort(-out, kind="stable"), kind="stable")
         out = (order + 0.5) / out.size
     return out

@@ -7,7 +7,7 @@ hold the first of them, and near-duplicates are sought among the firsts alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,10 @@ from townsquare.change import NOTHING, Change
 from townsquare.errors import ContractError
 from townsquare.evidence.conflict import check_theta
 from townsquare.evidence.contract import Embedder, Extractor, StrengthJudge, Topics, check_found
+from townsquare.evidence.made import Made, kinds_of, text_rows, together
 from townsquare.evidence.near import Vectors, near_pairs
+from townsquare.models.binding import bound
+from townsquare.models.contract import Asker
 from townsquare.resolve import Settings
 from townsquare.scenario_contents import Arguments, Scenario
 from townsquare.schema import NONE, Scorer
@@ -44,8 +47,9 @@ class Finding(NamedTuple):
 class Judges:
     """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
 
-    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own. ``found`` (by
-    text) and ``estimated`` (by text and proposition) remember what was said before and would be said again.
+    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own; near-duplicates
+    are sought down to the second only if ``own_claims`` become records. ``found`` (by text) and ``estimated`` (by text
+    and proposition) remember what was said before and would be said again.
     """
 
     extractor: tuple[Extractor, Any]
@@ -54,6 +58,7 @@ class Judges:
     topics: Topics
     theta: float
     theta_self: float
+    own_claims: bool = True
     found: dict[str, list[Finding]] = field(default_factory=dict)
     estimated: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -73,24 +78,13 @@ class Judges:
             topics_of(scenario),
             theta,
             theta_self,
+            chosen.own_claims,
         )
 
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """Claims before they have rows; (c,) each, those of one post together and in order of posts.
-
-    ``post`` is -1 for arguments of the bank, ``strength`` NaN where nobody said. ``text``, ``snippet`` and ``tag`` are
-    the words themselves; "" for none.
-    """
-
-    post: npt.NDArray[np.int64]
-    proposition: npt.NDArray[np.int16]
-    polarity: npt.NDArray[np.int8]
-    strength: npt.NDArray[np.float64]
-    text: list[str]
-    snippet: list[str]
-    tag: list[str]
+    def with_model(self, asker: Asker) -> Judges:
+        """The same, with a language model to ask for an extractor that asks one."""
+        extractor, params = self.extractor
+        return replace(self, extractor=(bound(extractor, asker), params))
 
 
 def topics_of(scenario: Scenario) -> Topics:
@@ -104,24 +98,25 @@ def make(world: World, judges: Judges) -> Change:
     """Claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
     start = world.step_starts[-1]
     posts = start + np.flatnonzero(world.posts["root"][start:] == np.arange(start, world.posts.n))
-    declared, read = _declared(world, posts), _read(world, posts, judges)
-    order = np.argsort(np.r_[declared.post, read.post], kind="stable")
-    if not order.size:
+    made = together(_declared(world, posts), _read(world, posts, judges))
+    if not made.post.size:
         return NOTHING
-    return Change(rows_of(world, _in_order(declared, read, order), judges, world.text_row, len(world.texts)))
+    return Change(rows_of(world, made, judges, world.text_row, len(world.texts)))
 
 
 def of_bank(arguments: Arguments) -> Made:
     """The bank's arguments as claims that agents can start with; one without a side is none."""
     at = np.flatnonzero(arguments.stance != 0)
+    none = np.full(at.size, NONE, np.int64)
     return Made(
-        post=np.full(at.size, NONE, np.int64),
+        words=arguments.text,
+        post=none,
         proposition=arguments.proposition[at],
         polarity=np.sign(arguments.stance[at]).astype(np.int8),
         strength=arguments.strength[at],
-        text=[arguments.text[k] for k in at],
-        snippet=[""] * at.size,
-        tag=[""] * at.size,
+        text=at.astype(np.int64),
+        snippet=none,
+        tag=none,
     )
 
 
@@ -130,15 +125,16 @@ def _declared(world: World, posts: Array) -> Made:
     post, row = _stated(world, posts)
     speaks = stances["stance"][row] != 0
     post, row = post[speaks], row[speaks]
-    texts = [world.texts[text] for text in world.posts["text"][post]]
+    used, text = np.unique(world.posts["text"][post], return_inverse=True)
     return Made(
+        words=[world.texts[k] for k in used.tolist()],
         post=post.astype(np.int64),
         proposition=stances["proposition"][row],
         polarity=np.sign(stances["stance"][row]).astype(np.int8),
         strength=stances["strength"][row],
-        text=texts,
-        snippet=texts,
-        tag=[""] * post.size,
+        text=text.astype(np.int64),
+        snippet=text.astype(np.int64),
+        tag=np.full(post.size, NONE, np.int64),
     )
 
 
@@ -156,17 +152,24 @@ def _stated(world: World, posts: Array) -> tuple[Array, Array]:
 def _read(world: World, posts: Array, judges: Judges) -> Made:
     """What the extractor finds in posts that declare no stance; each text is read once."""
     silent = posts[~np.isin(posts, _stated(world, posts)[0])]
-    texts = [world.texts[row] for row in world.posts["text"][silent]]
+    first, which = kinds_of(world.posts["text"][silent])  # texts in the order in which they are met
+    texts = [world.texts[row] for row in world.posts["text"][silent[first]].tolist()]
     _extract(texts, judges)
-    found = [(post, one) for post, text in zip(silent.tolist(), texts, strict=True) for one in judges.found[text]]
+    found = [judges.found[text] for text in texts]
+    listed = [one for of_text in found for one in of_text]
+    count = np.array([len(of_text) for of_text in found], np.int64)
+    at = _rows((np.cumsum(count) - count)[which], count[which])
+    words = [word for one in listed for word in (one.text, one.snippet, one.tag)]
+    place = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(-1, 3)
     return Made(
-        post=np.array([post for post, _ in found], np.int64),
-        proposition=np.array([one.proposition for _, one in found], np.int16),
-        polarity=np.array([one.polarity for _, one in found], np.int8),
-        strength=np.array([one.strength for _, one in found], np.float64),
-        text=[one.text for _, one in found],
-        snippet=[one.snippet for _, one in found],
-        tag=[one.tag for _, one in found],
+        words=words,
+        post=np.repeat(silent, count[which]).astype(np.int64),
+        proposition=np.array([one.proposition for one in listed], np.int16)[at],
+        polarity=np.array([one.polarity for one in listed], np.int8)[at],
+        strength=np.array([one.strength for one in listed], np.float64)[at],
+        text=place[at, 0],
+        snippet=place[at, 1],
+        tag=place[at, 2],
     )
 
 
@@ -190,25 +193,6 @@ def _rows(first: Array, count: Array) -> npt.NDArray[np.int64]:
     return np.asarray(np.repeat(first, count) + nth, np.int64)
 
 
-def _in_order(one: Made, two: Made, order: Array) -> Made:
-    def words(name: str) -> list[str]:
-        both: list[str] = getattr(one, name) + getattr(two, name)
-        return [both[k] for k in order]
-
-    def column(name: str) -> Array:
-        return np.concatenate([getattr(one, name), getattr(two, name)])[order]
-
-    return Made(
-        column("post"),
-        column("proposition"),
-        column("polarity"),
-        column("strength"),
-        words("text"),
-        words("snippet"),
-        words("tag"),
-    )
-
-
 def rows_of(
     world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
 ) -> dict[str, schema.Columns]:
@@ -225,15 +209,7 @@ def rows_of(
     text_row : mapping of str to int
         Texts that there are already; new ones are numbered from ``n_texts`` on.
     """
-    fresh: dict[str, int] = {}
-
-    def numbered(texts: list[str]) -> list[int]:
-        return [
-            text_row[text] if text in text_row else fresh.setdefault(text, n_texts + len(fresh)) if text else NONE
-            for text in texts
-        ]
-
-    text, snippet, tag = numbered(made.text), numbered(made.snippet), numbered(made.tag)
+    (text, snippet, tag), fresh = text_rows(made, text_row, n_texts)
     estimate = _estimates(made, judges)
     strength = np.where(np.isnan(made.strength), estimate, made.strength)
     first = world.claims.n
@@ -256,7 +232,8 @@ def rows_of(
 def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
     """The judge's estimate of every claim, each (text, proposition) judged once."""
     judge, params = judges.strength
-    asked = list(zip(made.text, made.proposition.tolist(), strict=True))
+    first, which = kinds_of(made.text, made.proposition)
+    asked = list(zip(made.texts(first), made.proposition[first].tolist(), strict=True))
     new = [key for key in dict.fromkeys(asked) if key not in judges.estimated]
     statements = judges.topics.statements
     given = judge.estimate([text for text, _ in new], [statements[k] for _, k in new], params) if new else np.empty(0)
@@ -265,21 +242,18 @@ def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
         got = f"{numbers.shape} for {len(new)} claims, or outside its range"
         raise ContractError(f"strength judge {judge.name!r}", got=got, allowed="(n,) in [0, 1] for n claims")
     judges.estimated.update(zip(new, numbers.tolist(), strict=True))
-    return np.array([judges.estimated[key] for key in asked], np.float64)
+    return np.array([judges.estimated[key] for key in asked], np.float64)[which]
 
 
 def _same_as(
-    world: World, claim: Array, text: list[int], made: Made, strength: npt.NDArray[np.float64]
+    world: World, claim: Array, text: Array, made: Made, strength: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.int32]:
     """The first claim of the same kind: earlier, or the claim itself."""
-    columns = (text, made.proposition.tolist(), made.polarity.tolist(), strength.tolist())
-    kinds = world.claim_kinds
-    new: dict[tuple[int, int, int, float], int] = {}
-    out = np.empty(claim.size, np.int32)
-    for at, kind in enumerate(zip(*columns, strict=True)):
-        known = kinds.get(kind)
-        out[at] = new.setdefault(kind, int(claim[at])) if known is None else known
-    return out
+    columns = (text, made.proposition, made.polarity, strength + 0.0)  # -0.0 is 0.0
+    first, which = kinds_of(*columns)
+    kinds = zip(*(column[first].tolist() for column in columns), strict=True)
+    known = [world.claim_kinds.get(kind, row) for kind, row in zip(kinds, claim[first].tolist(), strict=True)]
+    return np.array(known, np.int32)[which]
 
 
 def _strength_rows(claim: Array, given: Array, estimate: Array, judge: str) -> schema.Columns:
@@ -300,12 +274,12 @@ def _near_rows(world: World, judges: Judges, made: Made, claim: Array, new: Arra
     proposition = np.r_[world.claims["proposition"][old], made.proposition[new]]
     polarity = np.r_[world.claims["polarity"][old], made.polarity[new]]
     rows = np.r_[world.claims["claim"][old], claim[new]]
-    threshold = min(judges.theta, judges.theta_self)
+    threshold = min(judges.theta, judges.theta_self) if judges.own_claims else judges.theta
     later, earlier, similarity = [], [], []
     for kind in sorted(set(zip(made.proposition[new].tolist(), made.polarity[new].tolist(), strict=True))):
         at = np.flatnonzero((proposition == kind[0]) & (polarity == kind[1]))
         first = int(np.searchsorted(at, old.size))
-        texts = _texts(world, old[at[:first]]) + [made.text[k] for k in new[at[first:] - old.size]]
+        texts = _texts(world, old[at[:first]]) + made.texts(new[at[first:] - old.size])
         pairs = near_pairs(judges.vectors.of(texts), texts, first, threshold)
         later.append(rows[at[pairs.later]])
         earlier.append(rows[at[pairs.earlier]])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from townsquare.config import MemberParams
 from townsquare.errors import ContractError
+from townsquare.models.contract import Asker
 
 Float = npt.NDArray[np.float64]
 
@@ -79,11 +80,17 @@ class Extractor:
         ``extract(messages, topics, params) -> Found``: zero, one or several claims a message. It is asked about the
         messages of posts that neither the data nor their writers gave a stance. What it finds in a message depends on
         that message alone.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
     name: str
     params: type[MemberParams]
     extract: Callable[[Sequence[str], Topics, Any], Found]
+    bind: Callable[[Asker], Extractor] | None = None
+    asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

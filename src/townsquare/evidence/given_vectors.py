@@ -22,7 +22,11 @@ THETA, THETA_SELF = 0.85, 0.50
 class Params(MemberParams):
     """Where the vectors are."""
 
-    file: str = Field("", description="JSONL with a text and its vector a line: {text: ..., vector: [...]}")
+    file: str = Field(
+        "",
+        description="JSONL with a text and its vector a line: {text: ..., vector: [...]}",
+        json_schema_extra={"file": "here"},
+    )
 
 
 def embed(texts: Sequence[str], params: Params) -> Float:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from townsquare.beliefs.equation import (
     STANCE_MARGIN,
+    contribution,
     contributions,
     log_odds_at,
     stance_at,
@@ -179,11 +180,21 @@ def _choose(amounts: Float, target: float, margin: float, tolerance: float, chos
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def _choose_many(
-    amounts: Float, keys: npt.NDArray[U64], target: Float, margin: float, tolerance: float, chosen: Index
+    sign: npt.NDArray[np.int8],
+    strong: Float,
+    anchoring: Float,
+    scale: float,
+    keys: npt.NDArray[U64],
+    target: Float,
+    tolerance: float,
+    chosen: Index,
 ) -> None:
+    margin = STANCE_MARGIN
     for i in nb.prange(chosen.shape[0]):
         order = np.argsort(keys[i], kind="mergesort")
-        ranked = amounts[order]
+        ranked = np.empty(order.shape[0])
+        for x in range(order.shape[0]):
+            ranked[x] = scale * contribution(sign[order[x]], strong[order[x]], anchoring[i])
         _choose(ranked, target[i], margin, tolerance, chosen[i])
         for x in range(chosen.shape[1]):
             chosen[i, x] = order[chosen[i, x]]
@@ -194,7 +205,7 @@ def choose_for_many(
     polarity: npt.ArrayLike,
     strength: npt.ArrayLike,
     target: npt.ArrayLike,
-    anchoring: float,
+    anchoring: npt.ArrayLike,
     keys: npt.NDArray[U64],
     *,
     number: int = DEFAULT_SEEDS,
@@ -204,6 +215,8 @@ def choose_for_many(
 ) -> Index:
     """:func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank for each.
 
+    ``anchoring`` is one number, or (n,).
+
     Returns
     -------
     (n, number) int64
@@ -211,9 +224,10 @@ def choose_for_many(
     """
     sign, strong = check_bank(polarity, strength, where)
     check_number(number, sign.size, where)
-    amounts = prior_scale * contributions(sign, strong, anchoring)
     wanted = np.ascontiguousarray(target, np.float64)
+    held = np.ascontiguousarray(np.broadcast_to(np.asarray(anchoring, np.float64), wanted.shape))
     chosen = np.empty((wanted.size, number), np.int64)
     if wanted.size:
-        _choose_many(amounts, np.ascontiguousarray(keys, U64), wanted, STANCE_MARGIN, float(tolerance), chosen)
+        order = np.ascontiguousarray(keys, U64)
+        _choose_many(sign, strong, held, float(prior_scale), order, wanted, float(tolerance), chosen)
     return chosen

@@ -106,7 +106,15 @@ def reached(world: World, exposures: Mapping[str, Array], first: int, stop: int,
         indptr, exposures["root"], own_indptr, own_post, posts["claims"], posts["n_claims"],
         world.claims["same_as"], out_indptr, claim, row, own,
     )  # fmt: skip
-    return Reached(out_indptr, claim, row, own)
+    found = Reached(out_indptr, claim, row, own)
+    return _heard(found, world.silenced) if world.silenced.size else found
+
+
+def _heard(all_: Reached, silenced: npt.NDArray[np.int32]) -> Reached:
+    """Those that are not silenced."""
+    keep = ~np.isin(all_.claim, silenced)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep, dtype=np.int64)])
+    return Reached(before[all_.indptr], all_.claim[keep], all_.row[keep], all_.own[keep])
 
 
 def own_posts(world: World) -> npt.NDArray[np.int64]:

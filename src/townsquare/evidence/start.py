@@ -8,7 +8,7 @@ resolution is for what comes later.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from townsquare import schema
 from townsquare.beliefs.contract import (
+    AgentParams,
     BeliefInputs,
     BeliefRule,
     BeliefState,
@@ -67,6 +68,7 @@ def started(
     state: BeliefState,
     draws: Draws,
     texts: Sequence[str],
+    own: Mapping[str, npt.NDArray[np.float64]],
 ) -> Start:
     """What new agents start with.
 
@@ -86,6 +88,8 @@ def started(
         Of the run; seeds are drawn by agent and text, whatever the step.
     texts : sequence of str
         Texts by row: those that there are, and those that come with these rows.
+    own : mapping of str to array
+        Settings that they have of their own, by name, as long as ``state``; NaN for sources.
 
     Raises
     ------
@@ -104,9 +108,10 @@ def started(
             rows |= rows_of(world, of_bank(scenario.arguments), judges, row, len(texts))
         claims = rows.get("claims") or {name: world.claims[name] for name in schema.empty("claims")}
         bank = _bank(claims, texts)
-        records = _choose(bank, scenario, params, agents, wanted, draws)
+        settings = per_agent(params, state.stance.shape[0], own)
+        records = _choose(bank, scenario, params, settings["anchoring"], agents, wanted, draws)
         rows["holdings"] = _rows(records, agents, draws.step)
-        state = _with_records(member, params, state, records, int(agents[0]) if agents.size else 0, draws)
+        state = _with_records(member, settings, state, records, int(agents[0]) if agents.size else 0, draws)
     n, p = wanted.shape
     rows["starts"] = schema.rows(
         "starts", n * p, step=draws.step, agent=np.repeat(agents, p), proposition=np.tile(np.arange(p), n),
@@ -132,6 +137,7 @@ def _choose(
     bank: _Bank,
     scenario: Scenario,
     params: Params,
+    anchoring: npt.NDArray[np.float64],
     agents: npt.NDArray[np.int64],
     wanted: npt.NDArray[np.float64],
     draws: Draws,
@@ -148,7 +154,7 @@ def _choose(
             )
             chosen.append(
                 choose_for_many(
-                    bank.polarity[at], bank.strength[at], wanted[first:stop, k], params.anchoring,
+                    bank.polarity[at], bank.strength[at], wanted[first:stop, k], anchoring[first:stop],
                     keys.reshape(some.size, at.size), number=params.seed_records, prior_scale=params.prior_scale,
                     where=f"scenario {scenario.name}, arguments on {proposition.name}",
                 )
@@ -178,7 +184,7 @@ def _rows(records: Records, agents: npt.NDArray[np.int64], step: int) -> schema.
 
 
 def _with_records(
-    rule: BeliefRule, params: MemberParams, state: BeliefState, records: Records, first: int, draws: Draws
+    rule: BeliefRule, settings: AgentParams, state: BeliefState, records: Records, first: int, draws: Draws
 ) -> BeliefState:
     """The beliefs that follow from the seeds alone: one step of the rule that changes nothing but counts them."""
     n, p = state.stance.shape
@@ -186,5 +192,5 @@ def _with_records(
     none = no_holdings(n)
     held = replace(records, indptr=np.r_[records.indptr, more])
     inputs = BeliefInputs(first, no_exposures(n), no_own(n, p), Holdings(held, none.changes, none.showings))
-    after, _ = rule.step(state, inputs, per_agent(params, n), draws(Stage.BELIEF))
+    after, _ = rule.step(state, inputs, settings, draws(Stage.BELIEF))
     return replace(after, start=after.stance.copy())

@@ -44,7 +44,8 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
         One row an outcome and arm, in the order of columns and of first appearance: ``outcome``, ``arm``; ``mean``
         and ``n`` (seeds in which it is defined); ``difference`` (mean over the seeds in which both are defined),
         ``low`` and ``high`` (95 % t interval), ``p`` (two-sided, of no difference), ``pairs`` (those seeds);
-        ``note``, which says why a number is NaN.
+        ``p_holm`` and ``p_fdr`` (:func:`corrected`, over all rows of the frame); ``note``, which says why a number is
+        NaN.
 
     Raises
     ------
@@ -62,11 +63,42 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
     wanted = [name for name in outcomes.columns if name not in KEYS] if names is None else list(names)
     rows = []
     for name in wanted:
-        base = _by_seed(outcomes, baseline_arm, name)
+        base = by_seed(outcomes, baseline_arm, name)
         for arm in arms:
-            here = _by_seed(outcomes, arm, name)
+            here = by_seed(outcomes, arm, name)
             rows.append({"outcome": name, "arm": arm, **_compare(here, base, arm == baseline_arm)})
-    return pl.DataFrame(rows, schema=_SCHEMA)
+    return corrected(pl.DataFrame(rows, schema=_SCHEMA))
+
+
+def corrected(tests: pl.DataFrame) -> pl.DataFrame:
+    """p values corrected for how many of them there are.
+
+    Parameters
+    ----------
+    tests : DataFrame
+        With a column ``p``; NaN and null are no tests.
+
+    Returns
+    -------
+    DataFrame
+        The same with ``p_holm`` (chance of one false finding among all: Holm 1979, Scandinavian Journal of Statistics
+        6) and ``p_fdr`` (share of false ones among findings: Benjamini and Hochberg 1995, Journal of the Royal
+        Statistical Society B 57); NaN where there is no test.
+
+    >>> corrected(pl.DataFrame({"p": [0.01, 0.04, None, 0.03]}))["p_holm"].to_list()
+    [0.03, 0.06, nan, 0.06]
+    """
+    p = tests["p"].cast(pl.Float64).fill_null(math.nan).to_numpy()
+    known = np.flatnonzero(~np.isnan(p))
+    columns = []
+    for name, method in (("p_holm", "holm"), ("p_fdr", "fdr_bh")):
+        values = np.full(p.shape, math.nan)
+        if known.size:
+            from statsmodels.stats.multitest import multipletests  # takes a second to load
+
+            values[known] = multipletests(p[known], method=method)[1]
+        columns.append(pl.Series(name, values))
+    return tests.with_columns(columns)
 
 
 _SCHEMA = {
@@ -83,7 +115,7 @@ _SCHEMA = {
 }
 
 
-def _by_seed(outcomes: pl.DataFrame, arm: str, name: str) -> dict[int, float]:
+def by_seed(outcomes: pl.DataFrame, arm: str, name: str) -> dict[int, float]:
     """The defined values of one outcome in one arm."""
     rows = outcomes.filter(pl.col("arm") == arm).select("seed", pl.col(name).cast(pl.Float64)).rows()
     return {seed: value for seed, value in rows if value is not None and not math.isnan(value)}

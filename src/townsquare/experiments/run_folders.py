@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from townsquare.errors import DataError, RecordError, WrongVersion
+from townsquare.errors import DataError, RecordError, SettingError, WrongVersion
 from townsquare.experiments import manifest
+from townsquare.models.door import OnCall
 from townsquare.record import database
 from townsquare.record.contract import StepMark, check_same_run
 from townsquare.record.run import Run
-from townsquare.resolve import Settings, check_version, resolve
+from townsquare.resolve import UNHASHED, Settings, check_version, parse_set, resolve
 from townsquare.scenario import load_scenario
 from townsquare.simulation import header, simulate
 from townsquare.threads import threads_for
@@ -64,6 +65,23 @@ def check_unused(folder: Path) -> None:
         raise RecordError(str(folder), got="a comparison", do="choose another folder")
 
 
+def check_single(folder: Path) -> None:
+    """Refuse the folder of a comparison, which has runs in folders of their own.
+
+    Raises
+    ------
+    RecordError
+        Saying how a comparison goes on.
+    """
+    if (folder / manifest.FILE).is_file() and not holds_run(folder):
+        raise RecordError(
+            str(folder),
+            got="a comparison",
+            allowed="the folder of one run",
+            do=f"to go on, give the command of the comparison again with `--out {folder}`; its runs stand below it",
+        )
+
+
 @contextmanager
 def folder_for(out: Path | None, stem: str) -> Iterator[Path]:
     """The folder to write into: ``out``, or a fresh one below ``runs``.
@@ -102,16 +120,23 @@ def fresh_folder(parent: Path, stem: str) -> Path:
             return folder
 
 
-def settings_of(run: Run, where: str) -> Settings:
+def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
     """The settings of a recorded run, checked to be what this version would make of them.
+
+    ``sets`` (``"budget.usd=5"``) may change how it is carried out, in the sections ``budget`` and ``serving``.
 
     Raises
     ------
+    SettingError
+        ``sets`` would make it another run.
     WrongVersion
         Another version recorded it, or its scenario has changed since.
     """
     check_version(run.settings, where)
-    settings = resolve(run.settings)
+    settings = resolve(run.settings, *map(parse_set, sets))
+    if settings.digest != resolve(run.settings).digest:
+        allowed = ", ".join(f"settings of `{section}`" for section in UNHASHED)
+        raise SettingError("--set", got=", ".join(sets), allowed=allowed, do="for anything else, make another run")
     name = settings.config.scenario
     try:
         now = load_scenario(name).digest
@@ -126,7 +151,12 @@ def settings_of(run: Run, where: str) -> Settings:
     return settings
 
 
-def go_on(folder: Path, settings: Settings, on_step: Callable[[StepMark], None] | None = None) -> Run:
+def go_on(
+    folder: Path,
+    settings: Settings,
+    on_step: Callable[[StepMark], None] | None = None,
+    on_call: OnCall | None = None,
+) -> Run:
     """Execute a run into its folder, from the start or from where it stopped, and read it back."""
     with threads_for(settings.config.agents):
-        return simulate(settings, folder, on_step=on_step)
+        return simulate(settings, folder, on_step=on_step, on_call=on_call)

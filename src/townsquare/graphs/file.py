@@ -19,7 +19,10 @@ from townsquare.population import People
 class FileParams(MemberParams):
     """Settings of ``file``."""
 
-    path: str = Field(description="follows: .graphml, .gexf, or an edge list with the columns follower and followed")
+    path: str = Field(
+        description="follows: .graphml, .gexf, or an edge list with the columns follower and followed",
+        json_schema_extra={"file": "scenario"},
+    )
 
 
 def _build(

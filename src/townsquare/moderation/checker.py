@@ -7,7 +7,7 @@ professional checkers and of language models as checkers report anything between
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,10 @@ SOURCES = "embedded checker: a draw at stated error rates, no source consulted"
 class CheckerParams(MemberParams):
     """Settings of the fact-checker."""
 
+    checker: Literal["embedded", "model"] = Field(
+        "embedded", description="who checks: the embedded checker, or a language model (section `model`)"
+    )
+    checker_temperature: float = Field(0.3, ge=0, le=2, description="of the language model (MOSAIC, appendix I.4)")
     posts_per_step: int = Field(5, ge=0, description="posts it reviews a step (MOSAIC: 5)")
     sensitivity: float = Field(0.85, ge=0, le=1, description="chance of `false` for a false post that it decides on")
     specificity: float = Field(0.95, ge=0, le=1, description="chance of `true` for a true post that it decides on")
@@ -43,10 +47,12 @@ class CheckerParams(MemberParams):
 
 
 class Findings(NamedTuple):
-    """``verdict`` (n,) uint8 and ``confidence`` (n,) float64 of some posts."""
+    """``verdict`` (n,) uint8 and ``confidence`` (n,) float64 of some posts, and n ``explanation`` and ``sources``."""
 
     verdict: npt.NDArray[np.uint8]
     confidence: npt.NDArray[np.float64]
+    explanation: list[str]
+    sources: list[str]
 
 
 def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams) -> Findings:
@@ -62,7 +68,8 @@ def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: 
     c = draws.uniform("confidence", nobody, key, lasting=True)
     (a1, b1), (a0, b0) = params.confidence_right, params.confidence_wrong
     confidence = np.where(right, betaincinv(a1, b1, c), betaincinv(a0, b0, c))
-    return Findings(verdict.astype(np.uint8), confidence)
+    explanation = [EXPLANATIONS[Verdict(one)] for one in verdict.tolist()]
+    return Findings(verdict.astype(np.uint8), confidence, explanation, [SOURCES] * posts.size)
 
 
 def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> npt.NDArray[np.int32]:
@@ -95,16 +102,14 @@ def findings_as_rows(
     n, step = posts.size, world.step + 1
     if not n:
         return {}
-    spoken = [*EXPLANATIONS.values(), SOURCES]
-    new = [text for text in spoken if text not in world.text_row]
+    new = [text for text in dict.fromkeys(found.explanation + found.sources) if text not in world.text_row]
     row = world.text_row | {text: len(world.texts) + k for k, text in enumerate(new)}
     out: dict[str, schema.Columns] = {}
     if new:
         out["texts"] = schema.rows("texts", len(new), text=[row[text] for text in new], content=new)
-    explained = {int(verdict): row[text] for verdict, text in EXPLANATIONS.items()}
     out["verdicts"] = schema.rows(
         "verdicts", n, post=posts, step=step, verdict=found.verdict, confidence=found.confidence,
-        explanation=[explained[int(verdict)] for verdict in found.verdict], sources=row[SOURCES],
+        explanation=[row[text] for text in found.explanation], sources=[row[text] for text in found.sources],
         veracity=world.posts["veracity"][posts],
     )  # fmt: skip
     said = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in found.verdict]

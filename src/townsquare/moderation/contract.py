@@ -9,6 +9,7 @@ from typing import Any
 from townsquare.change import Change
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.models.contract import Asker
 from townsquare.schema import ActionKind
 from townsquare.world import World
 
@@ -29,9 +30,15 @@ class Moderator:
         ``review(world, draws, params, takedown) -> Change``: reads the world after the actions of step
         ``world.step + 1`` and writes nothing; what it decides is seen from the next feed on. ``takedown`` says whether
         posts may be taken down.
+    asks : callable, optional
+        ``asks(params)``: whether it asks a language model under these settings.
+    bind : callable, optional
+        ``bind(asker)`` gives the same moderator with a language model to ask.
     """
 
     name: str
     params: type[MemberParams]
     adds: frozenset[ActionKind]
     review: Callable[[World, StageDraws, Any, bool], Change]
+    asks: Callable[[Any], bool] | None = None
+    bind: Callable[[Asker], Moderator] | None = None

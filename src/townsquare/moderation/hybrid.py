@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
@@ -9,9 +12,11 @@ from pydantic import Field
 from townsquare import schema
 from townsquare.change import Change
 from townsquare.draws import StageDraws
-from townsquare.moderation.checker import CheckerParams, find, findings_as_rows, queue
+from townsquare.models.contract import Asker
+from townsquare.moderation.checker import CheckerParams, findings_as_rows, queue
 from townsquare.moderation.contract import Moderator
 from townsquare.moderation.crowd import CrowdParams, crowd_takedowns
+from townsquare.moderation.findings import asks, findings
 from townsquare.moderation.log import joined
 from townsquare.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.schema import LogKind, NoteStatus, Verdict
@@ -26,11 +31,11 @@ class Params(CheckerParams, CrowdParams):
     )
 
 
-def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+def review(world: World, draws: StageDraws, params: Params, takedown: bool, asker: Asker | None = None) -> Change:
     """Notes first, so that a note that passes in this step counts for the verdicts of this step."""
     rows = review_notes(world, params)
     posts = queue(world, draws, params.posts_per_step, noted_first=True)
-    found = find(world, posts, draws, params)
+    found = findings(world, posts, draws, params, asker, with_notes=True)
     noted = _noted(world, posts, rows)
     bar = np.where(noted, params.takedown_noted_at, params.takedown_at)
     down = (found.verdict == Verdict.FALSE) & (found.confidence >= bar) & takedown
@@ -52,4 +57,9 @@ def _noted(world: World, posts: npt.NDArray[np.int32], rows: dict[str, schema.Co
     return np.isin(posts, world.notes["post"][status == NoteStatus.SHOWN])
 
 
-MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review)
+def bind(asker: Asker) -> Moderator:
+    """The moderator with a language model that checks."""
+    return replace(MODERATOR, review=partial(review, asker=asker))
+
+
+MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review, asks, bind)

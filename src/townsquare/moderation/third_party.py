@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from townsquare.change import Change
 from townsquare.draws import StageDraws
-from townsquare.moderation.checker import CheckerParams, find, findings_as_rows, queue
+from townsquare.models.contract import Asker
+from townsquare.moderation.checker import CheckerParams, findings_as_rows, queue
 from townsquare.moderation.contract import Moderator
+from townsquare.moderation.findings import asks, findings
 from townsquare.schema import Verdict
 from townsquare.world import World
 
@@ -14,13 +19,18 @@ class Params(CheckerParams):
     """Settings of the strategy `third_party`."""
 
 
-def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+def review(world: World, draws: StageDraws, params: Params, takedown: bool, asker: Asker | None = None) -> Change:
     """Verdicts on the next posts of the queue; "false" at ``takedown_at`` or above goes down, with all its shares."""
     posts = queue(world, draws, params.posts_per_step, noted_first=False)
-    found = find(world, posts, draws, params)
+    found = findings(world, posts, draws, params, asker, with_notes=False)
     down = (found.verdict == Verdict.FALSE) & (found.confidence >= params.takedown_at) & takedown
     why = [f"verdict false with confidence {c:.2f}, at least {params.takedown_at:g}" for c in found.confidence]
     return Change(findings_as_rows(world, posts, found, down, why))
 
 
-MODERATOR = Moderator("third_party", Params, frozenset(), review)
+def bind(asker: Asker) -> Moderator:
+    """The moderator with a language model that checks."""
+    return replace(MODERATOR, review=partial(review, asker=asker))
+
+
+MODERATOR = Moderator("third_party", Params, frozenset(), review, asks, bind)

@@ -44,8 +44,9 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
         chance = getattr(params, name)
         kinds[name] = KindParams(base=math.log(chance / (1 - chance)) if chance else -1e6)
     flat = StatisticalParams(
-        **kinds, posts_per_step=params.posts_per_step, side=0.0, text_width=1e6, helpful_distance=0.0, helpful_doubt=0.0
-    )
+        **kinds, attention=0.0, posts_per_step=params.posts_per_step, side=0.0, text_width=1e6, helpful_distance=0.0,
+        helpful_doubt=0.0,
+    )  # fmt: skip
     return decide_statistically(views, draws, flat)
 
 

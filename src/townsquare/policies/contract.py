@@ -11,6 +11,7 @@ import numpy as np
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
 from townsquare.errors import ContractError
+from townsquare.models.contract import Asker
 from townsquare.views import Chosen, Views
 
 
@@ -27,11 +28,17 @@ class Policy:
     decide : callable
         ``decide(views, draws, params) -> Chosen``. It may draw by (agent, key of a post) only, changes nothing, and
         gives the same agent the same choice whoever else is in the views.
+    reads : frozenset of str
+        What it reads beside the feed: ``persona``, ``memory``. A run that nobody reads them in has neither.
+    bind : callable, optional
+        ``bind(asker)`` gives the same policy with a language model to ask; it decides only then.
     """
 
     name: str
     params: type[MemberParams]
     decide: Callable[[Views, StageDraws, Any], Chosen]
+    reads: frozenset[str] = frozenset()
+    bind: Callable[[Asker], Policy] | None = None
 
 
 def check_chosen(chosen: Chosen, n_propositions: int) -> None:

@@ -5,6 +5,8 @@ Membership is a lasting draw by agent, so that it is the same in every arm and d
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from pydantic import Field, model_validator
 from townsquare import registry
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.models.binding import bound
+from townsquare.models.contract import Asker
 from townsquare.policies.contract import Policy
 from townsquare.views import Chosen, Views, nothing_chosen
 
@@ -54,13 +58,14 @@ def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any) -> npt.NDA
     return np.asarray(np.searchsorted(shares[:-1], u, side="right"), np.int16)
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
     """Each member decides for its own agents; the choices are put together by agent."""
     parts = []
     for number, member in enumerate(params.members):
         mask = views.member == number
         if mask.any():
             policy: Policy = registry.get("policy", member.name)
+            policy = policy if asker is None else bound(policy, asker)
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
             parts.append((policy.decide(views.only(mask), draws, settings), keep))
@@ -108,4 +113,24 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -
     )
 
 
-POLICY = Policy("mix", Params, decide)
+def reads(policy: Policy, params: Any) -> frozenset[str]:
+    """What a policy reads beside the feed (:class:`Policy`); of a mix, what any of its members does."""
+    if not isinstance(params, Params):
+        return policy.reads
+    of_members = (registry.get("policy", member.name).reads for member in params.members)
+    return frozenset().union(*of_members)
+
+
+def asks(policy: Policy, params: Any) -> bool:
+    """Whether a policy, or any member of a mix, asks a language model."""
+    if not isinstance(params, Params):
+        return policy.bind is not None
+    return any(registry.get("policy", member.name).bind is not None for member in params.members)
+
+
+def bind(asker: Asker) -> Policy:
+    """The mix, with a language model for those of its members that ask one."""
+    return replace(POLICY, decide=partial(decide, asker=asker))
+
+
+POLICY = Policy("mix", Params, decide, bind=bind)

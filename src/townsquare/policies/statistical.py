@@ -3,7 +3,8 @@
 Each kind has its own draw by (agent, root), so that a kind that is added or switched off changes no other. What agents
 write comes from the scenario's argument bank, in line with their stance, and declares the stance of the entry; where a
 post takes no stance, or the scenario has no bank, comments are neutral lines without one. This is a statistical
-stand-in for people, not a model of their minds: its weak points are listed in ``docs/policies.md``.
+stand-in for people, not a model of their minds: its weak points are listed in ``docs/policies.md``, and how it was
+fitted to people in ``docs/policy-fit.md``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from townsquare.policies.statistical_kernels import (
     rate_helpful,
 )
 from townsquare.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
+from townsquare.policies.text_features import FEATURES, feature_table
 from townsquare.schema import NONE, ActionKind
 from townsquare.views import Bank, Chosen, Views
 
@@ -59,18 +61,34 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[Array, Ar
     allowed = np.array([k in views.allowed for k in ROW_KINDS])
     bases = np.array([draws.base(k.name.lower()) for k in ROW_KINDS], np.uint64)
     rows = {name: np.asarray(column) for name, column in views.rows.items()}
+    tastes = np.array([draws.base(f"taste:{k.name.lower()}", lasting=True) for k in ROW_KINDS], np.uint64)
     bits = np.zeros(rows["root"].size, np.uint16)
     choose_kinds(
         views.agents, views.indptr, views.activity, views.stance,
         rows["root"], rows["slot"], rows["likes"], rows["verdict"], rows["note"], rows["offered"],
-        rows["first_seen"], views.post("plausibility"), views.post("key"), views.post("stances"),
-        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-        table, allowed, bases, bits,
+        rows["first_seen"], views.post("plausibility"), _appeal(views, params, table), views.post("key"),
+        views.post("stances"), views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+        table, params.attention, allowed, bases, tastes, bits,
     )  # fmt: skip
     acted = np.flatnonzero(bits)
     flags = (bits[acted, None] >> np.arange(len(ROW_KINDS), dtype=np.uint16)) & 1
     at, which = np.nonzero(flags)
     return acted[at].astype(np.int64), np.array(ROW_KINDS, np.uint8)[which]
+
+
+def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float64]:
+    """What the words of each post add, (posts,); 0 for posts that these agents are not shown."""
+    text = views.post("text")
+    appeal = np.zeros(text.size)
+    weights = np.array([getattr(params.appeal, name) for name in FEATURES])
+    if not weights.any() or not table[:, COEFFICIENTS.index("appeal")].any():
+        return appeal
+    shown = np.zeros(text.size, np.bool_)
+    shown[np.asarray(views.rows["root"])] = True
+    posts = np.flatnonzero(shown)
+    read, which = np.unique(text[posts], return_inverse=True)
+    appeal[posts] = (feature_table([views.text(row) for row in read.tolist()]) @ weights)[which]
+    return appeal
 
 
 def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:

@@ -15,6 +15,12 @@ Array = npt.NDArray[Any]
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 # Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
 _LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _ADD_NOTE, _RATE_NOTE = 4, 6, 7, 8, 9
+# Positions in statistical_params.COEFFICIENTS.
+_BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+_PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
+_COMMENT_SLOT = 2
+REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
+"""Posts in the feed that bases refer to; and the lengths between which attention was measured, nothing being known beyond."""
 
 
 @nb.njit(inline="always", cache=True)
@@ -31,6 +37,33 @@ def _distance(
     return float(total / n)
 
 
+@nb.njit(inline="always", cache=True)
+def _crowding(slot: Array, verdict: Array, note: Array, first: int, last: int) -> tuple[float, bool]:
+    """ln(posts shown / 15) of one feed, within what was measured, and whether any row of it carries a label."""
+    n, labeled = 0, False
+    for e in range(first, last):
+        n += slot[e] != _COMMENT_SLOT
+        labeled = labeled or verdict[e] != 0 or note[e] >= 0
+    return math.log(min(max(n, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
+
+
+@nb.njit(inline="always", cache=True)
+def _label(t: Array, verdict: int, note: int, labeled: bool) -> float:
+    """What the labels shown with a row add, or their absence where other rows have some."""
+    if verdict == 0 and note < 0:
+        return float(t[_UNLABELED]) if labeled else 0.0
+    z = 0.0
+    if verdict == 2:
+        z += t[_FALSE]
+    elif verdict == 1:
+        z += t[_TRUE]
+    elif verdict == 3:
+        z += t[_UNVERIFIED]
+    if note >= 0:
+        z += t[_NOTED]
+    return z
+
+
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def choose_kinds(
     agents: Array,
@@ -45,20 +78,23 @@ def choose_kinds(
     offered: Array,
     first_seen: Array,
     plausibility: Array,
+    appeal: Array,
     key: Array,
     first: Array,
     count: Array,
     proposition: Array,
     said: Array,
     table: Array,
+    attention: float,
     allowed: Array,
     bases: Array,
+    tastes: Array,
     out: Array,
 ) -> None:
     """Bit k of ``out[row]``: the agent does ``ROW_KINDS[k]`` to this row. Kinds are drawn independently.
 
-    ``table`` (kinds, 9) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``allowed`` (kinds,) bool;
-    ``bases`` (kinds,) uint64, one draw a kind.
+    ``table`` (kinds, 13) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``appeal`` (posts,) float64;
+    ``allowed`` (kinds,) bool; ``bases`` (kinds,) uint64, one draw a kind, and ``tastes`` likewise, lasting ones.
     """
     for i in nb.prange(agents.shape[0]):
         a = agents[i]
@@ -66,7 +102,13 @@ def choose_kinds(
             for e in range(indptr[i], indptr[i + 1]):
                 out[e] = 0
             continue
-        log_activity = math.log(activity[i])
+        crowding, labeled = _crowding(slot, verdict, note, indptr[i], indptr[i + 1])
+        start = np.empty(table.shape[0])
+        for k in range(table.shape[0]):
+            start[k] = table[k, _BASE] + math.log(activity[i]) + attention * crowding
+            if table[k, _TASTE] > 0.0:
+                u = u01(key2(tastes[k], a, U64(0))) + 5e-17
+                start[k] += table[k, _TASTE] * math.log(u / (1.0 - u))
         for e in range(indptr[i], indptr[i + 1]):
             r = root[e]
             distance = _distance(stance[i], r, first, count, proposition, said, 0.5) - 0.5
@@ -74,24 +116,19 @@ def choose_kinds(
             doubt = plausibility[r] - 0.5
             bits = 0
             for k in range(table.shape[0]):
-                if not allowed[k] or (slot[e] == 2) != (k == _LIKE_COMMENT):
+                if not allowed[k] or (slot[e] == _COMMENT_SLOT) != (k == _LIKE_COMMENT):
                     continue
                 if (k == _FOLLOW and slot[e] != 1) or (k == _UNFOLLOW and slot[e] != 0):
                     continue
                 if k == _RATE_NOTE and offered[e] < 0:
                     continue
                 t = table[k]
-                z = log_activity + t[0] + t[1] * distance + t[2] * engaged + t[7] * doubt
+                z = start[k] + t[_DISTANCE] * distance + t[_ENGAGEMENT] * engaged + t[_PLAUSIBILITY] * doubt
+                z += t[_APPEAL] * appeal[r] + _label(t, verdict[e], note[e], labeled)
                 if slot[e] == 0:
-                    z += t[3]
-                if verdict[e] == 2:
-                    z += t[4]
-                elif verdict[e] == 1:
-                    z += t[5]
-                if note[e] >= 0:
-                    z += t[6]
+                    z += t[_FOLLOWED]
                 if not first_seen[e]:
-                    z += t[8]
+                    z += t[_REPEATED]
                 if u01(key2(bases[k], a, key[r])) < 1.0 / (1.0 + math.exp(-z)):
                     bits |= 1 << k
             out[e] = bits

@@ -14,7 +14,17 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from townsquare.schema import EPOCH, ActionKind, ActionStatus, AgentKind, LogKind, PostKind, Veracity, Verdict
+from townsquare.schema import (
+    EPOCH,
+    ActionKind,
+    ActionStatus,
+    AgentKind,
+    LogKind,
+    MemoryKind,
+    PostKind,
+    Veracity,
+    Verdict,
+)
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "users": (
@@ -267,9 +277,19 @@ WITH shown AS MATERIALIZED (
 SELECT * FROM shown
 """
 
-_AGENT_MEMORIES = (
-    "SELECT " + ", ".join(f"NULL AS {name}" for name in COLUMNS["agent_memories"]) + " FROM ts_steps WHERE 0"
+_AGENT_MEMORIES = f"""
+WITH accessed AS MATERIALIZED (
+  SELECT memory, step, decay FROM ts_memory_accesses
+  WHERE rowid IN (SELECT max(rowid) FROM ts_memory_accesses GROUP BY memory)
+), shown AS MATERIALIZED (
+  SELECT 'memory-' || m.memory AS memory_id, 'user-' || m.agent AS user_id,
+    {_case("m.kind", MemoryKind)} AS memory_type, coalesce(c.content, '') AS content,
+    m.importance AS importance_score, {_day("m.step")} AS created_at,
+    {_day("coalesce(a.step, m.step)")} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
+  FROM ts_agent_memories m {_TEXT.format("c", "m.text")} LEFT JOIN accessed a ON a.memory = m.memory
 )
+SELECT * FROM shown
+"""
 
 _SEEN = -1  # a view, among the kinds of action
 _SPREAD_METRICS = f"""

@@ -87,8 +87,11 @@ class Recorder(Protocol):
             The step does not follow the last one: a fault of the calling code.
         """
 
-    def close(self, state: str) -> None:
-        """End the recording as ``"finished"`` or ``"stopped"``. Harmless where nothing is open."""
+    def close(self, state: str, health: str = "") -> None:
+        """End the recording as ``"finished"`` or ``"stopped"``. Harmless where nothing is open.
+
+        ``health`` says in words why the run is unhealthy, "" if it is not.
+        """
 
 
 def canonical_json(value: object) -> str:

@@ -37,7 +37,7 @@ class FolderReader:
         self._path = folder / database.FILE
         if not self._path.is_file():
             missing = "no such folder" if not folder.is_dir() else f"a folder without {database.FILE}"
-            raise RecordError(str(folder), got=missing, do="name the folder of a recorded run")
+            raise RecordError(str(folder), got=missing, do=f"name the folder of a recorded run{_such_as(folder)}")
         with self._connection() as connection:
             info = database.read_info(connection)
         if not info:
@@ -62,6 +62,11 @@ class FolderReader:
         with self._connection() as connection:
             state = database.read_info(connection)["state"]
         return "stopped" if state == "running" and not is_locked(self.folder) else state
+
+    def health(self) -> str:
+        """Why the run is unhealthy, as it was marked when it ended; "" if it is not."""
+        with self._connection() as connection:
+            return database.read_info(connection).get("health", "")
 
     def marks(self) -> pl.DataFrame:
         """The rows of ``steps``."""
@@ -226,3 +231,9 @@ def _spans(rows: Mapping[int, int]) -> list[Steps]:
             spans.append((first, step))
             first, n = step + 1, 0
     return [*spans, (first, max(rows, default=-1))] if n or not spans else spans
+
+
+def _such_as(folder: Path) -> str:
+    """A run below a folder: comparisons have theirs two folders down, ``runs`` has them one down."""
+    below = min((*folder.glob(f"*/{database.FILE}"), *folder.glob(f"*/*/{database.FILE}")), default=None)
+    return f", such as {below.parent}" if below is not None else ""

@@ -28,7 +28,7 @@ class MemoryRecorder:
 
     def __init__(self) -> None:
         self._header: RunHeader | None = None
-        self._state = "stopped"
+        self._state, self._health = "stopped", ""
         self._marks: list[StepMark] = []
         self._rows: list[dict[str, schema.Columns]] = []
 
@@ -49,11 +49,11 @@ class MemoryRecorder:
         self._rows.append({name: out.get(name) for name in out.tables()})
         self._marks.append(mark)
 
-    def close(self, state: str) -> None:
+    def close(self, state: str, health: str = "") -> None:
         """End as ``"finished"`` or ``"stopped"``."""
         if state not in STATES[1:]:
             raise ValueError(f"state {state!r} is none of {STATES[1:]}")
-        self._state = state
+        self._state, self._health = state, health
 
     # As a reader
 
@@ -72,6 +72,10 @@ class MemoryRecorder:
     def state(self) -> str:
         """``"running"``, ``"finished"`` or ``"stopped"``."""
         return self._state
+
+    def health(self) -> str:
+        """Why the run is unhealthy; "" if it is not."""
+        return self._health
 
     def marks(self) -> pl.DataFrame:
         """The rows of ``steps``."""

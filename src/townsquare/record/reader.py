@@ -31,6 +31,9 @@ class RunReader(Protocol):
     def state(self) -> str:
         """``"running"``, ``"finished"`` or ``"stopped"``."""
 
+    def health(self) -> str:
+        """Why the run is unhealthy; "" if it is not."""
+
     def marks(self) -> pl.DataFrame:
         """The committed rows of ``steps``, by step."""
 

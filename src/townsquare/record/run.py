@@ -67,6 +67,11 @@ class Run:
         return self._reader.state()
 
     @property
+    def health(self) -> str:
+        """Why the run is unhealthy (too many calls of a language model failed); "" if it is not."""
+        return self._reader.health()
+
+    @property
     def steps(self) -> pl.DataFrame:
         """One row a committed step: the table ``steps``."""
         return self._reader.marks()

@@ -90,7 +90,7 @@ class FolderRecorder:
                 connection.execute(f"INSERT INTO ts_steps VALUES ({marks})", astuple(mark))
         self._last = out.step
 
-    def close(self, state: str) -> None:
+    def close(self, state: str, health: str = "") -> None:
         """End as ``"finished"`` or ``"stopped"``: makes the indexes and leaves one plain database file."""
         if state not in STATES[1:]:
             raise ValueError(f"state {state!r} is none of {STATES[1:]}")
@@ -101,7 +101,7 @@ class FolderRecorder:
             return
         try:
             with self._writing():
-                _set(self._connection, {"state": state})
+                _set(self._connection, {"state": state, "health": health})
                 database.create_indexes(self._connection)
                 database.fold_log(self._connection)
         finally:

@@ -9,6 +9,7 @@ import polars as pl
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
+from townsquare.analysis.rule_health import rule_health_of
 from townsquare.report.summary import planned_steps
 from townsquare.report.svg import clean
 from townsquare.report.words import number, percent
@@ -39,7 +40,9 @@ def warnings(run: Reads, outcome: Mapping[str, float], course: pl.DataFrame, mov
         *_collapsed(run, outcome),
         *_at_bounds(run, course),
         *_overshot(moves),
+        *_flagged(run, course, moves),
         *_refused(outcome),
+        *_labels_ignored(run),
     ]
 
 
@@ -98,9 +101,45 @@ def _overshot(moves: pl.DataFrame) -> list[str]:
     ]
 
 
+def _flagged(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> list[str]:
+    """What else the checks of the rule flag."""
+    found = rule_health_of(run, course, moves).filter(pl.col("flagged") & pl.col("check").is_in(list(_FLAGS)))
+    return [
+        _FLAGS[row["check"]].format(
+            name=clean(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"])
+        )
+        for row in found.iter_rows(named=True)
+    ]
+
+
+_FLAGS = {
+    "gain": "In one step people moved by {value} on average in {name}: that is much for a day. Look for a smaller pull.",
+    "flips": "People went back and forth over the middle of {name}, {value} times each beyond their first crossing: a "
+    "rule that goes too far does that. Look for a smaller pull, or a bounded rule.",
+    "trust_saturated": "Trust is saturated: {share} of what was read late in the run about {name} stood at 0 or at 1, "
+    "where it learns no more. Look for a smaller `trust_rate`.",
+    "frozen": "Nobody's stance toward {name} ever moved, though people were shown posts that take one.",
+}
+
+
 def _refused(outcome: Mapping[str, float]) -> list[str]:
     share = outcome["refused_share"]
     return [f"{percent(share)} of all actions were refused; Health says why."] if share > MOST_REFUSED else []
+
+
+def _labels_ignored(run: Reads) -> list[str]:
+    """Plain log odds archive records by labels of a small weight; a weight above that does nothing."""
+    if str(setting(run, "beliefs", "rule", default="")) != "log_odds":
+        return []
+    least = float(str(setting(run, "evidence", "archive_weight", default=0.0)))
+    between = (pl.col("weight") > least) & (pl.col("weight") < 1.0)
+    if run.lazy("exposures").filter(between).select("weight").head(1).collect().is_empty():
+        return []
+    return [
+        "Labels were shown whose weight does nothing under the rule log_odds: it archives a record at a weight of at "
+        f"most {number(least, 2)} (`evidence.archive_weight`) and takes no notice of a larger one. Set the weight of a "
+        "label to 0, or take `social_log_odds`, in which it counts."
+    ]
 
 
 def limits(run: Reads) -> list[str]:

@@ -69,7 +69,8 @@ class Comparison:
         :data:`townsquare.analysis.OUTCOMES`), ``value`` (float64; NaN or null where undefined).
     paired : DataFrame
         One row an arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
-        ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``.
+        ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``; it may have
+        ``p_holm`` and ``p_fdr``, corrected over all outcomes.
     notes : sequence of str
         What a reader must know first: runs that failed, for example.
     shared : mapping of str to str
@@ -104,6 +105,14 @@ class Comparison:
     def seeds(self) -> list[int]:
         """Every seed that some run had."""
         return sorted(self.outcomes["seed"].unique().to_list())
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Each seed's difference to the baseline: ``outcome``, ``arm``, ``seed``, ``difference``; defined ones only."""
+        known = self.outcomes.drop_nulls("value").drop_nans("value")
+        base = known.filter(pl.col("arm") == self.baseline).select("seed", "outcome", pl.col("value").alias("base"))
+        both = known.filter(pl.col("arm") != self.baseline).join(base, on=["seed", "outcome"], maintain_order="left")
+        return both.select("outcome", "arm", "seed", (pl.col("value") - pl.col("base")).alias("difference"))
 
     @classmethod
     def of(cls, experiment: Compared) -> Comparison:

@@ -58,7 +58,8 @@ _LIMITS = [
     "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They "
     "say how sure the difference is between these configurations, and nothing about real platforms.",
     "Many outcomes stand side by side: at the 5% level one in twenty differs by chance alone. Decide which one counts "
-    "before you look.",
+    "before you look, or read the corrected values in the tables: Holm's bounds the chance of a single false finding "
+    "among all rows of this page, the false discovery rate (Benjamini and Hochberg) their share among the findings.",
     "Where people act by the embedded statistical policy, most of its parameters are assumptions; the page of each run "
     "says which.",
 ]
@@ -87,6 +88,10 @@ def _arms(comparison: Comparison) -> list[dict[str, str]]:
     ]
 
 
+LEVEL = 0.05
+_NUMBERS = ("mean", "difference", "low", "high", "p", "p_holm", "p_fdr")
+
+
 def _known(comparison: Comparison, family: str) -> list[Outcome]:
     """Outcomes of a family that some run has, in order of the data."""
     names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
@@ -100,7 +105,7 @@ def _section(comparison: Comparison, family: str) -> Section | None:
     differing = [what for what in outcomes if _differences(comparison, what)]
     panels = []
     if differing:
-        caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals"
+        caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
         panels.append(Panel(caption, forest(comparison, differing, f"forest-{family}", caption)))
     caption = "Every run as a dot, the mean as a bar"
     panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
@@ -153,6 +158,10 @@ def _summary(comparison: Comparison) -> list[str]:
         clear = number(sum(map(_clear, judged)))
         many = count(len(judged), "difference")
         said.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
+        corrected = [_float(row.get("p_holm")) for row in judged]
+        if not all(map(math.isnan, corrected)):
+            kept = number(sum(p < LEVEL for p in corrected))
+            said.append(f"Corrected for all outcomes together (Holm), {kept} remain at the 5% level.")
     return said
 
 
@@ -176,13 +185,14 @@ def _table(comparison: Comparison, what: Outcome) -> Table:
     cells, fewer = [], []
     for arm, label in comparison.labels.items():
         row = by_arm.get(arm, {})
-        values = {name: _float(row.get(name)) for name in ("mean", "difference", "low", "high", "p")}
+        values = {name: _float(row.get(name)) for name in _NUMBERS}
         difference = "" if arm == comparison.baseline else significant(values["difference"], signed=True)
-        cells.append([label, significant(values["mean"]), difference, _interval(values), _chance(values["p"])])
+        chances = [_chance(values[name]) for name in ("p", "p_holm", "p_fdr")]
+        cells.append([label, significant(values["mean"]), difference, _interval(values), *chances])
         if row.get("n", 0) < len(comparison.seeds):
             fewer.append(f"{label} {row.get('n', 0)}")
     note = f"Defined in fewer than {len(comparison.seeds)} seeds: {', '.join(fewer)}." if fewer else ""
-    head = ["arm", "mean", "difference", "95% interval", "p"]
+    head = ["arm", "mean", "difference", "95% interval", "p", "p, Holm", "p, FDR"]
     return Table(f"{clean(what.title, 80)} ({what.unit})", head, cells, note=note)
 
 

@@ -29,16 +29,26 @@ def roles(comparison: Comparison) -> dict[str, str]:
 
 
 def forest(comparison: Comparison, outcomes: Sequence[Outcome], key: str, label: str) -> str:
-    """Differences to the baseline with 95 % intervals, as inline SVG: one group an outcome, one row another arm."""
+    """Differences to the baseline with 95 % intervals, as inline SVG: one group an outcome, one row another arm.
+
+    Small dots below an interval are the differences of the single seeds.
+    """
     arms = comparison.others
     cells = {(r["outcome"], r["arm"]): r for r in comparison.paired.iter_rows(named=True)}
+    each = {
+        (str(outcome), str(arm)): part["difference"].to_list()
+        for (outcome, arm), part in comparison.differences.group_by("outcome", "arm")
+    }
 
     def draw(axes: Axes) -> None:
         axes.axvline(0.0, color=colour("muted"), linewidth=1.0)
         for what, arm, y in _rows(axes, outcomes, arms):
             row = cells.get((what.name, arm))
             if row is not None:
-                _interval(axes, row["difference"], row["low"], row["high"], y, colour(roles(comparison)[arm]))
+                shade = colour(roles(comparison)[arm])
+                seeds = each.get((what.name, arm), [])
+                axes.scatter(seeds, [y - 0.3 * ROW] * len(seeds), s=9, color=shade, alpha=0.4, linewidths=0, zorder=2)
+                _interval(axes, row["difference"], row["low"], row["high"], y, shade)
         _finish(axes, outcomes, len(arms))
 
     return panel(draw, key, clean(label), height=_height(outcomes, len(arms)))

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from xml.etree import ElementTree
 
 from matplotlib import rc_context
@@ -53,12 +56,43 @@ def panel(draw: Callable[[Axes], None], key: str, label: str, height: int = 260)
         figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), dpi=POINTS, layout="constrained")
         axes = figure.add_subplot()
         draw(axes)
+        axes = figure.axes[0]  # a drawing may have put several in its place
         handles, names = axes.get_legend_handles_labels()
         if handles:
             figure.legend(handles, names, loc="outside upper left", ncols=min(3, len(handles)))
         text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(text, format="svg", metadata=_NO_DATE)
+        kept = _KEPT.get()
+        if kept is not None:
+            pixels = io.BytesIO()
+            figure.savefig(pixels, format="png", dpi=2.5 * POINTS, metadata={"Software": None})
+            kept[key] = Drawn(text.getvalue(), pixels.getvalue())
     return inline(text.getvalue(), key, label)
+
+
+_NO_DATE = {"Date": None, "Creator": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure by itself: ``svg``, a whole document, and ``png``."""
+
+    svg: str
+    png: bytes
+
+
+_KEPT: ContextVar[dict[str, Drawn] | None] = ContextVar("figures", default=None)
+
+
+@contextmanager
+def kept_figures() -> Iterator[dict[str, Drawn]]:
+    """Keep every panel that is drawn meanwhile as a figure by itself, by its key."""
+    kept: dict[str, Drawn] = {}
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
 
 
 def inline(text: str, key: str, label: str) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from townsquare.errors import SettingError, UnknownName
-from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, json_schema, known_paths
+from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, follow, json_schema, known_paths
+from townsquare.settings.secrets import NotShown
 
 Path = tuple[str | int, ...]
 LONGEST = 80
@@ -79,7 +80,8 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         elif path[-1] == "[key]":
             yield Problem(path[:-2], shown(path[-2]), item["msg"].removeprefix("Input should be "))
         elif item["type"] in ("value_error", "assertion_error"):
-            yield Problem(path, shown(item["input"]), do=item["msg"].partition(", ")[2])
+            got = "a value that is not shown here" if isinstance(inner, NotShown) else shown(item["input"])
+            yield Problem(path, got, do=item["msg"].partition(", ")[2])
         else:
             got = "nothing" if item["type"] == "missing" else shown(item["input"])
             yield Problem(path, got, _allowed(schema, item["loc"]) or item["msg"])
@@ -95,7 +97,9 @@ def unknown(path: Path, value: Any) -> Problem:
     """A setting that does not exist, with the nearest one that does, in this section or another."""
     schema = json_schema()
     section, key = path[:-1], str(path[-1])
-    here = [name for name in at(schema, section).get("properties", {}) if name != OTHERS]
+    piece = at(schema, section)
+    kinds = [follow(schema, kind) for kind in piece.get("anyOf", [piece])]
+    here = [name for kind in kinds for name in kind.get("properties", {}) if name != OTHERS]
     named = f"a setting of {'.'.join(str(part) for part in section)}" if section else "a setting"
     hint = _nearest(schema, section, key, here)
     return Problem(path, shown(value), f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)
@@ -104,6 +108,8 @@ def unknown(path: Path, value: Any) -> Problem:
 def _nearest(schema: Schema, section: Path, key: str, here: Sequence[str]) -> str:
     prefix = "".join(f"{part}." for part in section)
     near = [f"{prefix}{word}" for word in difflib.get_close_matches(key, here, n=1)]
+    if here and len(section) > 1:  # such as a line of a script: nobody means the setting of a section there
+        return f"did you mean {near[0]!r}?" if near else ""
     paths = list(known_paths(schema))
     last = {path.rpartition(".")[2]: path for path in reversed(paths)}
     if key in last:

@@ -12,10 +12,14 @@ from townsquare.analysis.records import evidence, has_records
 from townsquare.analysis.why import TOLERANCE, Move, why
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.errors import SettingError
+from townsquare.resolve import resolve
+from townsquare.schema import TrailKind
 from townsquare.view import network, queries
 from townsquare.view.answers import columns
 from townsquare.view.library import Snapshot
 
+MOST_MEMORIES = 100
+"""Memories that a page takes at most; the CSV has all."""
 _NO_MARGIN = 1e-15
 
 
@@ -28,6 +32,7 @@ def agent(of: Snapshot, number: int) -> dict[str, Any]:
         "agent": number,
         **who,
         "persona": queries.persona(of, number).to_dicts(),
+        "persona_text": queries.persona_text(of, number),
         "course": columns(course),
         "follows": len(around["follows"]),
         "followers": len(around["followed_by"]),
@@ -44,8 +49,9 @@ def check_agent(of: Snapshot, number: int) -> dict[str, Any]:
 
 
 def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
-    """What an agent was shown in a step, and what it did."""
+    """What an agent was shown in a step, what it did, and what it remembers after it."""
     return {
+        "memories": queries.memories_of(of, number, step).head(MOST_MEMORIES).to_dicts(),
         "exposures": queries.exposures_of(of, number, step).to_dicts(),
         "actions": queries.actions_of(of, number, step).to_dicts(),
     }
@@ -88,8 +94,53 @@ def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[st
         "sum": total,
         "change": after - before,
         "agrees": agrees,
-        "causes": [asdict(cause) for cause in move.causes],
+        "causes": causes_of(of, number, step, proposition, move),
     }
+
+
+def causes_of(of: Snapshot, number: int, step: int, proposition: str, move: Move) -> list[dict[str, Any]]:
+    """The contributions to a move, each with the factor of its novelty and with the argument record that it is.
+
+    ``novelty`` is the factor that the rule gave the row; None where the rule does not ask whether it was new.
+    ``record`` is None under rules without argument records; else ``claim``, ``text`` (untrusted), ``polarity``,
+    ``strength`` in [0, 1], and ``by``: the text of the record that replaced it, or None.
+    """
+    held = _records_by_cause(of, number, step, proposition) if has_records(of.kept) else {}
+    factors = _novelty(of, step)
+    found = []
+    for cause in move.causes:
+        novelty = None if factors is None or cause.first_seen is None else factors[0 if cause.first_seen else 1]
+        waiting = held.get((cause.kind, cause.rank, cause.post, cause.recorded))
+        found.append({**asdict(cause), "novelty": novelty, "record": waiting.pop(0) if waiting else None})
+    return found
+
+
+def _records_by_cause(of: Snapshot, number: int, step: int, proposition: str) -> dict[tuple[Any, ...], list[Any]]:
+    """Records by the row of the trail that they are: each change of a record has one, in the same order."""
+    wanted = queries.proposition_number(of.kept, proposition)
+    trail = queries.rows_where(of.run, "trail", agent=number, step=step).filter(pl.col("proposition") == wanted)
+    amounts: dict[tuple[Any, ...], list[float]] = {}
+    for kind, rank, post, amount in trail.select("kind", "rank", "post", "amount").iter_rows():
+        amounts.setdefault((TrailKind(kind).name.lower(), rank, post), []).append(amount)
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for change in queries.record_changes(of, number, step, wanted):
+        place = (change["kind"], change["rank"], change["post"])
+        if amounts.get(place):
+            kind, rank, post = place
+            key = (kind, None if rank < 0 else rank, None if post < 0 else post, amounts[place].pop(0))
+            found.setdefault(key, []).append({name: change[name] for name in _RECORD})
+    return found
+
+
+_RECORD = ("claim", "text", "polarity", "strength", "by")
+
+
+def _novelty(of: Snapshot, step: int) -> tuple[float, float] | None:
+    """Factors of a root at first sight and of one seen before; None where the rule of the run has none."""
+    params: Any = resolve(of.run.settings).at(step).params["beliefs"]
+    if not getattr(params, "weigh_novelty", hasattr(params, "novelty_new")):
+        return None
+    return float(params.novelty_new), float(params.novelty_repeat)
 
 
 def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
@@ -102,7 +153,10 @@ def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str,
 
 def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.DataFrame:
     """The bars of the waterfall, for the CSV."""
-    rows = [asdict(cause) for cause in move_of(of, number, step, proposition).causes]
+    rows = causes_of(of, number, step, proposition, move_of(of, number, step, proposition))
+    for row in rows:
+        record = row.pop("record") or dict.fromkeys(_RECORD)
+        row |= {f"record_{name}": record[name] for name in _RECORD}
     return pl.DataFrame(rows, infer_schema_length=None).rename({"amount": "amount_in_stance", "recorded": "amount"})
 
 

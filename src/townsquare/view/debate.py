@@ -70,6 +70,17 @@ def move_table(held: HeldDebates, asked: Asked) -> pl.DataFrame:
     return held.moves().filter(pl.col("arm") == arm_of(held, asked.word("arm")).name)
 
 
+def side_table(held: HeldDebates, asked: Asked) -> pl.DataFrame:
+    """Who debated in each trial of an arm, and from where they started, for the CSV."""
+    arm = arm_of(held, asked.word("arm"))
+    rows = [
+        {"arm": arm.name, "trial": record["trial"], "side": side, **{key: agent[key] for key in _KEYS}}
+        for record in held.records(arm)
+        for side, agent in record["agents"].items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
 def _name(member: Any) -> str:
     return str(member["name"]) if isinstance(member, dict) else str(member)
 

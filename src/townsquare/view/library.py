@@ -27,11 +27,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run stands: ``id`` is its folder relative to the one given; ``arm`` is "" outside comparisons."""
+    """Where a run stands: ``id`` is its folder relative to the one given.
+
+    ``arm`` is "" outside comparisons; ``failure`` is what ended a run of a comparison early, or "".
+    """
 
     id: str
     folder: Path
     arm: str = ""
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Snapshot:
     run: Run
     kept: Kept
     last_step: int
+    place: Place
     _answers: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, answer: Callable[[], T]) -> T:
@@ -64,7 +69,7 @@ class Library:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._open: dict[str, tuple[int, Run]] = {}
-        self._snapshots: OrderedDict[tuple[str, int, int, str], Snapshot] = OrderedDict()
+        self._snapshots: OrderedDict[tuple[Place, int, int, str], Snapshot] = OrderedDict()
         self._lock = Lock()
 
     def places(self) -> list[Place]:
@@ -75,7 +80,7 @@ class Library:
             return []
         arms = _arms(self.root)
         found = sorted(_below(self.root, DEPTH, _begun))
-        return [Place(path.relative_to(self.root).as_posix(), path, arms.get(path, "")) for path in found]
+        return [Place(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
 
     def debates(self) -> dict[str, Path]:
         """Folders of debates by id, in order."""
@@ -114,27 +119,30 @@ class Library:
         RecordError
             There is none, or it cannot be read.
         """
-        place = self.place(name)
+        return self._opened(self.place(name))
+
+    def _opened(self, place: Place) -> Run:
         try:
             file = (place.folder / database.FILE).stat().st_ino  # another file is another run
         except OSError:
             file = -1
-        known = self._open.get(name)
+        known = self._open.get(place.id)
         if known is None or known[0] != file or file == -1:
             known = (file, Run.open(place.folder))
-            self._open[name] = known
+            self._open[place.id] = known
         return known[1]
 
     def snapshot(self, name: str) -> Snapshot:
         """The run of that id as it stands now; the same object while no step was added."""
-        run = self.run(name)
+        place = self.place(name)
+        run = self._opened(place)
         last, state = run.last_step, run.state
         if last < 0:
             raise RecordError(f"run {name}", got="a run without a finished step", do="wait for its first step")
-        key = (name, self._open[name][0], last, state)
+        key = (place, self._open[name][0], last, state)
         with self._lock:
             if key not in self._snapshots:
-                self._snapshots[key] = Snapshot(name, run, Kept(run), last)
+                self._snapshots[key] = Snapshot(name, run, Kept(run), last, place)
             self._snapshots.move_to_end(key)
             while len(self._snapshots) > _SNAPSHOTS:
                 self._snapshots.popitem(last=False)
@@ -147,8 +155,7 @@ class Library:
     def _row(self, place: Place) -> dict[str, Any]:
         row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
         try:
-            run = self.run(place.id)
-            return {**row, **said_of(run)}
+            return {**row, **said_of(self._opened(place), place.failure)}
         except TownsquareError as error:
             return {**row, "state": "unreadable", "error": said(error)}
 
@@ -158,10 +165,13 @@ def said(error: TownsquareError) -> dict[str, str]:
     return {"where": error.where, "got": error.got, "allowed": error.allowed, "do": error.do}
 
 
-def said_of(run: Run) -> dict[str, Any]:
+def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     """What a run says of itself, cheaply: from its settings and its table of steps."""
     steps = run.steps
     tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
+    problems = _problems(run.state, run.last_step, setting(run, "steps"), tried, refused)
+    if failure:
+        problems.insert(0, f"ended with an error: {failure}")
     return {
         "scenario": str(setting(run, "scenario", default="")),
         "seed": setting(run, "seed"),
@@ -176,7 +186,8 @@ def said_of(run: Run) -> dict[str, Any]:
         "exposures": int(steps["exposures"].sum()),
         "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
         "version": run.version,
-        "problems": _problems(run.state, run.last_step, setting(run, "steps"), tried, refused),
+        "health": "look into it" if problems else "good",
+        "problems": problems,
     }
 
 
@@ -197,8 +208,10 @@ def _debated(folder: Path) -> bool:
 
 
 def _begun(folder: Path) -> bool:
-    begun = (folder / database.FILE).exists() or (folder / lock.FILE).exists()
-    return begun and not _debated(folder)  # debates have a lock of that name too
+    if (folder / database.FILE).exists():
+        return True
+    # Comparisons and debates have a lock of that name too, and no record of their own.
+    return (folder / lock.FILE).exists() and not (_debated(folder) or (folder / manifest.FILE).exists())
 
 
 def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator[Path]:
@@ -219,14 +232,14 @@ def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator
             yield from _below(path, depth - 1, wanted)
 
 
-def _arms(root: Path) -> Mapping[Path, str]:
-    """Names of arms by folder of run, from the comparisons at and just below the root."""
-    found: dict[Path, str] = {}
+def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
+    """Names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
+    found: dict[Path, tuple[str, str]] = {}
     for folder in (root, *(path for path in _folders(root))):
         if not (folder / manifest.FILE).is_file():
             continue
         try:
-            found |= {folder / run.folder: run.arm for run in manifest.Experiment.load(folder).runs}
+            found |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
         except RecordError:
             continue
     return found

@@ -46,6 +46,14 @@ def network(of: Snapshot) -> dict[str, Any]:
     }
 
 
+def influence(of: Snapshot) -> dict[str, Any]:
+    """How far each agent moved others in all, by row of agents, in the unit of the rule."""
+    moved = np.zeros(of.kept.table("agents").height)
+    frame = queries.influence(of)
+    moved[frame["agent"].to_numpy()] = frame["moved"].to_numpy()
+    return {"moved": np.round(moved, 6).tolist()}
+
+
 def neighbors(of: Snapshot, agent: int) -> dict[str, Any]:
     """Whom an agent follows and who follows it, after the last step."""
     rows = queries.follows_at_end(of)
@@ -64,12 +72,17 @@ def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
 
 
 def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
-    """What the picture shows, for the CSV: agent, name, place, followers, stance and confidence after the step."""
+    """What the picture shows, for the CSV: agent, name, place, sizes, stance and confidence after the step."""
     made = network(of)
     names = ("agent", "who", "x", "y", "followers", "source", "born")
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
     stances = queries.stances_at(of.run, step, proposition)
-    return nodes.join(stances, on="agent", how="left", maintain_order="left").with_columns(pl.lit(step).alias("step"))
+    moved = queries.influence(of).rename({"moved": "moved_others"})
+    return (
+        nodes.join(moved, on="agent", how="left", maintain_order="left")
+        .join(stances, on="agent", how="left", maintain_order="left")
+        .with_columns(pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step"))
+    )
 
 
 def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int, Int]:

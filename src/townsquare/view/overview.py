@@ -26,12 +26,13 @@ def head(of: Snapshot) -> dict[str, Any]:
     """What every page of a run shows above its view: names, steps, state, propositions."""
     return {
         "id": of.id,
-        **said_of(of.run),
+        "arm": of.place.arm,
+        **said_of(of.run, of.place.failure),
         "last_step": of.last_step,
         "propositions": queries.propositions(of.kept).to_dicts(),
         "unit": queries.unit(of.run),
         "trail": bool(setting(of.run, "record", "trail", default=True)),
-        "memories": queries.has_memories(),
+        "memories": queries.has_memories(of),
     }
 
 

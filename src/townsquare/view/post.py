@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.errors import SettingError
-from townsquare.view import queries
+from townsquare.view import post_queries, queries
 from townsquare.view.answers import columns
 from townsquare.view.library import Snapshot
 
@@ -21,7 +21,7 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
     texts = queries.post_texts(of.kept).filter(pl.col("post") == root)
     row = of.kept.table("posts").filter(pl.col("post") == root).row(0, named=True)
     who = queries.agent_names(of.kept).filter(pl.col("agent") == row["author"])
-    shown = queries.shown_to(of, root)
+    shown = post_queries.shown_to(of, root)
     return {
         "post": root,
         "content": texts["content"][0],
@@ -34,12 +34,12 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
         "parent": row["parent"],
         "stances": stances_of_post(of, root).to_dicts(),
         "counts": _counts(of, root),
-        "thread": queries.thread_of(of.kept, root).to_dicts(),
-        "verdicts": queries.verdicts(of.kept).filter(pl.col("root") == root).to_dicts(),
-        "acts": queries.moderation_of(of.kept, root).to_dicts(),
-        "notes": queries.notes_of(of.kept, root).to_dicts(),
+        "thread": post_queries.thread_of(of.kept, root).to_dicts(),
+        "verdicts": post_queries.verdicts(of.kept).filter(pl.col("root") == root).to_dicts(),
+        "acts": post_queries.moderation_of(of.kept, root).to_dicts(),
+        "notes": post_queries.notes_of(of.kept, root).to_dicts(),
         "seen": columns(seen_by_step(shown)),
-        "seen_by": _first_seen(of, shown).head(MOST_ROWS).to_dicts(),
+        "seen_by": first_seen(of, shown).head(MOST_ROWS).to_dicts(),
         "reach": shown["agent"].n_unique(),
         "moved": moved(of, root).head(MOST_ROWS).to_dicts(),
         "moved_by_step": columns(moved_by_step(of, root)),
@@ -76,7 +76,7 @@ def moved(of: Snapshot, root: int) -> pl.DataFrame:
     """Whom a root moved, over all steps, most moved first: agent, who, proposition, amount, times."""
     who = queries.agent_names(of.kept).select("agent", "who")
     return (
-        queries.moved_by(of, root)
+        post_queries.moved_by(of, root)
         .group_by("agent", "proposition")
         .agg(pl.col("amount").sum(), pl.len().cast(pl.Int64).alias("times"),
              pl.col("step").sort_by(pl.col("amount").abs()).last().alias("most_at"))
@@ -90,7 +90,7 @@ def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
     """``step``, ``toward`` and ``away``: sums of positive and of negative contributions, in the rule's unit."""
     amount = pl.col("amount")
     return (
-        queries.moved_by(of, root)
+        post_queries.moved_by(of, root)
         .group_by("step")
         .agg(amount.filter(amount > 0).sum().alias("toward"), amount.filter(amount < 0).sum().alias("away"))
         .sort("step")
@@ -99,19 +99,20 @@ def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
 
 def findings(of: Snapshot, root: int) -> pl.DataFrame:
     """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
-    verdicts = queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
-    acts = queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
+    verdicts = post_queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
+    acts = post_queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
     return pl.concat([verdicts.with_columns(pl.lit("verdict").alias("what")), acts], how="diagonal_relaxed").sort(
         "step"
     )
 
 
-def _first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
+def first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
+    """``agent``, ``first`` (step), ``times``, ``who``: everyone that a root was shown to, in order of first sight."""
     who = queries.agent_names(of.kept).select("agent", "who")
     first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), pl.len().cast(pl.Int64).alias("times"))
     return first.join(who, on="agent", how="left").sort("first", "agent")
 
 
 def _counts(of: Snapshot, root: int) -> dict[str, int]:
-    rows = queries.engagement_by_root(of).filter(pl.col("root") == root)
+    rows = post_queries.engagement_by_root(of).filter(pl.col("root") == root)
     return rows.drop("root").row(0, named=True) if rows.height else {}

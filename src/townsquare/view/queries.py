@@ -1,4 +1,4 @@
-"""Every question that the viewer puts to a recorded run: the one file with SQL and lazy frames.
+"""What the viewer asks of a recorded run: the one file with SQL. What it asks of posts, in frames: ``post_queries``.
 
 Rows of one agent, post or step are asked for by SQL where a table is in SQLite, whose indexes find them, and by a scan
 where it is in Parquet, which skips what a filter rules out. Whole courses come from :mod:`townsquare.analysis`.
@@ -12,20 +12,12 @@ from typing import Any
 import polars as pl
 
 from townsquare import registry, schema
-from townsquare.analysis.contract import Kept, setting
+from townsquare.analysis.contract import ORDERED, Kept, setting
 from townsquare.errors import SettingError
 from townsquare.record.frames import frame_schema
 from townsquare.record.run import Run
 from townsquare.schema import ActionKind, ActionStatus, AgentKind, PostKind
 from townsquare.view.library import Snapshot
-
-_ENGAGING = {
-    "likes": (ActionKind.LIKE, ActionKind.LIKE_COMMENT),
-    "dislikes": (ActionKind.DISLIKE,),
-    "shares": (ActionKind.SHARE,),
-    "comments": (ActionKind.COMMENT,),
-    "flags": (ActionKind.FLAG,),
-}
 
 
 def rows_where(run: Run, table: str, **wanted: int | Sequence[int]) -> pl.DataFrame:
@@ -138,11 +130,6 @@ def unit(run: Run) -> str:
     return str(registry.get("beliefs", rule).unit) if rule in registry.names("beliefs") else "stance"
 
 
-def has_memories() -> bool:
-    """Whether records of this version hold memories of agents."""
-    return "memories" in schema.TABLES
-
-
 # --- many agents -------------------------------------------------------------------------------------------
 
 
@@ -196,6 +183,25 @@ def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
     )
 
 
+def influence(of: Snapshot) -> pl.DataFrame:
+    """``agent``, ``moved``: how far what it wrote or passed on moved others in all, in the unit of the rule.
+
+    Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
+    """
+    return of.once("influence by agent", lambda: _influence(of))
+
+
+def _influence(of: Snapshot) -> pl.DataFrame:
+    authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
+    if of.run.header.bulky:
+        size = pl.col("amount").abs().sum().alias("moved")
+        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).collect(engine=ORDERED)
+    else:  # summed where the rows are: they need not all be read
+        sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
+        by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
+    return by_post.join(authors, on="post").group_by("agent").agg(pl.col("moved").sum()).sort("agent")
+
+
 # --- one agent ---------------------------------------------------------------------------------------------
 
 
@@ -204,6 +210,49 @@ def persona(of: Snapshot, agent: int) -> pl.DataFrame:
     mine = rows_where(of.run, "traits", agent=agent)
     values = of.kept.table("trait_values")
     return mine.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
+
+
+def persona_text(of: Snapshot, agent: int) -> str:
+    """The persona in words, as members of the run read it, untrusted; empty where none was written."""
+    mine = of.kept.table("personas").filter(pl.col("agent") == agent).join(of.kept.table("texts"), on="text")
+    return str(mine["content"][-1]) if mine.height else ""
+
+
+def has_memories(of: Snapshot) -> bool:
+    """Whether agents of this run remember anything."""
+    return not of.kept.table("agent_memories").is_empty()
+
+
+def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
+    """What an agent remembers after a step, the most relevant first.
+
+    ``memory``, ``step``, ``kind`` and ``action`` (words), ``post`` (root, or -1), ``content`` (untrusted),
+    ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
+    times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
+    """
+    words = {int(word): word.name.lower() for word in schema.MemoryKind}
+    acts = {int(word): word.name.lower() for word in ActionKind}
+    mine = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
+    touched = (
+        of.kept.table("memory_accesses")
+        .filter(pl.col("memory").is_in(mine["memory"].implode()) & (pl.col("step") <= step))
+        .group_by("memory", maintain_order=True)
+        .agg(pl.col("step").last().alias("accessed"), pl.col("decay").last())
+    )
+    lost = float(setting(of.run, "memory", "decay", default=0.0)) * float(
+        setting(of.run, "memory", "days_per_step", default=1.0)
+    )
+    left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
+    return (
+        mine.join(touched, on="memory", how="left", maintain_order="left")
+        .join(of.kept.table("texts"), on="text", how="left", maintain_order="left")
+        .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("content").fill_null(""))
+        .with_columns((pl.col("importance") * left).alias("relevance"))
+        .select("memory", "step", pl.col("kind").replace_strict(words, return_dtype=pl.String),
+                pl.col("action").replace_strict(acts, return_dtype=pl.String), "post", "content", "importance",
+                "accessed", "relevance")
+        .sort(["relevance", "step", "memory"], descending=True)
+    )  # fmt: skip
 
 
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
@@ -269,171 +318,36 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-# --- posts -------------------------------------------------------------------------------------------------
+def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> list[dict[str, Any]]:
+    """What happened to an agent's argument records in a step, refusals left out; in the order of the record.
 
-
-def engagement_by_root(of: Snapshot) -> pl.DataFrame:
-    """``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
-    return of.once("engagement by root", lambda: _engagement_by_root(of))
-
-
-def _engagement_by_root(of: Snapshot) -> pl.DataFrame:
-    roots = of.kept.table("posts").select("post", "root")
-    counts = [
-        pl.col("kind").is_in([int(kind) for kind in kinds]).sum().cast(pl.Int64).alias(name)
-        for name, kinds in _ENGAGING.items()
-    ]
-    wanted = [int(kind) for kinds in _ENGAGING.values() for kind in kinds]
-    return (
-        of.kept.lazy("actions")
-        .filter(pl.col("status") == int(ActionStatus.ACCEPTED), pl.col("kind").is_in(wanted))
-        .join(roots.lazy(), left_on="target", right_on="post")
-        .group_by("root")
-        .agg(counts)
-        .collect()
+    Each has ``kind`` (of the row of the trail), ``rank``, ``post``, ``claim``, ``text`` (untrusted), ``polarity``,
+    ``strength``, and ``by``: the text of the record that replaced it, or None.
+    """
+    rows = rows_where(of.run, "holdings", agent=agent, step=step).filter(
+        pl.col("change") != int(schema.HoldingChange.REFUSED)
     )
-
-
-def post_list(of: Snapshot) -> pl.DataFrame:
-    """Roots but comments: ``root``, ``step``, ``kind``, ``who``, ``veracity``, ``verdict``, ``taken_down``, counts, ``content``."""
-    kept = of.kept
-    who = agent_names(kept).select(pl.col("agent").alias("root_author"), "who")
-    posts = (
-        post_texts(kept)
-        .filter((pl.col("post") == pl.col("root")) & (pl.col("root_kind") != "comment"))
-        .join(kept.table("posts").select("post", "step"), on="post")
-        .join(who, on="root_author", how="left")
-    )
-    last = verdicts(kept).group_by("root", maintain_order=True).agg(pl.col("verdict").last())
-    gone = kept.table("moderation_log").filter(pl.col("kind") == schema.LogKind.TAKEDOWN)
-    shown = kept.table("moderation_log").filter(pl.col("kind") == schema.LogKind.NOTE_SHOWN)
-    frame = posts.join(engagement_by_root(of), on="root", how="left").join(last, on="root", how="left")
-    counts = [pl.col(name).fill_null(0) for name in _ENGAGING]
-    return frame.select(
-        "root",
-        "step",
-        pl.col("root_kind").alias("kind"),
-        "who",
-        "veracity",
-        pl.col("verdict").fill_null(""),
-        pl.col("root").is_in(shown["post"].implode()).alias("noted"),
-        pl.col("root").is_in(gone["post"].implode()).alias("taken_down"),
-        *counts,
-        "content",
-    ).sort("root")
-
-
-def verdicts(kept: Kept) -> pl.DataFrame:
-    """``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
-    words = {int(word): word.name.lower() for word in schema.Verdict}
-    texts = kept.table("texts")
+    claims = of.kept.table("claims").select("claim", "proposition", "text", "polarity", "strength")
+    texts = of.kept.table("texts").rename({"content": "said"})
+    others = claims.join(texts, on="text").select(pl.col("claim").alias("by"), pl.col("said").alias("by_text"))
+    kinds = {int(schema.HoldingChange.ARCHIVED): "archived", int(schema.HoldingChange.RESTORED): "restored"}
+    accepted = pl.when(pl.col("rank") >= 0).then(pl.lit("exposure")).otherwise(pl.lit("own"))
     return (
-        kept.table("verdicts")
-        .join(kept.table("posts").select("post", "root"), on="post", maintain_order="left")
-        .join(
-            texts.rename({"text": "explanation", "content": "said"}),
-            on="explanation",
-            how="left",
-            maintain_order="left",
-        )
-        .join(texts.rename({"text": "sources", "content": "read"}), on="sources", how="left", maintain_order="left")
+        rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
+        .join(texts, on="text", how="left", maintain_order="left")
+        .join(others, on="by", how="left", maintain_order="left")
         .select(
-            "root",
-            "step",
-            pl.col("verdict").replace_strict(words, return_dtype=pl.String),
-            "confidence",
-            pl.col("said").fill_null("").alias("explanation"),
-            pl.col("read").fill_null("").alias("sources"),
-        )
-    )
-
-
-def moderation_of(kept: Kept, root: int) -> pl.DataFrame:
-    """``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
-    words = {int(word): word.name.lower() for word in schema.LogKind}
-    posts = kept.table("posts").select("post", "root")
-    return (
-        kept.table("moderation_log")
-        .join(posts, on="post", maintain_order="left")
-        .filter(pl.col("root") == root)
-        .select("step", pl.col("kind").replace_strict(words, return_dtype=pl.String).alias("what"), "reason", "value")
-    )
-
-
-def notes_of(kept: Kept, root: int) -> pl.DataFrame:
-    """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``not_helpful``, ``shown``."""
-    found = (pl.col("helpful").sum().cast(pl.Int64), (~pl.col("helpful")).sum().cast(pl.Int64).alias("not_helpful"))
-    ratings = kept.table("note_ratings").group_by("note").agg(*found)
-    log = kept.table("moderation_log")
-    # The log names a note in `value`; the last of showing and withdrawing decides.
-    states = log.filter(pl.col("kind").is_in([int(schema.LogKind.NOTE_SHOWN), int(schema.LogKind.NOTE_WITHDRAWN)]))
-    last = states.group_by(pl.col("value").cast(pl.Int32).alias("note"), maintain_order=True).agg(
-        (pl.col("kind").last() == int(schema.LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
-    )
-    who = agent_names(kept).select(pl.col("agent").alias("author"), "who")
-    posts = kept.table("posts").select("post", "root")
-    return (
-        kept.table("notes")
-        .join(posts, on="post", maintain_order="left")
-        .filter(pl.col("root") == root)
-        .join(kept.table("texts"), on="text", how="left", maintain_order="left")
-        .join(who, on="author", how="left", maintain_order="left")
-        .join(ratings, on="note", how="left", maintain_order="left")
-        .join(last, on="note", how="left", maintain_order="left")
-        .select("note", "step", "author", "who", pl.col("content").fill_null(""), pl.col("helpful").fill_null(0),
-                pl.col("not_helpful").fill_null(0), pl.col("shown").fill_null(False), "decided")
-    )  # fmt: skip
-
-
-def thread_of(kept: Kept, root: int) -> pl.DataFrame:
-    """Shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``, ``author``, ``who``, ``content``."""
-    posts = kept.table("posts")
-    kinds = {int(kind): kind.name.lower() for kind in PostKind}
-    shares = (pl.col("root") == root) & (pl.col("kind") == int(PostKind.SHARE))
-    passed_on = posts.filter((pl.col("root") == root) | (pl.col("post") == root))["post"]
-    comments = (pl.col("kind") == int(PostKind.COMMENT)) & pl.col("parent").is_in(passed_on.implode())
-    who = agent_names(kept).select(pl.col("agent").alias("author"), "who")
-    return (
-        posts.filter(shares | comments)
-        .join(kept.table("texts"), on="text", how="left", maintain_order="left")
-        .join(who, on="author", how="left", maintain_order="left")
-        .select(
+            pl.col("change")
+            .replace_strict(kinds, default=None, return_dtype=pl.String)
+            .fill_null(accepted)
+            .alias("kind"),
+            "rank",
             "post",
-            pl.col("kind").replace_strict(kinds, return_dtype=pl.String),
-            "parent",
-            "step",
-            "author",
-            "who",
-            pl.col("content").fill_null(""),
+            "claim",
+            pl.col("said").fill_null("").alias("text"),
+            pl.col("polarity").cast(pl.Int64),
+            "strength",
+            pl.col("by_text").alias("by"),
         )
-    )
-
-
-def shown_to(of: Snapshot, root: int) -> pl.DataFrame:
-    """Every exposure to a root: ``step``, ``agent``, ``rank``, ``author``, ``verdict`` (word), ``noted``, ``first_seen``, ``weight``."""
-    words = {int(word): word.name.lower() for word in schema.Verdict}
-    rows = rows_where(of.run, "exposures", root=root)
-    return (
-        rows.filter(pl.col("step") <= of.last_step)
-        .sort("step", "agent", "rank")
-        .select("step", "agent", "rank", "author", "likes", "shares",
-                pl.col("verdict").replace_strict(words, return_dtype=pl.String),
-                (pl.col("note") >= 0).alias("noted"), "first_seen", "weight")
-    )  # fmt: skip
-
-
-def moved_by(of: Snapshot, root: int) -> pl.DataFrame:
-    """What a root moved: ``step``, ``agent``, ``proposition`` (name), ``kind``, ``amount`` in the unit of the rule."""
-    posts = of.kept.table("posts").filter(pl.col("root") == root)["post"].to_list()
-    if not posts:
-        return pl.DataFrame(
-            schema={"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64}
-        )
-    names = propositions(of.kept).select("proposition", "name")
-    rows = rows_where(of.run, "trail", post=posts)
-    return (
-        rows.filter(pl.col("step") <= of.last_step)
-        .join(names, on="proposition", maintain_order="left")
-        .select("step", "agent", pl.col("name").alias("proposition"), "amount")
-        .sort("step", "agent")
+        .to_dicts()
     )

@@ -13,7 +13,7 @@ from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
 from townsquare.errors import SettingError
 from townsquare.view import agent as agents
-from townsquare.view import network, overview, queries
+from townsquare.view import network, overview, post_queries, queries
 from townsquare.view import post as posts
 from townsquare.view.library import Snapshot
 from townsquare.view.query_string import Asked
@@ -24,42 +24,52 @@ PAGE = 50
 TableOf = Callable[[Snapshot, Asked], pl.DataFrame]
 
 
+_AGENT_ORDER: Mapping[str, list[pl.Expr]] = {
+    "change": [pl.col("change").abs()],
+    "followers": [pl.col("followers")],
+    "start": [pl.col("start")],
+    "end": [pl.col("end")],
+    "agent": [],
+}
+_POST_ORDER = ("engagement", "step", "flags")
+
+
 def page_of_agents(of: Snapshot, asked: Asked) -> dict[str, Any]:
-    """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
-    found = _agents(of, asked)
-    order = {
-        "change": [pl.col("change").abs()],
-        "followers": [pl.col("followers")],
-        "start": [pl.col("start")],
-        "end": [pl.col("end")],
-    }.get(asked.word("sort", "change"), [])
-    if order:
-        found = found.sort([*order, pl.col("agent")], descending=[True, False], nulls_last=True)
-    return _page(found, asked)
+    """A page of :func:`agents_asked_for`."""
+    return _page(agents_asked_for(of, asked), asked)
 
 
 def page_of_posts(of: Snapshot, asked: Asked) -> dict[str, Any]:
+    """A page of :func:`posts_asked_for`."""
+    return _page(posts_asked_for(of, asked), asked)
+
+
+def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
+    """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
+    found = queries.agent_list(of, _number(of, asked))
+    wanted, by = asked.word("find").strip().lower(), asked.word("sort", "change")
+    if by not in _AGENT_ORDER:
+        raise SettingError("sort", got=repr(by), allowed=", ".join(_AGENT_ORDER))
+    if wanted.isdigit():
+        found = found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
+    elif wanted:
+        found = found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
+    keys = _AGENT_ORDER[by]
+    return found.sort([*keys, pl.col("agent")], descending=[*(True for _ in keys), False], nulls_last=True)
+
+
+def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     """Roots by ``sort`` (``engagement``, ``step``, ``flags``), of one ``veracity`` and with ``find`` in their text."""
     total = pl.sum_horizontal("likes", "dislikes", "shares", "comments")
-    found = queries.post_list(of).with_columns(total.alias("engagement"))
+    found = post_queries.post_list(of).with_columns(total.alias("engagement"))
+    wanted, by = asked.word("find").lower(), asked.word("sort", "engagement")
+    if by not in _POST_ORDER:
+        raise SettingError("sort", got=repr(by), allowed=", ".join(_POST_ORDER))
     if asked.word("veracity"):
         found = found.filter(pl.col("veracity") == asked.word("veracity"))
-    if asked.word("find"):
-        found = found.filter(
-            pl.col("content").str.to_lowercase().str.contains(asked.word("find").lower(), literal=True)
-        )
-    by = asked.word("sort", "engagement")
-    if by not in {"engagement", "step", "flags"}:
-        raise SettingError("sort", got=repr(by), allowed="engagement, step, flags")
-    return _page(found.sort([by, "root"], descending=[by != "step", False]), asked)
-
-
-def _agents(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    found = queries.agent_list(of, queries.proposition_number(of.kept, asked.word("proposition")))
-    wanted = asked.word("find").strip().lower()
-    if wanted.isdigit():
-        return found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
-    return found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True)) if wanted else found
+    if wanted:
+        found = found.filter(pl.col("content").str.to_lowercase().str.contains(wanted, literal=True))
+    return found.sort([by, "root"], descending=[by != "step", False])
 
 
 def _page(found: pl.DataFrame, asked: Asked) -> dict[str, Any]:
@@ -69,7 +79,8 @@ def _page(found: pl.DataFrame, asked: Asked) -> dict[str, Any]:
 
 def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The list of runs as a table; problems and errors as text."""
-    names = ("id", "scenario", "arm", "seed", "state", "step", "steps", "agents", "rule", "moderation", "refused_share")
+    names = ("id", "scenario", "arm", "seed", "state", "health", "step", "steps", "agents", "rule", "moderation",
+             "refused_share")  # fmt: skip
     flat = [
         {
             **{name: row.get(name) for name in names},
@@ -86,6 +97,10 @@ def _number(of: Snapshot, asked: Asked) -> int:
 
 def _name(of: Snapshot, asked: Asked) -> str:
     return str(queries.propositions(of.kept).filter(pl.col("proposition") == _number(of, asked))["name"][0])
+
+
+def _seen_by(of: Snapshot, root: int) -> pl.DataFrame:
+    return posts.first_seen(of, post_queries.shown_to(of, root))
 
 
 def _why(of: Snapshot, asked: Asked) -> pl.DataFrame:
@@ -105,18 +120,20 @@ TABLES: Mapping[str, TableOf] = {
     "moderation": lambda of, asked: moderation_events(of.kept),
     "participation": lambda of, asked: participation(of.kept),
     "network": lambda of, asked: network.node_table(of, asked.step(of), _number(of, asked)),
-    "agents": _agents,
-    "posts": lambda of, asked: queries.post_list(of),
+    "agents": agents_asked_for,
+    "posts": posts_asked_for,
     "beliefs": lambda of, asked: queries.beliefs_of(of, asked.whole("agent")),
     "persona": lambda of, asked: queries.persona(of, asked.whole("agent")),
     "exposures": lambda of, asked: queries.exposures_of(of, asked.whole("agent"), asked.step(of)),
+    "memories": lambda of, asked: queries.memories_of(of, asked.whole("agent"), asked.step(of)),
     "actions": lambda of, asked: queries.actions_of(of, asked.whole("agent"), asked.step(of)),
     "why": _why,
     "records": _records,
-    "thread": lambda of, asked: queries.thread_of(of.kept, posts.root_of(of, asked.whole("post"))),
-    "notes": lambda of, asked: queries.notes_of(of.kept, posts.root_of(of, asked.whole("post"))),
+    "thread": lambda of, asked: post_queries.thread_of(of.kept, posts.root_of(of, asked.whole("post"))),
+    "notes": lambda of, asked: post_queries.notes_of(of.kept, posts.root_of(of, asked.whole("post"))),
     "verdicts": lambda of, asked: posts.findings(of, posts.root_of(of, asked.whole("post"))),
-    "seen": lambda of, asked: queries.shown_to(of, posts.root_of(of, asked.whole("post"))),
+    "seen": lambda of, asked: post_queries.shown_to(of, posts.root_of(of, asked.whole("post"))),
+    "seen-by": lambda of, asked: _seen_by(of, posts.root_of(of, asked.whole("post"))),
     "moved": lambda of, asked: posts.moved(of, posts.root_of(of, asked.whole("post"))),
 }
 """The table behind each part of a view, by the last part of its address."""

@@ -39,6 +39,7 @@ export function eventsOption(activity: Activity, step: number, last: number, col
   const others = [...new Set(events.event)].filter((event) => !ROWS.includes(event));
   const rows = [...known, ...others].reverse();
   const most = Math.max(...events.posts, 1);
+  const room = Math.min(Math.max(120 / Math.max(last, 1), 1), 8); // so that marks of neighboring steps stay apart
   const color: Record<string, string> = { true: colors.pro, false: colors.con, unknown: colors.muted };
   const series = ["true", "false", "unknown"].map((veracity, nth) => ({
     name: veracity === "unknown" ? "truth unknown" : veracity,
@@ -49,7 +50,7 @@ export function eventsOption(activity: Activity, step: number, last: number, col
     data: events.step.flatMap((one, row) =>
       events.veracity[row] === veracity ? [[one, events.event[row], events.posts[row]]] : [],
     ),
-    symbolSize: (value: [number, string, number]) => 4 + 8 * Math.sqrt(value[2] / most),
+    symbolSize: (value: [number, string, number]) => 4 + room * Math.sqrt(value[2] / most),
     ...(nth === 0 ? { markLine: markStep(step, colors) } : {}),
   }));
   const describe = (found: { value: [number, string, number]; seriesName: string }): string =>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
 import type { ViewProperties } from "../app";
-import { useAnswer, type Act, type AgentFacts, type Exposure } from "../api";
+import { useAnswer, type Act, type AgentFacts, type Exposure, type InStep, type Memory } from "../api";
 import { axes, Chart, markStep, tooltip } from "../chart";
 import { count, digitsFor, plain, signed, words } from "../format";
 import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf } from "../parts";
@@ -57,7 +57,7 @@ function Person({ head, found, step, first, proposition, fresh }: PersonProperti
   const run = head.id;
   const agent = found.agent;
   const query = { run, agent, step };
-  const shown = useAnswer<{ exposures: Exposure[]; actions: Act[] }>("/api/agent-step", query, fresh);
+  const shown = useAnswer<InStep>("/api/agent-step", query, fresh);
   const place = { run, agent, step, proposition };
   const moves = step >= 1;
   return (
@@ -86,6 +86,11 @@ function Person({ head, found, step, first, proposition, fresh }: PersonProperti
         <Section title={`What it was shown in step ${step}`} csv={{ name: "exposures", query }}>
           <Answered of={shown}>{(data) => <Feed rows={data.exposures} run={run} />}</Answered>
         </Section>
+        {head.memories && (
+          <Section title={`What it remembers after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times what time has left of it.">
+            <Answered of={shown}>{(data) => <Memories rows={data.memories} run={run} />}</Answered>
+          </Section>
+        )}
       </div>
     </>
   );
@@ -148,16 +153,39 @@ function courseOption(found: AgentFacts, proposition: string, step: number, colo
 }
 
 function Persona({ found }: { found: AgentFacts }): JSX.Element {
-  if (!found.persona.length) return <p className="muted">Nothing about it was recorded.</p>;
+  if (!found.persona.length && !found.persona_text) return <p className="muted">Nothing about it was recorded.</p>;
   return (
-    <dl className="persona" data-testid="persona">
-      {found.persona.map((trait) => (
-        <div key={trait.label}>
-          <dt>{words(trait.label)}</dt>
-          <dd>{trait.answer}</dd>
-        </div>
+    <>
+      {found.persona_text && <p className="quote written persona-text">{found.persona_text}</p>}
+      <dl className="persona" data-testid="persona">
+        {found.persona.map((trait) => (
+          <div key={trait.label}>
+            <dt>{words(trait.label)}</dt>
+            <dd>{trait.answer}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
+  if (!rows.length) return <p className="muted">Nothing yet.</p>;
+  return (
+    <ul className="posts tall" data-testid="memories">
+      {rows.map((row) => (
+        <li key={row.memory}>
+          <p className="quote">{row.post >= 0 ? <a href={link(run, "post", row.post)}>{row.content}</a> : row.content}</p>
+          <p className="facts">
+            <span>{words(row.kind)}</span>
+            <span>step {row.step}</span>
+            <span>importance {plain(row.importance)}</span>
+            <span>relevance {plain(row.relevance)}</span>
+            {row.accessed > row.step && <span>came to mind in step {row.accessed}</span>}
+          </p>
+        </li>
       ))}
-    </dl>
+    </ul>
   );
 }
 

@@ -29,7 +29,7 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
         <Choice label="Order" name="sort" value={asked.sort} of={ORDERS} />
         <Find label="Find by number or name" value={asked.find} />
       </div>
-      <Section title="Agents" wide csv={{ name: "agents", query: { run: head.id, proposition: p, find: asked.find } }}>
+      <Section title="Agents" wide csv={{ name: "agents", query: { ...asked, from: null } }}>
         <Answered of={page}>
           {(found) => (
             <>

@@ -4,7 +4,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { useAnswer } from "../api";
 import { axes, Chart, tooltip } from "../chart";
 import { plain, signed, words } from "../format";
-import { Answered, Choice, Section, Stance, Tag } from "../parts";
+import { Answered, Choice, Csv, Section, Stance, Tag } from "../parts";
 import type { Query, Route } from "../route";
 import { useColors, type Colors } from "../theme";
 import { side } from "./stances";
@@ -114,7 +114,7 @@ function Trial({ found, csv }: { found: Facts; csv: Query }): JSX.Element {
         <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Solid: what each side holds. Points: what the judge reads in a message.">
           <Chart name="debate-course" label="Stances of both sides after each turn" option={option} height={240} />
         </Section>
-        <Section title="How they started">
+        <Section title="How they started" csv={{ name: "sides", query: csv }}>
           <ul className="posts">
             {found.agents.map((agent) => (
               <li key={agent.side}>
@@ -134,9 +134,7 @@ function Trial({ found, csv }: { found: Facts; csv: Query }): JSX.Element {
       </div>
       <div className="card-head">
         <h2>Transcript</h2>
-        <a className="csv" href={`/csv/moves?${new URLSearchParams(csv as Record<string, string>).toString()}`} download aria-label="CSV: what moved whom">
-          CSV
-        </a>
+        <Csv name="moves" query={csv} title="What moved whom" />
       </div>
       <ol className="turns" data-testid="transcript">
         {found.turns.map((turn) => (

@@ -2,13 +2,18 @@
 import { useEffect, useId, useMemo, useRef, useState, type JSX } from "react";
 import type { ViewProperties } from "../app";
 import { useAnswer, type Network } from "../api";
-import { count, words } from "../format";
-import { Answered, Problem, PropositionChoice, Section, Stance, StepSlider, stepOf } from "../parts";
+import { count, plain, words } from "../format";
+import { Answered, Choice, isOn, Problem, PropositionChoice, Section, Stance, StepSlider, stepOf, Toggle } from "../parts";
 import { change, link } from "../route";
 import { useColors } from "../theme";
 import { Picture } from "./picture";
 
 const TOP = 8;
+const FOLLOWS_SHOWN = 3000;
+const SIZES: [string, string][] = [
+  ["", "followers"],
+  ["moved", "how far it moved others"],
+];
 
 interface Around {
   follows: number[];
@@ -23,6 +28,8 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
   const codes = useMemo(() => new Int8Array(stances.data ?? new ArrayBuffer(0)), [stances.data]);
   const text = route.query.get("agent");
   const chosen = text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
+  const size = head.trail && route.query.get("size") === "moved" ? "moved" : "";
+  const moved = useAnswer<{ moved: number[] }>(size ? "/api/influence" : "", { run: head.id }, size ? fresh : 0).data?.moved ?? null;
   const around = useAnswer<Around>(chosen === null ? "" : "/api/neighbors", { run: head.id, agent: chosen }).data;
   useEffect(() => {
     document.title = `Network · ${head.id} · Townsquare`;
@@ -32,14 +39,33 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
       <div className="controls">
         <PropositionChoice of={head.propositions} value={p} />
         <StepSlider value={step} last={head.last_step} />
+        {head.trail && <Choice label="Size" name="size" value={size} of={SIZES} />}
       </div>
       {stances.wrong && <Problem wrong={stances.wrong} />}
       <Section title={`Who follows whom, and what they think at step ${step}`} wide csv={{ name: "network", query: { run: head.id, proposition: p, step } }}>
         <Answered of={network}>
           {(found) => (
             <div className="network">
-              <Drawn network={found} codes={codes} step={step} chosen={chosen} around={chosen === null ? null : around} ready={stances.data !== null} />
-              <Beside run={head.id} network={found} codes={codes} chosen={chosen} around={around} query={{ p, step: route.query.get("step") }} />
+              <Drawn
+                network={found}
+                codes={codes}
+                step={step}
+                chosen={chosen}
+                around={chosen === null ? null : around}
+                ready={stances.data !== null && (size === "" || moved !== null)}
+                follows={isOn(route.query, "follows", found.agent.length <= FOLLOWS_SHOWN)}
+                moved={size ? moved : null}
+              />
+              <Beside
+                run={head.id}
+                network={found}
+                codes={codes}
+                chosen={chosen}
+                around={around}
+                query={{ p, step: route.query.get("step") }}
+                moved={size ? moved : null}
+                unit={head.unit}
+              />
             </div>
           )}
         </Answered>
@@ -55,13 +81,14 @@ interface DrawnProperties {
   chosen: number | null;
   around: Around | null;
   ready: boolean;
+  follows: boolean;
+  moved: number[] | null;
 }
 
-function Drawn({ network, codes, step, chosen, around, ready }: DrawnProperties): JSX.Element {
+function Drawn({ network, codes, step, chosen, around, ready, follows, moved }: DrawnProperties): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const picture = useRef<Picture | null>(null);
   const [failed, setFailed] = useState(false);
-  const [follows, setFollows] = useState(network.agent.length <= 3000);
   const colors = useColors();
   useEffect(() => {
     if (!box.current) return undefined;
@@ -78,16 +105,17 @@ function Drawn({ network, codes, step, chosen, around, ready }: DrawnProperties)
   const near = useMemo(() => new Set([...(around?.follows ?? []), ...(around?.followed_by ?? [])]), [around]);
   useEffect(() => {
     if (!ready) return;
-    picture.current?.show({ stances: codes, step, chosen, around: near, follows, colors });
+    picture.current?.show({ stances: codes, step, chosen, around: near, follows, moved, colors });
     if (box.current) {
       box.current.dataset["ready"] = "1";
       box.current.dataset["step"] = String(step);
     }
-  }, [network, codes, step, chosen, near, follows, colors, ready]);
+  }, [network, codes, step, chosen, near, follows, moved, colors, ready]);
   const drawn = network.edges.length / 2;
   return (
     <div className="picture">
       <div ref={box} className="graph" data-testid="network" role="img" aria-label="Follow graph; the lists beside it hold the same agents" />
+      {!ready && <p className="loading">Reading the record…</p>}
       {failed && <p className="warn">This browser shows no WebGL, so the picture is left out.</p>}
       <div className="toggles">
         <button type="button" onClick={() => picture.current?.zoom(0.7)} aria-label="Zoom in">
@@ -99,25 +127,23 @@ function Drawn({ network, codes, step, chosen, around, ready }: DrawnProperties)
         <button type="button" onClick={() => picture.current?.reset()}>
           Whole graph
         </button>
-        <label>
-          <input type="checkbox" checked={follows} onChange={() => setFollows(!follows)} /> follows
-        </label>
+        <Toggle name="follows" label="follows" value={follows} usual={network.agent.length <= FOLLOWS_SHOWN} />
         <span className="muted">
           {count(network.agent.length)} of {count(network.agents)} agents, {count(drawn)} of {count(network.follows)} follows
         </span>
       </div>
-      <Legend />
+      <Legend size={moved ? "moved others further" : "more followers"} />
     </div>
   );
 }
 
-function Legend(): JSX.Element {
+function Legend({ size }: { size: string }): JSX.Element {
   return (
     <p className="legend">
       {[-1, -0.5, 0, 0.5, 1].map((value) => (
         <Stance key={value} value={value} digits={1} />
       ))}
-      <span className="muted">against to for; larger: more followers; ink: a source</span>
+      <span className="muted">against to for; larger: {size}; ink: a source</span>
     </p>
   );
 }
@@ -129,11 +155,13 @@ interface BesideProperties {
   chosen: number | null;
   around: Around | null;
   query: { p: string; step: string | null };
+  moved: number[] | null;
+  unit: string;
 }
 
-function Beside({ run, network, codes, chosen, around, query }: BesideProperties): JSX.Element {
+function Beside({ run, network, codes, chosen, around, query, moved, unit }: BesideProperties): JSX.Element {
   const id = useId();
-  const top = useMemo(() => mostFollowed(network), [network]);
+  const top = useMemo(() => largest(network, moved), [network, moved]);
   const names = useMemo(() => new Map(network.agent.map((agent, row) => [agent, network.who[row] ?? ""])), [network]);
   const stance = (agent: number): number | null => {
     const code = codes[agent] ?? -128;
@@ -160,7 +188,7 @@ function Beside({ run, network, codes, chosen, around, query }: BesideProperties
       </div>
       {chosen === null ? (
         <>
-          <h3>Most followed</h3>
+          <h3>{moved ? "Moved others most" : "Most followed"}</h3>
           <ol className="list">{top.map(item)}</ol>
         </>
       ) : (
@@ -169,6 +197,11 @@ function Beside({ run, network, codes, chosen, around, query }: BesideProperties
           <p>
             <Stance value={stance(chosen)} /> <a href={link(run, "agent", chosen, query)}>Why it thinks so</a>
           </p>
+          {moved && (
+            <p className="note">
+              What it wrote or passed on moved others by {plain(moved[chosen], 3)} in all, in {unit}.
+            </p>
+          )}
           <h3>{words(`follows ${count(around?.follows.length ?? 0)}`)}</h3>
           <ul className="list">{(around?.follows ?? []).slice(0, TOP).map(item)}</ul>
           <h3>followed by {count(around?.followed_by.length ?? 0)}</h3>
@@ -179,8 +212,9 @@ function Beside({ run, network, codes, chosen, around, query }: BesideProperties
   );
 }
 
-function mostFollowed(network: Network): number[] {
+function largest(network: Network, moved: number[] | null): number[] {
   const rows = network.agent.map((_, row) => row);
-  rows.sort((a, b) => (network.followers[b] ?? 0) - (network.followers[a] ?? 0));
+  const size = moved ? network.agent.map((agent) => moved[agent] ?? 0) : network.followers;
+  rows.sort((a, b) => (size[b] ?? 0) - (size[a] ?? 0));
   return rows.slice(0, TOP).map((row) => network.agent[row] ?? 0);
 }

@@ -1,10 +1,10 @@
 // The run at a glance: how stances moved, where they stand at a step, engagement, moderation, who took part.
-import { useEffect, useMemo, useState, type JSX } from "react";
+import { useEffect, useMemo, type JSX } from "react";
 import type { ViewProperties } from "../app";
 import { useAnswer, type Activity, type Beliefs } from "../api";
 import { Chart } from "../chart";
 import { count, percent, signed, words } from "../format";
-import { Answered, PropositionChoice, Section, StepSlider, stepOf } from "../parts";
+import { Answered, Csv, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle } from "../parts";
 import { change, link } from "../route";
 import { useColors } from "../theme";
 import { engagementOption, eventsOption, participationOption } from "./activity";
@@ -27,7 +27,7 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
         <StepSlider value={step} last={head.last_step} />
       </div>
       <Answered of={beliefs}>
-        {(found) => <StanceCards run={head.id} beliefs={found} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} />}
+        {(found) => <StanceCards run={head.id} beliefs={found} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
       </Answered>
       <Answered of={activity}>
         {(found) => <ActivityCards run={head.id} activity={found} step={step} last={head.last_step} />}
@@ -42,12 +42,12 @@ interface StanceProperties {
   proposition: number;
   step: number;
   query: { p: string; step: string | null };
+  bands: boolean;
+  lines: boolean;
 }
 
-function StanceCards({ run, beliefs, proposition, step, query }: StanceProperties): JSX.Element {
+function StanceCards({ run, beliefs, proposition, step, query, bands, lines }: StanceProperties): JSX.Element {
   const colors = useColors();
-  const [bands, setBands] = useState(true);
-  const [lines, setLines] = useState(true);
   const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step }), [beliefs, proposition, colors, bands, lines, step]);
   const bars = useMemo(() => distribution(beliefs, proposition, step, colors), [beliefs, proposition, step, colors]);
   const row = rowsOf(beliefs, proposition).find((one) => beliefs.course.step[one] === step);
@@ -68,12 +68,9 @@ function StanceCards({ run, beliefs, proposition, step, query }: StancePropertie
       <div className="cards">
         <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Mean, middle half and middle 90 % of agents; single agents from all starting stances. Click a line to open the agent.">
           <div className="toggles">
-            <label>
-              <input type="checkbox" checked={bands} onChange={() => setBands(!bands)} /> bands
-            </label>
-            <label>
-              <input type="checkbox" checked={lines} onChange={() => setLines(!lines)} /> single agents
-            </label>
+            <Toggle name="bands" label="bands" value={bands} usual={true} />
+            <Toggle name="lines" label="single agents" value={lines} usual={true} />
+            <Csv name="lines" query={{ run }} title="Single agents" />
           </div>
           <Chart name="trajectories" label="Stance over time: mean, bands and single agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
         </Section>

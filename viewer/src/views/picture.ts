@@ -23,6 +23,7 @@ export interface Look {
   chosen: number | null;
   around: ReadonlySet<number>;
   follows: boolean;
+  moved: number[] | null;
   colors: Colors;
 }
 
@@ -33,16 +34,16 @@ export class Picture {
   private readonly shades = new Map<number, string>();
   private shadesOf: Colors | null = null;
   private look: Look | null = null;
+
   constructor(
     box: HTMLElement,
     private readonly network: Network,
     onPick: (agent: number) => void,
   ) {
-    const most = Math.max(...network.followers, 1);
-    const base = network.agent.length > 3000 ? 1.2 : 2.4;
+    const sizes = this.sizes(null);
     network.agent.forEach((agent, row) => {
       this.row.set(agent, row);
-      const size = base + 9 * Math.sqrt((network.followers[row] ?? 0) / most);
+      const size = sizes[row] ?? 1;
       const place = { x: network.x[row] ?? 0, y: network.y[row] ?? 0 };
       const label = network.who[row] ?? "";
       this.graph.addNode(row, { ...place, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
@@ -62,12 +63,27 @@ export class Picture {
     const same = this.look?.colors === look.colors && this.look.chosen === look.chosen;
     if (this.look?.colors !== look.colors) this.paint(look.colors);
     // Another step changes colors only: then sigma need not index places, edges and labels anew.
-    const colorsOnly = same && this.look?.around === look.around && this.look.follows === look.follows;
+    const resized = (this.look?.moved ?? null) !== look.moved;
+    const colorsOnly = same && !resized && this.look?.around === look.around && this.look.follows === look.follows;
     this.look = look;
     if (!colorsOnly) this.connect(look);
+    if (resized) this.resize(this.sizes(look.moved));
     const attributes: (keyof Node)[] = colorsOnly ? ["color", "hidden"] : ["color", "hidden", "highlighted", "zIndex"];
     this.graph.updateEachNodeAttributes((node, old) => this.dress(Number(node), old, look), { attributes });
     if (!colorsOnly) this.drawn.refresh();
+  }
+
+  // By the square root, so that the area tells the number.
+  private sizes(moved: number[] | null): number[] {
+    const { agent, followers } = this.network;
+    const values = moved ? agent.map((one) => moved[one] ?? 0) : followers;
+    const most = values.reduce((a, b) => Math.max(a, b), moved ? 1e-12 : 1);
+    const base = agent.length > 3000 ? 1.2 : 2.4;
+    return values.map((value) => base + 9 * Math.sqrt(value / most));
+  }
+
+  private resize(sizes: number[]): void {
+    this.graph.updateEachNodeAttributes((node, old) => ({ ...old, size: sizes[Number(node)] ?? 1 }), { attributes: ["size"] });
   }
 
   private paint(colors: Colors): void {

@@ -5,7 +5,7 @@ import type { ViewProperties } from "../app";
 import { useAnswer, type PostFacts } from "../api";
 import { axes, Chart, tooltip } from "../chart";
 import { count, digitsFor, percent, plain, signed, words } from "../format";
-import { Answered, Section, Stance, Tag, Truth } from "../parts";
+import { Answered, Csv, Section, Stance, Tag, Truth } from "../parts";
 import { link } from "../route";
 import { useColors, type Colors } from "../theme";
 
@@ -32,6 +32,7 @@ function Shown({ found, run, unit, last }: ShownProperties): JSX.Element {
       <div className="cards">
         <Section title="Who saw it" csv={{ name: "seen", query }} note={`${count(found.reach)} agents in all. Area: reached so far; bars: shown in that step, lighter where it carried a label.`}>
           <Seen found={found} last={last} />
+          <SeenBy found={found} run={run} />
         </Section>
         <Section title="Whom it moved" csv={{ name: "moved", query }} note={`Sums of contributions in ${unit}; open an agent for the step in which it moved most.`}>
           <Moved found={found} run={run} />
@@ -93,11 +94,12 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
     stack: "shown",
     barMaxWidth: 14,
     data: step.map((one, row) => [one, values[row] ?? 0]),
-    itemStyle: { color: colors.con, opacity },
+    itemStyle: { color: colors.muted, opacity },
+    z: 3,
   });
   const bare = exposures.map((value, row) => value - (labelled[row] ?? 0));
   return {
-    ...axes(colors, { min: 0, max: last }),
+    ...axes(colors, { min: 0, max: last + 0.5, axisLabel: { showMaxLabel: false, color: colors.muted } }),
     tooltip: tooltip(colors, { trigger: "axis" }),
     series: [
       {
@@ -109,11 +111,35 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
         lineStyle: { color: colors.accent, width: 2 },
         itemStyle: { color: colors.accent },
         areaStyle: { color: colors.accent, opacity: 0.12 },
+        z: 2,
       },
-      bar("shown without a label", bare, 0.9),
+      bar("shown without a label", bare, 0.85),
       bar("shown with a label", labelled, 0.4),
     ],
   };
+}
+
+function SeenBy({ found, run }: { found: PostFacts; run: string }): JSX.Element | null {
+  if (!found.seen_by.length) return null;
+  return (
+    <details>
+      <summary>Agents that were shown it, in order</summary>
+      <p>
+        <Csv name="seen-by" query={{ run, post: found.post }} title="Agents that were shown it" />
+      </p>
+      <ul className="names tall" data-testid="seen-by">
+        {found.seen_by.map((one) => (
+          <li key={one.agent}>
+            <a href={link(run, "agent", one.agent, { step: one.first })}>{one.who}</a>{" "}
+            <span className="muted">
+              step {one.first}, {count(one.times)}×
+            </span>
+          </li>
+        ))}
+      </ul>
+      {found.reach > found.seen_by.length && <p className="note">The CSV has all {count(found.reach)}.</p>}
+    </details>
+  );
 }
 
 function Moved({ found, run }: { found: PostFacts; run: string }): JSX.Element {

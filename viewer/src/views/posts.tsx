@@ -38,7 +38,7 @@ export function Posts({ head, route, fresh }: ViewProperties): JSX.Element {
         <Choice label="Truth" name="veracity" value={asked.veracity} of={KINDS} />
         <Find label="Find in text" value={asked.find} />
       </div>
-      <Section title="Posts" wide csv={{ name: "posts", query: { run: head.id } }}>
+      <Section title="Posts" wide csv={{ name: "posts", query: { ...asked, from: null } }}>
         <Answered of={page}>
           {(found) => (
             <>

@@ -1,9 +1,11 @@
 // Argument records of an agent after a step: those that count, and those archived with what replaced them.
-import { useState, type JSX } from "react";
+import type { JSX } from "react";
 import { useAnswer, type Held, type Records } from "../api";
 import { plain, signed } from "../format";
 import { Answered, Section, Stance, Tag } from "../parts";
-import { link, type Query } from "../route";
+import { change, link, useRoute, type Query } from "../route";
+
+const SHOWN = 12;
 
 interface Place {
   run: string;
@@ -15,6 +17,9 @@ interface Place {
 export function RecordsSection(place: Place): JSX.Element {
   const query: Query = { ...place };
   const answer = useAnswer<Records>("/api/records", query);
+  const { query: now } = useRoute();
+  const asked = now.get("record");
+  const all = now.get("records") === "all";
   return (
     <Section title={`Argument records after step ${place.step}`} wide csv={{ name: "records", query }}>
       <Answered of={answer}>
@@ -26,11 +31,23 @@ export function RecordsSection(place: Place): JSX.Element {
                 <Stance value={found.stance ?? null} digits={4} />: {found.agrees ? "as recorded." : `not the recorded ${signed(found.recorded, 4)}.`}
               </p>
             )}
+            {found.uptake !== undefined && (
+              <p className="facts">
+                <span>uptake {plain(found.uptake)}</span>
+                <span>anchoring {plain(found.anchoring)}</span>
+                {found.profile && <span>profile: {found.profile}</span>}
+              </p>
+            )}
             <ul className="posts" data-testid="records">
-              {ordered(found.records).map((held) => (
-                <Row key={held.claim} held={held} all={found.records} place={place} />
+              {ordered(found.records, all).map((held) => (
+                <Row key={held.claim} held={held} all={found.records} place={place} asked={asked === String(held.claim)} />
               ))}
             </ul>
+            {!all && found.records.length > SHOWN && (
+              <button type="button" onClick={() => change({ records: "all" })}>
+                Show all {found.records.length} records
+              </button>
+            )}
             {!found.records.length && <p>It holds no record on this proposition.</p>}
           </>
         )}
@@ -39,12 +56,16 @@ export function RecordsSection(place: Place): JSX.Element {
   );
 }
 
-function ordered(records: Held[]): Held[] {
-  return [...records].sort((a, b) => Number(b.active) - Number(a.active) || Math.abs(b.amount) - Math.abs(a.amount));
+// The heaviest first; of a long list some of those that count and some of those that no longer do.
+function ordered(records: Held[], all: boolean): Held[] {
+  const active = records.filter((one) => one.active).sort((a, b) => Math.abs(b.amount) - Math.abs(a.amount));
+  const archived = records.filter((one) => !one.active).sort((a, b) => b.since - a.since);
+  if (all || records.length <= SHOWN) return [...active, ...archived];
+  const gone = archived.slice(0, SHOWN / 3);
+  return [...active.slice(0, SHOWN - gone.length), ...gone];
 }
 
-function Row({ held, all, place }: { held: Held; all: Held[]; place: Place }): JSX.Element {
-  const [asked, setAsked] = useState(false);
+function Row({ held, all, place, asked }: { held: Held; all: Held[]; place: Place; asked: boolean }): JSX.Element {
   const by = all.find((one) => one.claim === held.by);
   return (
     <li className={held.active ? "" : "archived"}>
@@ -64,7 +85,7 @@ function Row({ held, all, place }: { held: Held; all: Held[]; place: Place }): J
       </p>
       {by && <p className="note">Replaced by: {by.text}</p>}
       {held.active && (
-        <button type="button" className="link" aria-expanded={asked} onClick={() => setAsked(!asked)}>
+        <button type="button" className="link" aria-expanded={asked} onClick={() => change({ record: asked ? null : held.claim })}>
           {asked ? "Hide" : "Without this one"}
         </button>
       )}
@@ -76,7 +97,7 @@ function Row({ held, all, place }: { held: Held; all: Held[]; place: Place }): J
 function WithoutIt({ place, claim }: { place: Place; claim: number }): JSX.Element {
   const answer = useAnswer<{ stance: number; recorded: number }>("/api/without-record", { ...place, claim });
   return (
-    <div className="without">
+    <div className="without" data-testid="without-record">
       <Answered of={answer}>
         {(left) => (
           <p>

@@ -1,12 +1,13 @@
 // The list of runs: what each is, how far it is, whether it can be believed; two or more can be put side by side.
-import { useEffect, useMemo, useState, type JSX } from "react";
+import { useEffect, useState, type JSX } from "react";
 import { State } from "../app";
 import { useAnswer, type RunRow } from "../api";
 import { count, percent, words } from "../format";
 import { Answered } from "../parts";
-import { link } from "../route";
+import { changeAll, link, useRoute } from "../route";
 
 const AGAIN = 2000;
+const NOW_AND_THEN = 10_000; // while nothing goes on: a run may begin
 
 interface Listing {
   folder: string;
@@ -20,18 +21,16 @@ export function Runs(): JSX.Element {
   const running = listing.data?.runs.some((run) => run.state === "running" || run.state === "unreadable");
   useEffect(() => {
     document.title = "Runs · Townsquare";
-    if (!running) return undefined;
-    const timer = window.setInterval(() => setTick((old) => old + 1), AGAIN);
+    const timer = window.setInterval(() => setTick((old) => old + 1), running ? AGAIN : NOW_AND_THEN);
     return () => window.clearInterval(timer);
   }, [running]);
   return <Answered of={listing}>{(found) => <List listing={found} />}</Answered>;
 }
 
 function List({ listing }: { listing: Listing }): JSX.Element {
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const compare = useMemo(() => comparison([...chosen]), [chosen]);
-  const choose = (id: string): void =>
-    setChosen((old) => (old.has(id) ? new Set([...old].filter((one) => one !== id)) : new Set([...old, id])));
+  const ids = useRoute().query.getAll("run");
+  const chosen = new Set(ids);
+  const choose = (id: string): void => changeAll("run", chosen.has(id) ? ids.filter((one) => one !== id) : [...ids, id]);
   if (!listing.runs.length && !listing.debates.length) return <Nothing folder={listing.folder} />;
   return (
     <>
@@ -63,7 +62,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
       )}
       {listing.runs.length > 1 && (
         <div className="compare-bar">
-          <a className="button" href={compare} aria-disabled={chosen.size < 2} onClick={(event) => chosen.size < 2 && event.preventDefault()}>
+          <a className="button" href={comparison(ids)} aria-disabled={chosen.size < 2} onClick={(event) => chosen.size < 2 && event.preventDefault()}>
             Side by side
           </a>
           <span className="muted">{chosen.size < 2 ? "Tick two runs or more." : `${chosen.size} runs`}</span>
@@ -108,6 +107,7 @@ function RunCard({ run, alone, chosen, onChoose }: CardProperties): JSX.Element 
             <Fact name="Scenario" value={run.scenario ?? ""} />
             {run.arm && <Fact name="Arm" value={run.arm} />}
             <Fact name="Seed" value={String(run.seed ?? "")} />
+            <Fact name="Health" value={run.health ?? ""} />
             <Fact name="Agents" value={count(run.agents)} />
             <Fact name="Moderation" value={words(run.moderation ?? "")} />
             <Fact name="Belief rule" value={run.rule ?? ""} />

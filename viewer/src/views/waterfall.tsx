@@ -1,9 +1,9 @@
 // Why a belief moved: from before to after, bar by bar, in the unit of the rule, and the same without one of them.
-import { useState, type JSX } from "react";
+import type { JSX } from "react";
 import { useAnswer, type Cause, type Waterfall } from "../api";
 import { digitsFor, plain, signed, words } from "../format";
 import { Answered, Stance, Tag } from "../parts";
-import { link } from "../route";
+import { change, link, useRoute } from "../route";
 
 const SHOWN = 12;
 const NAMES: Record<string, string> = {
@@ -34,7 +34,8 @@ export function WaterfallView(place: Place): JSX.Element {
 }
 
 function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Element {
-  const [all, setAll] = useState(false);
+  const { query } = useRoute();
+  const all = query.get("all") === "1";
   const bars = barsOf(found);
   const shown = all ? bars : bars.slice(0, SHOWN);
   const rest = bars.slice(shown.length);
@@ -49,12 +50,20 @@ function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Elemen
         <Scale scale={scale} unit={found.unit} digits={digits} />
         <End name={found.joined ? "Start, on joining" : "Before"} value={found.before} stance={found.stance_before} unit={found.unit} at={scale.at(found.before)} digits={digits} />
         {shown.map((bar) => (
-          <Row key={`${bar.cause.kind} ${bar.cause.rank} ${bar.cause.post} ${bar.from}`} bar={bar} scale={scale} digits={digits} place={place} found={found} />
+          <Row
+            key={`${bar.cause.kind} ${bar.cause.rank} ${bar.cause.post} ${bar.from}`}
+            bar={bar}
+            scale={scale}
+            digits={digits}
+            place={place}
+            found={found}
+            asked={query.get("without") === nameOf(bar.cause)}
+          />
         ))}
         {rest.length > 0 && (
           <div className="bar-row rest" role="row">
             <div className="bar-text" role="cell">
-              <button type="button" onClick={() => setAll(true)}>
+              <button type="button" onClick={() => change({ all: 1 })}>
                 Show {rest.length} smaller contributions
               </button>
             </div>
@@ -65,6 +74,11 @@ function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Elemen
       </div>
     </div>
   );
+}
+
+// Which bar is asked about stands in the address, so that a link shows the answer too.
+function nameOf(cause: Cause): string {
+  return `${cause.kind}.${cause.rank ?? -1}.${cause.post ?? -1}.${cause.record?.claim ?? -1}`;
 }
 
 function Summary({ found, digits }: { found: Waterfall; digits: number }): JSX.Element {
@@ -155,18 +169,18 @@ interface RowProperties {
   digits: number;
   place: Place;
   found: Waterfall;
+  asked: boolean;
 }
 
-function Row({ bar, scale, digits, place, found }: RowProperties): JSX.Element {
+function Row({ bar, scale, digits, place, found, asked }: RowProperties): JSX.Element {
   const { cause } = bar;
-  const [asked, setAsked] = useState(false);
   return (
-    <div className="bar-row" role="row" data-testid="bar">
+    <div className={cause.kind === "archived" ? "bar-row gone" : "bar-row"} role="row" data-testid="bar">
       <div className="bar-text" role="cell">
         <Text cause={cause} run={place.run} />
         <Details cause={cause} run={place.run} />
         {cause.post !== null && !found.joined && (
-          <button type="button" className="link" onClick={() => setAsked(!asked)} aria-expanded={asked}>
+          <button type="button" className="link" onClick={() => change({ without: asked ? null : nameOf(cause) })} aria-expanded={asked}>
             {asked ? "Hide" : "Without this one"}
           </button>
         )}
@@ -179,27 +193,49 @@ function Row({ bar, scale, digits, place, found }: RowProperties): JSX.Element {
 
 function Text({ cause, run }: { cause: Cause; run: string }): JSX.Element {
   const name = NAMES[cause.kind];
-  if (cause.post === null) return <p className="quote">{name ?? words(cause.kind)}</p>;
+  const record = cause.record;
+  const changed = record !== null && (cause.kind === "archived" || cause.kind === "restored");
+  const same = changed && cause.post !== null && record.text === cause.text;
+  if (cause.post === null && !changed) return <p className="quote">{name ?? words(cause.kind)}</p>;
   return (
-    <p className="quote">
-      {name && <strong>{name}: </strong>}
-      <a href={link(run, "post", cause.post)}>{cause.text || "(no text)"}</a>
-    </p>
+    <>
+      <p className="quote">
+        {name && <strong>{name}: </strong>}
+        {changed && !same ? <span className="record-text">{record.text}</span> : <a className="record-text" href={link(run, "post", cause.post ?? 0)}>{cause.text || "(no text)"}</a>}
+      </p>
+      {changed && cause.kind === "archived" && <p className="note">{record.by === null ? "Because of a label." : `Replaced by: ${record.by}`}</p>}
+      {changed && cause.post !== null && !same && (
+        <p className="note">
+          When it was shown <a href={link(run, "post", cause.post)}>{cause.text || "(no text)"}</a>
+        </p>
+      )}
+    </>
   );
 }
 
 function Details({ cause, run }: { cause: Cause; run: string }): JSX.Element | null {
-  if (cause.author === null) return null;
+  const { record } = cause;
+  if (cause.author === null && record === null) return null;
   return (
     <p className="facts">
-      <a href={link(run, "agent", cause.author)}>{cause.name}</a>
+      {cause.author !== null && <a href={link(run, "agent", cause.author)}>{cause.name}</a>}
+      {record && (
+        <span>
+          {record.polarity > 0 ? "for" : "against"}, strength {plain(record.strength)}
+        </span>
+      )}
       {cause.stance !== null && (
         <span>
           says <Stance value={cause.stance} />
         </span>
       )}
       {cause.trust !== null && <span>trust {plain(cause.trust)}</span>}
-      {cause.first_seen !== null && <span>{cause.first_seen ? "first seen" : "seen before"}</span>}
+      {cause.first_seen !== null && (
+        <span>
+          {cause.first_seen ? "first seen" : "seen before"}
+          {cause.novelty !== null && `, novelty ×${plain(cause.novelty, 1)}`}
+        </span>
+      )}
       {cause.label && <Tag kind="label">{cause.label}</Tag>}
       {cause.weight !== null && cause.weight < 1 && <span>weight {plain(cause.weight)}</span>}
     </p>
@@ -216,11 +252,14 @@ interface TrackProperties {
 function Track({ bar, amount, scale, digits }: TrackProperties): JSX.Element {
   const left = scale.at(Math.min(bar.from, bar.to));
   const width = Math.max(Math.abs(scale.at(bar.to) - scale.at(bar.from)), 0.35);
-  const outside = left + width > 72 ? { right: `${100 - left}%` } : { left: `${left + width}%` };
+  // Beside the bar where there is room for the number, else upon it.
+  const room = 28;
+  const beside = left + width <= 100 - room ? { left: `${left + width}%` } : left >= room ? { right: `${100 - left}%` } : null;
+  const upon = beside === null;
   return (
     <div className="track" role="cell">
       <i className={amount >= 0 ? "bar pro" : "bar con"} style={{ left: `${left}%`, width: `${width}%` }} />
-      <span className="amount" style={outside}>
+      <span className={upon ? "amount upon" : "amount"} style={beside ?? { right: `${100 - left - width}%` }}>
         {signed(amount, digits)}
       </span>
     </div>

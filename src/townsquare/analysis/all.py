@@ -1,0 +1,163 @@
+"""Every analysis of a recorded run, by name: what ``townsquare analyze`` writes and reports draw from.
+
+An analysis takes a run and returns a tidy frame. One for which a run has nothing (no injected posts, no proposition,
+one agent, no actions) returns a frame without rows or with NaN, of the
+same columns. ``docs/analysis.md`` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+import polars as pl
+
+from townsquare.analysis.beliefs import belief_change, belief_course
+from townsquare.analysis.contract import Kept, Reads
+from townsquare.analysis.diffusion import (
+    cascade_growth,
+    cascades,
+    diffusion_by_veracity,
+    diffusion_tests,
+    spread_metrics,
+)
+from townsquare.analysis.engagement import engagement, engagement_by_post
+from townsquare.analysis.engagement_time import engagement_gaps, engagement_levels, engagement_rates
+from townsquare.analysis.extra import MissingExtra
+from townsquare.analysis.health import belief_movement, participation, refusals
+from townsquare.analysis.homophily import communities, echo_chambers, homophily
+from townsquare.analysis.influence import inequality, influence, popularity_ranks, popularity_sizes
+from townsquare.analysis.moderation import labels, moderation, moderation_events
+from townsquare.analysis.moderation_effects import (
+    implied_truth,
+    moderation_by_group,
+    moderation_effects,
+    time_to_moderation,
+)
+from townsquare.analysis.network import centralities, network_over_time
+from townsquare.analysis.people import acted
+from townsquare.analysis.reach import reach_over_time
+from townsquare.analysis.reasoning import reasoning_agreement, reasoning_motives, reasoning_tone
+from townsquare.analysis.topics import time_of_posting, topic_engagement, topic_tests, topics
+from townsquare.analysis.traits import trait_engagement, trait_levels
+from townsquare.analysis.vocabulary import reasoning_terms, reasoning_words
+from townsquare.errors import UnknownName
+from townsquare.registry import did_you_mean
+
+Analysis = Callable[[Reads], pl.DataFrame]
+PairAnalysis = Callable[[Reads, Reads], pl.DataFrame]
+
+ANALYSES: dict[str, Analysis] = {
+    "cascades": cascades,
+    "diffusion_by_veracity": diffusion_by_veracity,
+    "diffusion_tests": diffusion_tests,
+    "cascade_growth": cascade_growth,
+    "spread_metrics": spread_metrics,
+    "reach_over_time": reach_over_time,
+    "engagement": engagement,
+    "engagement_by_post": engagement_by_post,
+    "engagement_levels": engagement_levels,
+    "engagement_gaps": engagement_gaps,
+    "engagement_rates": engagement_rates,
+    "labels": labels,
+    "moderation": moderation,
+    "moderation_events": moderation_events,
+    "time_to_moderation": time_to_moderation,
+    "moderation_by_group": moderation_by_group,
+    "influence": influence,
+    "popularity_ranks": popularity_ranks,
+    "popularity_sizes": popularity_sizes,
+    "inequality": inequality,
+    "trait_engagement": trait_engagement,
+    "trait_levels": trait_levels,
+    "topics": topics,
+    "topic_engagement": topic_engagement,
+    "topic_tests": topic_tests,
+    "time_of_posting": time_of_posting,
+    "network_over_time": network_over_time,
+    "centralities": centralities,
+    "homophily": homophily,
+    "communities": communities,
+    "echo_chambers": echo_chambers,
+    "reasoning_tone": reasoning_tone,
+    "reasoning_motives": reasoning_motives,
+    "reasoning_agreement": reasoning_agreement,
+    "reasoning_words": reasoning_words,
+    "reasoning_terms": reasoning_terms,
+    "acted": acted,
+    "belief_course": belief_course,
+    "belief_change": belief_change,
+    "belief_movement": belief_movement,
+    "participation": participation,
+    "refusals": refusals,
+}
+"""Analyses of one run."""
+
+PAIR_ANALYSES: dict[str, PairAnalysis] = {
+    "moderation_effects": moderation_effects,
+    "implied_truth": implied_truth,
+}
+"""Analyses of a run beside the paired run without moderation."""
+
+
+MOST_KEPT = 5_000_000
+"""Rows up to which exposures and beliefs are kept in memory between analyses; larger ones are scanned by each."""
+
+
+class Together(Kept):
+    """A run for many analyses: exposures and beliefs are read once too, without columns that no analysis uses."""
+
+    _READ_ONCE: ClassVar = {
+        **Kept._READ_ONCE,
+        "exposures": ("step", "agent", "root", "under", "verdict", "note", "first_seen"),
+        "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
+    }
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """As :meth:`Kept.lazy`."""
+        if name in ("exposures", "beliefs") and name not in self._light:
+            rows = self._so_far(name, self._run.lazy(name))
+            if rows.select(pl.len()).collect().item() > MOST_KEPT:
+                return rows
+        return super().lazy(name)
+
+
+def analyze(
+    run: Reads, only: Sequence[str] | None = None, without: Reads | None = None
+) -> Iterator[tuple[str, pl.DataFrame | MissingExtra]]:
+    """Every analysis of a run, one after the other; tables are read once for all.
+
+    Parameters
+    ----------
+    run : Reads
+    only : sequence of str, optional
+        Names of :data:`ANALYSES` and :data:`PAIR_ANALYSES`; by default all.
+    without : Reads, optional
+        The paired run without moderation, for :data:`PAIR_ANALYSES`; left out if there is none.
+
+    Yields
+    ------
+    (str, DataFrame or MissingExtra)
+        The name with its frame, or with what is not installed.
+
+    Raises
+    ------
+    UnknownName
+        For a name that there is none of, or one that needs ``without``.
+    """
+    allowed = {**ANALYSES, **(PAIR_ANALYSES if without is not None else {})}
+    for name in only or ():
+        if name not in allowed:
+            needs = "it needs the paired run: give --without" if name in PAIR_ANALYSES else ""
+            raise UnknownName(
+                "analysis", got=repr(name), allowed=", ".join(allowed), do=needs or did_you_mean(name, list(allowed))
+            )
+    kept, other = Together(run), None if without is None else Together(without)
+    for name in allowed if only is None else dict.fromkeys(only):
+        try:
+            if name in ANALYSES:
+                yield name, ANALYSES[name](kept)
+            elif other is not None:
+                yield name, PAIR_ANALYSES[name](kept, other)
+        except MissingExtra as missing:
+            yield name, missing

@@ -1,0 +1,77 @@
+"""Changes of belief by group: by trait, by starting stance, by community, by what people were exposed to."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from townsquare.analysis.beliefs import moves_of, person_beliefs, true_sides
+from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.groups import GROUPS, number_bands, persons
+from townsquare.analysis.posts import roots
+from townsquare.schema import Verdict
+
+BANDS_OF_EXPOSURE = 3
+
+
+def exposure_groups(run: Reads) -> pl.DataFrame:
+    """Each person by how often it was shown posts of each class of veracity, and labelled ones.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`~townsquare.analysis.groups.trait_groups`: ``agent``, ``grouping`` (``shown:true``, ``shown:false``,
+        ``shown:unknown``, ``shown:labelled``), ``group`` (a band of counts, about a third of the persons each; equal
+        counts stay together).
+    """
+    shown = (
+        run.lazy("exposures")
+        .select("agent", "root", ((pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)).alias("labelled"))
+        .join(roots(run).lazy().select("root", "veracity"), on="root")
+    )
+    by_class = shown.group_by("agent", "veracity").len("n").collect()
+    labelled = shown.filter("labelled").group_by("agent").len("n").collect()
+    parts = []
+    counts = {f"shown:{word}": by_class.filter(pl.col("veracity") == word) for word in ("true", "false", "unknown")}
+    for grouping, found in {**counts, "shown:labelled": labelled}.items():
+        everybody = (
+            persons(run)
+            .join(found.select("agent", "n"), on="agent", how="left")
+            .with_columns(pl.col("n").fill_null(0).cast(pl.Int64))
+        )
+        if everybody["n"].sum():
+            bands = pl.Series("group", number_bands(everybody["n"].to_numpy(), BANDS_OF_EXPOSURE), dtype=pl.String)
+            parts.append(everybody.select("agent", pl.lit(grouping).alias("grouping")).with_columns(bands))
+    return pl.concat(parts).cast(GROUPS) if parts else pl.DataFrame(schema=GROUPS)  # type: ignore[arg-type]
+
+
+def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
+    """How far the persons of each group moved.
+
+    Parameters
+    ----------
+    run : Reads
+    groups : DataFrame
+        ``agent``, ``grouping``, ``group``: of :func:`~townsquare.analysis.groups.trait_groups`, ``stance_groups``,
+        :func:`exposure_groups`, of communities, or one's own. A person may be in one group of each grouping.
+
+    Returns
+    -------
+    DataFrame
+        One row a proposition, grouping and group, with the columns of
+        :func:`~townsquare.analysis.beliefs.belief_change`.
+    """
+    beliefs = person_beliefs(run).select("step", "agent", "proposition", "stance")
+    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
+    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born")).rename({"stance": "start"})
+    end = beliefs.filter(pl.col("step") == run.last_step).rename({"stance": "end"})
+    by = ["proposition", "name", "grouping", "group"]
+    return (
+        start.select("agent", "proposition", "start")
+        .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
+        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
+        .join(groups.lazy(), on="agent")
+        .group_by(by)
+        .agg(moves_of())
+        .collect(engine=ORDERED)
+        .sort(by)
+    )

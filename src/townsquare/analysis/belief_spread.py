@@ -1,0 +1,134 @@
+"""Polarization and convergence over time: several measures side by side, since they answer different questions.
+
+Which one a study means should be said beforehand. Spread, distance, extremity, camps and humps can each rise while
+another falls: two camps that draw together while each grows more uniform lose distance and gain humps.
+"""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from townsquare.analysis.beliefs import BINS, belief_course, person_beliefs, true_sides
+from townsquare.analysis.contract import ORDERED, Reads
+
+HALF = 0.5
+"""Share of the spread at the start below which beliefs count as converged."""
+
+
+def polarization_course(run: Reads) -> pl.DataFrame:
+    """Measures of polarization after each step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 0 and proposition: ``step``, ``proposition``, ``name``; ``sd`` (population, 0 to 1);
+        ``mean_distance`` (of all ordered pairs of persons, each with itself included; 0 to 1); ``polarization``
+        (variance of those distances, 0 to 1; Flache and Macy 2011); ``bimodality`` (0 to 1; NaN under four persons or
+        without spread); ``extremity`` (mean size of the stance, 0 to 1); ``camp_gap`` (mean of those for less mean of
+        those against, 0 to 2; NaN where one camp is empty); ``camp_balance`` (persons of the smaller camp over those
+        of the larger, 0 to 1; NaN without camps); ``entropy`` (of 20 equal bins, 0: all in one, 1: evenly spread).
+    """
+    stance = pl.col("stance")
+    bins = ((stance + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
+    held = person_beliefs(run).select("step", "proposition", "stance")
+    camps = held.group_by("step", "proposition").agg(
+        mean_distance(stance).alias("mean_distance"),
+        stance.abs().mean().alias("extremity"),
+        (stance.filter(stance > 0).mean() - stance.filter(stance < 0).mean()).alias("camp_gap"),
+        (stance > 0).sum().alias("plus"),
+        (stance < 0).sum().alias("minus"),
+    )
+    shares = held.with_columns(bins).group_by("step", "proposition", "bin").len("n")
+    p = pl.col("n") / pl.col("n").sum()
+    entropy = shares.group_by("step", "proposition").agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
+    smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
+    balance = pl.when(larger > 0).then(smaller / larger).otherwise(float("nan")).alias("camp_balance")
+    course = belief_course(run).select("step", "proposition", "name", "sd", "polarization", "bimodality")
+    joined = (
+        course.lazy()
+        .join(camps, on=["step", "proposition"])
+        .join(entropy, on=["step", "proposition"])
+        .with_columns(balance, pl.col("camp_gap").fill_null(float("nan")), pl.col("entropy").clip(0.0, 1.0))
+        .collect(engine=ORDERED)
+    )
+    order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]
+    return joined.select("step", "proposition", "name", *order).sort("step", "proposition")
+
+
+def mean_distance(stance: pl.Expr) -> pl.Expr:
+    """Mean distance of all ordered pairs, each person with itself included, from sorted stances: no pair is looked at.
+
+    >>> pl.DataFrame({"stance": [-1.0, 1.0]}).select(mean_distance(pl.col("stance"))).item()
+    1.0
+    """
+    n = pl.len().cast(pl.Float64)
+    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
+    return (2.0 / (n * n) * (place * stance.sort()).sum()).clip(0.0, None)
+
+
+def convergence(run: Reads) -> pl.DataFrame:
+    """Whether opinions draw together: spread kept of the same persons, and when half of it was gone.
+
+    Only persons who were there from the start count, so that newcomers cannot look like spread.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 0 and proposition: ``step``, ``proposition``, ``persons``, ``kept`` (sd over sd at the
+        start; NaN if all started alike), ``distance_kept`` (mean distance of pairs, likewise), ``steps_to_half`` (first
+        step in which ``kept`` is below one half, the same in all rows of a proposition; null if it never is).
+    """
+    first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition")
+    held = person_beliefs(run).select("step", "agent", "proposition", "stance").join(first, on=["agent", "proposition"])
+    course = (
+        held.group_by("step", "proposition")
+        .agg(
+            pl.len().cast(pl.Int64).alias("persons"),
+            pl.col("stance").std(ddof=0).alias("sd"),
+            mean_distance(pl.col("stance")).alias("distance"),
+        )
+        .sort("proposition", "step")
+        .collect(engine=ORDERED)
+    )
+    kept = [
+        pl.when(pl.col(column).first().over("proposition") > 1e-12)
+        .then(pl.col(column) / pl.col(column).first().over("proposition"))
+        .otherwise(float("nan"))
+        .alias(name)
+        for column, name in (("sd", "kept"), ("distance", "distance_kept"))
+    ]
+    half = pl.col("step").filter(pl.col("kept") < HALF).min().over("proposition").alias("steps_to_half")
+    columns = ["step", "proposition", "persons", "kept", "distance_kept", "steps_to_half"]
+    return course.with_columns(kept).with_columns(half).select(columns).sort("step", "proposition")
+
+
+def accuracy_course(run: Reads) -> pl.DataFrame:
+    """How near beliefs stand to what the scenario's true posts say, after each step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 0 and proposition on which the true posts take a side: ``step``, ``proposition``, ``name``,
+        ``side`` (-1 or 1), ``accuracy`` (mean of 1 less half the distance to the side, 0 to 1), ``right_side`` (share
+        of persons whose stance has its sign), ``confident_wrong`` (share on the other side with a stance beyond one
+        half), ``spread`` (sd of the accuracy over persons).
+    """
+    sides = true_sides(run).filter(pl.col("side").is_not_nan()).select("proposition", "name", "side").lazy()
+    toward = pl.col("stance") * pl.col("side")
+    accuracy = (1.0 + toward) / 2.0
+    return (
+        person_beliefs(run)
+        .select("step", "proposition", "stance")
+        .join(sides, on="proposition")
+        .group_by("step", "proposition", "name", "side")
+        .agg(
+            accuracy.mean().alias("accuracy"),
+            (toward > 0).mean().alias("right_side"),
+            (toward < -HALF).mean().alias("confident_wrong"),
+            accuracy.std(ddof=0).alias("spread"),
+        )
+        .collect(engine=ORDERED)
+        .sort("step", "proposition")
+    )

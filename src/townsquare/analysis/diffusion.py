@@ -1,0 +1,248 @@
+"""Diffusion: how far, how deep, how widely and how fast posts spread, by the truth of what they say.
+
+A *cascade* is a root and its shares, linked by which row each share was made from. Comments are roots of their own and
+no part of the cascade of the post above them; their own cascades are left out. The measures are those of Vosoughi, Roy
+and Aral (2018, *Science* 359) and Goel and others (2016, *Management Science* 62).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from townsquare.analysis import statistics
+from townsquare.analysis.cascade_shape import depths, tree_shapes
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.posts import VERACITIES, roots
+from townsquare.analysis.reach import exposure_counts
+from townsquare.record.appendix_d_frames import spread_metrics as appendix_d_spread
+from townsquare.schema import PostKind
+
+MEASURES = {
+    "reach": "agents",
+    "exposures": "exposures",
+    "shares": "shares",
+    "depth": "links",
+    "breadth": "posts",
+    "structural_virality": "links",
+    "half_reach": "steps",
+    "lifetime": "steps",
+}
+"""Measures of a cascade, with their units."""
+_ESTIMATE = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+BY_VERACITY = {"measure": pl.String, "unit": pl.String, "veracity": pl.String, **_ESTIMATE, "median": pl.Float64}
+TESTS = {
+    "measure": pl.String, "unit": pl.String, "n_true": pl.Int64, "n_false": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "p_welch": pl.Float64, "p_rank": pl.Float64, "ks": pl.Float64,
+    "p_ks": pl.Float64, "p_corrected": pl.Float64,
+}  # fmt: skip
+
+
+def cascades(run: Reads) -> pl.DataFrame:
+    """The cascade of every root but comments.
+
+    Returns
+    -------
+    DataFrame
+        One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came); ``reach``
+        (distinct agents that were shown it in any form), ``exposures``, ``shares`` (int64 counts); ``depth`` (links
+        of the longest chain of shares), ``breadth`` (most posts at one depth), ``structural_virality`` (mean links
+        between two posts; NaN without shares); ``half_reach`` (steps from its coming until half of its reach was
+        had; NaN while nobody saw it), ``lifetime`` (steps from its coming to its last share; NaN without one).
+    """
+    return cascades_of(run, exposure_counts(run))
+
+
+def cascades_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
+    """:func:`cascades` from the frame of :func:`~townsquare.analysis.reach.exposure_counts`."""
+    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "injected", "step")
+    shown = counts.group_by("root").agg(pl.col("newly").sum().alias("reach"), pl.col("exposures").sum())
+    undefined = pl.col("structural_virality", "half_reach", "lifetime").fill_null(float("nan"))
+    return (
+        every.join(_shapes(run), on="root", how="left")
+        .join(shown, on="root", how="left")
+        .join(_half_reach(counts), on="root", how="left")
+        .with_columns(pl.col("reach", "exposures", "shares").fill_null(0), pl.col("depth").fill_null(0))
+        .with_columns(pl.col("breadth").fill_null(1))
+        .with_columns((pl.col("half") - pl.col("step")).cast(pl.Float64).alias("half_reach"))
+        .with_columns((pl.col("last_share") - pl.col("step")).cast(pl.Float64).alias("lifetime"))
+        .with_columns(undefined)
+        .select("root", "veracity", "injected", "step", *MEASURES)
+        .sort("root")
+    )
+
+
+def _tree(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
+    """Roots that are no comments, and all shares, by row; and the place of each one's parent among them."""
+    posts = run.table("posts").select("post", "root", "parent", "kind", "step").sort("post")
+    posts = posts.filter(pl.col("root").is_in(posts.filter(pl.col("kind") != PostKind.COMMENT)["root"].implode()))
+    rows = posts["post"].to_numpy()
+    is_share = (posts["kind"] == PostKind.SHARE).to_numpy()
+    parent = np.where(is_share, posts["parent"].to_numpy(), -1)
+    # A share of a post without a row here counts as made from its root.
+    place = np.searchsorted(rows, np.where(np.isin(parent, rows), parent, posts["root"].to_numpy()))
+    return posts, np.where(is_share, place, -1)
+
+
+def _shapes(run: Reads) -> pl.DataFrame:
+    posts, parent = _tree(run)
+    found = tree_shapes(parent)
+    last = posts.filter(pl.col("kind") == PostKind.SHARE).group_by("root").agg(pl.col("step").max().alias("last_share"))
+    return pl.DataFrame(
+        {
+            "root": posts["post"].to_numpy()[found["root"].astype(np.int64)],
+            "shares": (found["size"] - 1).astype(np.int64),
+            "depth": found["depth"].astype(np.int64),
+            "breadth": found["breadth"].astype(np.int64),
+            "structural_virality": found["virality"],
+        },
+        schema_overrides={"root": pl.Int32},
+    ).join(last, on="root", how="left")
+
+
+def _half_reach(counts: pl.DataFrame) -> pl.DataFrame:
+    """``half``: the step in which half of the agents that ever saw a root had seen it."""
+    so_far = pl.col("newly").cum_sum().over("root")
+    met = counts.filter(pl.col("newly") > 0).sort("root", "step").with_columns(so_far.alias("so_far"))
+    enough = pl.col("so_far") * 2 >= pl.col("newly").sum().over("root")
+    return met.filter(enough).group_by("root").agg(pl.col("step").min().alias("half"))
+
+
+def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
+    """Each measure of :func:`cascades` by class of veracity.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure and class: ``measure``, ``unit``, ``veracity``, ``n`` (posts for which it is defined),
+        ``value`` (mean), ``low``, ``high`` (Student's interval over posts), ``median``.
+    """
+    return by_veracity(cascades(run))
+
+
+def by_veracity(frame: pl.DataFrame) -> pl.DataFrame:
+    """:func:`diffusion_by_veracity` from the frame of :func:`cascades`."""
+    rows = []
+    for measure, unit in MEASURES.items():
+        for veracity in VERACITIES:
+            values = _known(frame, measure, veracity)
+            middle = float(np.median(values)) if values.size else float("nan")
+            rows.append((measure, unit, veracity, values.size, *statistics.mean(values), middle))
+    return statistics.tidy(rows, BY_VERACITY)
+
+
+def _known(frame: pl.DataFrame, measure: str, veracity: str) -> np.ndarray:
+    values = frame.filter(pl.col("veracity") == veracity)[measure].cast(pl.Float64).to_numpy()
+    return np.asarray(values[~np.isnan(values)])
+
+
+def diffusion_tests(run: Reads) -> pl.DataFrame:
+    """Whether false posts spread otherwise than true ones.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure: ``measure``, ``unit``, ``n_true``, ``n_false`` (posts), ``value`` (mean of false posts less
+        mean of true ones) with ``low`` and ``high`` (Welch's interval), ``p_welch``, ``p_rank`` (Mann and Whitney),
+        ``ks`` and ``p_ks`` (distance of Kolmogorov and Smirnov, the test of Vosoughi and others), ``p_corrected``
+        (``p_rank``, Benjamini and Hochberg over the measures). All take posts as independent, which those that
+        compete for the same feeds are not: for a claim, compare seeds.
+    """
+    return veracity_tests(cascades(run))
+
+
+def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
+    """:func:`diffusion_tests` from the frame of :func:`cascades`."""
+    rows = []
+    for measure, unit in MEASURES.items():
+        true, false = (_known(frame, measure, word) for word in ("true", "false"))
+        tests = [float("nan")] * 4
+        if min(true.size, false.size) >= 2:
+            spread = np.ptp(np.concatenate([true, false])) > 0
+            ks = stats.ks_2samp(false, true)
+            welch = float(stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
+            tests = [welch, float(stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
+        rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests, None))
+    found = statistics.tidy(rows, TESTS)
+    return found.with_columns(pl.Series("p_corrected", statistics.corrected(found["p_rank"].to_numpy())))
+
+
+def cascade_growth(run: Reads) -> pl.DataFrame:
+    """How cascades grow with their age.
+
+    Returns
+    -------
+    DataFrame
+        One row an age (steps since the post came), class and measure: ``age`` (int32), ``veracity``, ``measure``
+        (``reach``, ``shares`` or ``depth`` so far), ``unit``, ``n`` (posts that had reached this age at the last step:
+        later ones are left out, so that young posts do not pull old ages down), ``value`` (mean), ``low``, ``high``.
+    """
+    counts = exposure_counts(run)
+    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "step")
+    ages = pl.DataFrame({"age": range(run.last_step + 1)}, schema={"age": pl.Int32})
+    alive = pl.col("step") + pl.col("age") <= run.last_step
+    grid = every.join(ages, how="cross").filter(alive).with_columns((pl.col("step") + pl.col("age")).alias("at"))
+    posts, parent = _tree(run)
+    made = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
+    shared = made.group_by("root", pl.col("step").alias("at")).agg(
+        pl.len().cast(pl.Int64).alias("shares"), pl.col("depth").max()
+    )
+    shown = counts.select("root", pl.col("step").alias("at"), pl.col("newly").alias("reach"))
+    grown = (
+        grid.join(shown, on=["root", "at"], how="left")
+        .join(shared, on=["root", "at"], how="left")
+        .with_columns(pl.col("reach", "shares", "depth").fill_null(0))
+        .sort("root", "age")
+        .with_columns(pl.col("reach", "shares").cum_sum().over("root"), pl.col("depth").cum_max().over("root"))
+    )
+    long = grown.unpivot(["reach", "shares", "depth"], index=["age", "veracity"], variable_name="measure")
+    return (
+        mean_by(long, ["age", "veracity", "measure"])
+        .with_columns(pl.col("measure").replace_strict(MEASURES, return_dtype=pl.String).alias("unit"))
+        .select("age", "veracity", "measure", "unit", "n", "value", "low", "high")
+        .sort("measure", "age", "veracity")
+    )
+
+
+def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Mean of ``value`` by ``keys`` with Student's interval: ``n``, ``value``, ``low``, ``high``."""
+    value = pl.col("value").cast(pl.Float64)
+    grouped = frame.group_by(keys).agg(
+        pl.len().cast(pl.Int64).alias("n"), value.mean().alias("value"), value.std().alias("sd")
+    )
+    n = grouped["n"].to_numpy()
+    reach = stats.t.ppf(0.5 + statistics.LEVEL / 2, np.maximum(n - 1, 1)) / np.sqrt(n)
+    half = pl.Series(np.where(n > 1, reach, np.nan)) * grouped["sd"].fill_null(float("nan"))
+    return grouped.with_columns(
+        (pl.col("value") - half).alias("low"), (pl.col("value") + half).alias("high")
+    ).drop("sd")  # fmt: skip
+
+
+def spread_metrics(run: Reads) -> pl.DataFrame:
+    """MOSAIC's measures of spread of each post at each step, appendix D: distinct agents so far.
+
+    Returns
+    -------
+    DataFrame
+        One row a root that is no comment, and step since it came: ``step``, ``root`` (int64), ``veracity``, ``views``
+        (distinct agents that were shown it), ``diffusion_depth`` (links), ``num_likes``, ``num_shares``,
+        ``num_flags``, ``num_comments``, ``num_notes``, ``num_note_ratings`` (distinct agents), ``total_interactions``
+        (their sum), ``taken_down`` (bool).
+    """
+    found = appendix_d_spread(run.lazy).collect()
+    root = pl.col("post_id").str.split_exact("-", 1).struct.field("field_1").cast(pl.Int64).alias("root")
+    known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
+    return (
+        found.with_columns(root, (pl.col("takedown_executed") == 1).alias("taken_down"))
+        .join(known, on="root", how="left")
+        .rename({"time_step": "step"})
+        .select("step", "root", "veracity", *_SPREAD, "taken_down")
+        .sort("root", "step")
+    )
+
+
+_SPREAD = (
+    "views", "diffusion_depth", "num_likes", "num_shares", "num_flags", "num_comments", "num_notes",
+    "num_note_ratings", "total_interactions",
+)  # fmt: skip

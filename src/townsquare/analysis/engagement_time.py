@@ -1,0 +1,135 @@
+"""Engagement with true and false posts over time: MOSAIC's figures 3 and 4, with what the figures leave out.
+
+Figure 4 shows the *level*: mean engagement so far per post of each class. Figure 3 sums the gap of levels over steps.
+Both grow with volume alone: where everybody does twice as much of everything, the gap doubles, though false posts
+gained as much as true ones. So the ratio of levels, which volume leaves alone, and the false level itself stand beside
+them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.diffusion import mean_by
+from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement
+from townsquare.analysis.posts import VERACITIES, roots, step_grid
+
+LEVELS = {
+    "step": pl.Int32, "veracity": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+
+
+def engagement_levels(run: Reads) -> pl.DataFrame:
+    """The level of engagement with each class of posts after each step: MOSAIC's figure 4, with intervals.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``measure`` (``engagement``), ``unit``
+        (actions per post so far), ``n`` (posts so far), ``value`` (mean), ``low``, ``high`` (Student's interval over
+        posts); no row while a class has no posts. Only injected posts of known truth: the others are many and mostly
+        comments, and :func:`~townsquare.analysis.engagement.engagement` has them.
+    """
+    every = roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", pl.col("step").alias("since"))
+    did = (
+        accepted_engagement(run)
+        .group_by("root", "step")
+        .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value"))
+        .collect()
+    )
+    grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
+    so_far = (
+        grid.join(did, on=["root", "step"], how="left")
+        .sort("root", "step")
+        .with_columns(pl.col("value").fill_null(0).cum_sum().over("root"))
+    )
+    return (
+        mean_by(so_far, ["step", "veracity"])
+        .with_columns(pl.lit("engagement").alias("measure"), pl.lit("actions per post so far").alias("unit"))
+        .select(list(LEVELS))
+        .cast(LEVELS)  # type: ignore[arg-type]
+        .sort("step", "veracity")
+    )
+
+
+def engagement_gaps(run: Reads) -> pl.DataFrame:
+    """True against false posts after each step: levels, gap, gap summed over steps (figure 3), ratio.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`gaps`.
+    """
+    found = engagement(run)
+    return gaps(found.select("step", "veracity", pl.col("per_post").alias("level")))
+
+
+def gaps(levels: pl.DataFrame) -> pl.DataFrame:
+    """What can be said of levels of engagement of true and false posts.
+
+    Parameters
+    ----------
+    levels : DataFrame
+        ``step``, ``veracity`` (``true`` or ``false``; others are left out) and ``level``, the mean engagement so far
+        per post, NaN while there are none.
+
+    Returns
+    -------
+    DataFrame
+        One row a step: ``step``, ``true`` and ``false`` (levels, actions per post), ``gap`` (true less false),
+        ``cumulative_gap`` (its sum over steps: the quantity of MOSAIC's figure 3; steps without either class add
+        nothing), ``ratio`` (true / false; NaN where either is undefined or false is 0), ``false_share`` (false / (true
+        + false): 0 to 1, one half where both gain alike).
+    """
+    sides = [
+        levels.filter(pl.col("veracity") == word).select("step", pl.col("level").cast(pl.Float64).alias(word))
+        for word in ("true", "false")
+    ]
+    true, false = pl.col("true"), pl.col("false")
+    gap = true - false
+    return (
+        sides[0]
+        .join(sides[1], on="step")
+        .sort("step")
+        .with_columns(gap.alias("gap"), gap.fill_nan(0.0).cum_sum().alias("cumulative_gap"))
+        .with_columns(
+            pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio"),
+            pl.when(true + false > 0).then(false / (true + false)).otherwise(math.nan).alias("false_share"),
+        )
+    )
+
+
+def engagement_rates(run: Reads) -> pl.DataFrame:
+    """Engagement per exposure over the whole run: what agents do when they are shown a post, whoever is shown more.
+
+    Returns
+    -------
+    DataFrame
+        One row a class and kind of action: ``veracity``, ``measure`` (``likes``, ``dislikes``, ``shares``,
+        ``comments``), ``unit`` (share of exposures), ``n`` (exposures), ``value``, ``low``, ``high`` (Wilson's
+        interval, which takes exposures as independent).
+    """
+    every = roots(run).select("root", "veracity").lazy()
+    shown = run.lazy("exposures").group_by("root").len("n").join(every, on="root")
+    seen, did = pl.collect_all(
+        [
+            shown.group_by("veracity").agg(pl.col("n").sum()),
+            accepted_engagement(run).join(every, on="root").group_by("veracity").agg(pl.col(list(KINDS)).sum()),
+        ]
+    )
+    counts = seen.join(did, on="veracity", how="left")
+    rows = []
+    for word in VERACITIES:
+        row = (counts.filter(pl.col("veracity") == word).to_dicts() or [{}])[0]
+        n = int(row.get("n") or 0)
+        # A post can be acted on more than once an exposure only by agents who were shown it in an earlier step.
+        rows += [
+            (word, kind, "share of exposures", n, *statistics.share(min(int(row.get(kind) or 0), n), n))
+            for kind in KINDS
+        ]
+    return statistics.tidy(rows, {name: kind for name, kind in LEVELS.items() if name != "step"})

@@ -1,0 +1,88 @@
+"""Groups of persons: by their answers to the question bank, and by the stance they started with."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.contract import Reads
+from townsquare.schema import AgentKind
+
+BANDS = 4
+"""Groups that a trait answered by a number is cut into, of about equal size; equal numbers stay together."""
+NEUTRAL = 0.2
+"""Starting stances up to this far from 0 count as undecided."""
+GROUPS = {"agent": pl.Int32, "grouping": pl.String, "group": pl.String}
+
+
+def persons(run: Reads) -> pl.DataFrame:
+    """Every person: ``agent`` (int32)."""
+    return run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
+
+
+def trait_groups(run: Reads) -> pl.DataFrame:
+    """Each person's answers as groups.
+
+    Returns
+    -------
+    DataFrame
+        One row a person and trait it answered: ``agent`` (int32), ``grouping`` (the trait's label), ``group`` (the
+        answer; of a trait answered by a number a band, as ``25 to 34``).
+    """
+    answers = run.table("traits").join(run.table("trait_values"), on=["trait", "value"])
+    is_number = (pl.col("answer") == pl.col("value").cast(pl.String)).all().over("label")
+    answers = answers.with_columns(is_number.alias("is_number"))
+    parts = [answers.filter(~pl.col("is_number")).select("agent", pl.col("label").alias("grouping"), group="answer")]
+    for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
+        bands = pl.Series("group", number_bands(rows["value"].to_numpy()), dtype=pl.String)
+        parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
+    return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)  # type: ignore[arg-type]
+
+
+def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
+    """Each number as the band it falls into.
+
+    >>> number_bands(np.array([18, 18, 30, 40, 50]), 2)
+    ['18 to 29', '18 to 29', '30 to 50', '30 to 50', '30 to 50']
+    """
+    if not values.size:
+        return []
+    cuts = np.unique(np.quantile(values, np.arange(1, bands) / bands, method="higher"))
+    cuts = cuts[cuts > values.min()]
+    at = np.searchsorted(cuts, values, side="right")
+    starts = np.r_[values.min(), cuts]
+    ends = np.r_[cuts - 1, values.max()]
+    words = [f"{low:g} to {high:g}" if low != high else f"{low:g}" for low, high in zip(starts, ends, strict=True)]
+    return [words[place] for place in at]
+
+
+def stance_groups(run: Reads) -> pl.DataFrame:
+    """Each person's starting stance toward each proposition as a group.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`trait_groups`: ``grouping`` is ``stance:<proposition>``; ``group`` is ``against``, ``undecided``
+        (within 0.2 of 0) or ``for``. The start is the step in which a person joined.
+    """
+    joined = run.table("agents").select("agent", "born").lazy()
+    first = person_beliefs(run).join(joined, on="agent").filter(pl.col("step") == pl.col("born"))
+    band = (
+        pl.when(pl.col("stance") > NEUTRAL).then(pl.lit("for"))
+        .when(pl.col("stance") < -NEUTRAL).then(pl.lit("against"))
+        .otherwise(pl.lit("undecided"))
+    )  # fmt: skip
+    return (
+        first.join(names(run).lazy(), on="proposition")
+        .select("agent", ("stance:" + pl.col("name")).alias("grouping"), band.alias("group"))
+        .sort("grouping", "agent")
+        .collect()
+        .cast(GROUPS)  # type: ignore[arg-type]
+    )
+
+
+def all_groups(run: Reads) -> pl.DataFrame:
+    """Groups by trait and by starting stance, and ``all`` persons as one: as :func:`trait_groups`."""
+    everyone = persons(run).with_columns(grouping=pl.lit("all"), group=pl.lit("all")).cast(GROUPS)  # type: ignore[arg-type]
+    return pl.concat([everyone, stance_groups(run), trait_groups(run)])

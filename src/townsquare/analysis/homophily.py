@@ -1,0 +1,253 @@
+"""Do like follow like? Homophily of traits and stances against a null model, communities, echo chambers over time.
+
+MOSAIC gives the share of follows between accounts with the same answer. Where six in ten give that answer, chance alone
+makes many such follows, so each number stands against graphs with the same degrees in which who follows whom is chance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from townsquare.analysis import statistics
+from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
+from townsquare.analysis.groups import trait_groups
+from townsquare.analysis.network import community_of
+
+HOMOPHILY = {
+    "step": pl.Int32, "attribute": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
+    "value": pl.Float64, "null": pl.Float64, "low": pl.Float64, "high": pl.Float64, "z": pl.Float64, "p": pl.Float64,
+    "p_corrected": pl.Float64, "draws": pl.Int64,
+}  # fmt: skip
+ECHO = {
+    "step": pl.Int32, "proposition": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "null": pl.Float64,
+}  # fmt: skip
+COMMUNITIES = {
+    "community": pl.Int64, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+_TAKES_PART = "share of exposures"
+
+
+def homophily(run: Reads) -> pl.DataFrame:
+    """Whether persons follow persons like themselves, at the first and the last step, against a null model.
+
+    Returns
+    -------
+    DataFrame
+        One row a step, attribute and measure: ``step`` (int32), ``attribute`` (a trait, or ``stance:<proposition>``),
+        ``measure`` (of traits ``same``: the share of follows between persons with the same answer, and
+        ``assortativity``: Newman's coefficient, 1 if all are; of stances ``assortativity``: the correlation over
+        follows of the stances of either end), ``unit``, ``n`` (follows between persons who both have the attribute),
+        ``value``; ``null`` (mean over null graphs of all follows between persons), ``low``, ``high`` (95 % of null
+        graphs lie between), ``z``, ``p`` (two-sided), ``p_corrected`` (Benjamini and Hochberg over the rows of a
+        step and measure), ``draws``.
+
+    Raises
+    ------
+    MissingExtra
+        igraph is not installed.
+    """
+    rows: list[tuple[object, ...]] = []
+    for step in measured_steps(run, 2):
+        follows = follow_graph(run, step).of_persons()
+        attributes = _attributes(run, follows)
+        graph = follows.directed()
+        draws = null_draws(graph.ecount()) // (1 if step == run.last_step else 2)
+        found = _alike(graph, attributes)
+        drawn = [_alike(one, attributes) for one in rewired(graph, draws)]
+        for (attribute, measure), (value, n) in found.items():
+            null = against(value, [one[attribute, measure][0] for one in drawn])
+            unit = "share of follows" if measure == "same" else "correlation"
+            rows.append((step, attribute, measure, unit, n, value, *null, None, draws))
+    frame = statistics.tidy(rows, HOMOPHILY)
+    p = np.full(frame.height, math.nan)
+    for _, at in frame.with_row_index().group_by("step", "measure"):
+        places = at["index"].to_numpy()
+        p[places] = statistics.corrected(at["p"].to_numpy())
+    return frame.with_columns(pl.Series("p_corrected", p, dtype=pl.Float64))
+
+
+def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
+    """By attribute, a code (traits, -1 for none) or a number (stances, NaN for none) of each node."""
+    nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
+    found: dict[str, np.ndarray] = {}
+    for (label,), rows in trait_groups(run).group_by("grouping", maintain_order=True):
+        codes = nodes.join(rows.with_columns(pl.col("group").rank("dense").cast(pl.Int64)), on="agent", how="left")
+        found[str(label)] = codes["group"].fill_null(-1).to_numpy()
+    return found | _stances(run, follows)
+
+
+def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
+    """By ``stance:<proposition>``, the stance of each node after the step; NaN for none."""
+    nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
+    found: dict[str, np.ndarray] = {}
+    held = person_beliefs(run).filter(pl.col("step") == follows.step).collect()
+    for proposition, name, _ in names(run).iter_rows():
+        stances = held.filter(pl.col("proposition") == proposition).select("agent", "stance")
+        found[f"stance:{name}"] = nodes.join(stances, on="agent", how="left")["stance"].fill_null(math.nan).to_numpy()
+    return found
+
+
+def _alike(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:
+    """By attribute and measure, its value and the follows it was taken over."""
+    edges = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    found: dict[tuple[str, str], tuple[float, int]] = {}
+    for name, values in attributes.items():
+        ends = values[edges]
+        if values.dtype.kind == "f":
+            known = ends[~np.isnan(ends).any(axis=1)]
+            spread = len(known) > 1 and np.ptp(known[:, 0]) > 0 and np.ptp(known[:, 1]) > 0
+            found[name, "assortativity"] = (
+                float(np.corrcoef(known.T)[0, 1]) if spread else math.nan,
+                len(known),
+            )
+            continue
+        known = ends[(ends >= 0).all(axis=1)]
+        same = float((known[:, 0] == known[:, 1]).mean()) if len(known) else math.nan
+        found[name, "same"] = (same, len(known))
+        found[name, "assortativity"] = (nominal_assortativity(known), len(known))
+    return found
+
+
+def nominal_assortativity(ends: np.ndarray) -> float:
+    """Newman's coefficient of codes of either end of each follow, (m, 2); NaN where all have one code.
+
+    The same as ``assortativity_nominal`` of igraph; from the ends, so that follows of unknown ends can be left out.
+
+    >>> nominal_assortativity(np.array([[0, 0], [1, 1]]))
+    1.0
+    """
+    if not len(ends):
+        return math.nan
+    width = int(ends.max()) + 1
+    mixing = np.bincount(ends[:, 0] * width + ends[:, 1], minlength=width * width).reshape(width, width) / len(ends)
+    chance = float(mixing.sum(axis=0) @ mixing.sum(axis=1))
+    return (float(mixing.trace()) - chance) / (1.0 - chance) if chance < 1.0 else math.nan
+
+
+def communities(run: Reads) -> pl.DataFrame:
+    """The communities of the follow graph after the last step.
+
+    Returns
+    -------
+    DataFrame
+        One row a community of at least three persons and measure: ``community`` (0 for the largest), ``measure``,
+        ``unit``, ``n`` (persons, or follows), ``value``, ``low``, ``high``. Measures: ``size`` (persons),
+        ``inside`` (share of the follows of its members that stay inside, Wilson's interval), ``stance:<proposition>``
+        (mean stance of its members, Student's interval).
+
+    Raises
+    ------
+    MissingExtra
+        igraph is not installed.
+    """
+    follows = follow_graph(run).of_persons()
+    place = community_of(run).filter(pl.col("agent").is_in(pl.Series(follows.agents).cast(pl.Int32).implode()))
+    member = place["community"].to_numpy()
+    if not member.size:
+        return statistics.tidy([], COMMUNITIES)
+    held = person_beliefs(run).filter(pl.col("step") == run.last_step).collect().join(place, on="agent")
+    rows: list[tuple[object, ...]] = []
+    for community in np.flatnonzero(np.bincount(member) >= 3).tolist():
+        size = int((member == community).sum())
+        rows.append((community, "size", "persons", size, float(size), math.nan, math.nan))
+        out = member[follows.follower] == community
+        stays = int((out & (member[follows.followed] == community)).sum())
+        rows.append((community, "inside", "share of follows", int(out.sum()), *statistics.share(stays, int(out.sum()))))
+        for proposition, name, _ in names(run).iter_rows():
+            its = held.filter((pl.col("community") == community) & (pl.col("proposition") == proposition))["stance"]
+            rows.append((community, f"stance:{name}", "stance", its.len(), *statistics.mean(its.to_numpy())))
+    return statistics.tidy(rows, COMMUNITIES)
+
+
+def echo_chambers(run: Reads) -> pl.DataFrame:
+    """How far persons are surrounded by their own side, over time.
+
+    Returns
+    -------
+    DataFrame
+        One row a step, proposition and measure: ``step`` (int32), ``proposition`` (its name), ``measure``, ``unit``,
+        ``n``, ``value``, ``low``, ``high``, ``null``. Measures: ``neighbors`` (correlation of a person's stance with
+        the mean stance of the persons it follows, the measure of Cinelli and others 2021; n persons, Fisher's
+        interval, 0 by chance; up to six steps); ``own_side`` (share of follows between persons of opposite or equal
+        stance signs that are equal; Wilson's interval; ``null``: the share if followed and follower were drawn apart;
+        up to six steps); ``congenial`` (share of exposures to posts on the viewer's side, of those in which post and
+        viewer have a side, by the stance before the step; Wilson's interval, which takes them as independent;
+        ``null``: the share if the same posts met the same viewers at random; every step).
+    """
+    rows: list[tuple[object, ...]] = []
+    for step in measured_steps(run):
+        follows = follow_graph(run, step).of_persons()
+        attributes = _stances(run, follows)
+        for _, name, _ in names(run).iter_rows():
+            stance = attributes[f"stance:{name}"]
+            rows.append((step, name, "neighbors", "correlation", *_neighbors(follows, stance)))
+            rows.append((step, name, "own_side", "share of follows", *_own_side(follows, stance)))
+    return pl.concat([statistics.tidy(rows, ECHO), _congenial(run)]).sort("measure", "proposition", "step")
+
+
+def _neighbors(follows: FollowGraph, stance: np.ndarray) -> tuple[float, ...]:
+    known = ~np.isnan(stance[follows.follower]) & ~np.isnan(stance[follows.followed])
+    follower, followed = follows.follower[known], follows.followed[known]
+    count = np.bincount(follower, minlength=stance.size)
+    total = np.bincount(follower, weights=stance[followed], minlength=stance.size)
+    has = count > 0
+    own, near = stance[has], total[has] / count[has]
+    if own.size < 4 or np.ptp(own) == 0 or np.ptp(near) == 0:
+        return (own.size, *statistics.UNKNOWN, 0.0)
+    found = stats.pearsonr(own, near)
+    ends = found.confidence_interval(statistics.LEVEL)
+    return (own.size, float(found.statistic), float(ends.low), float(ends.high), 0.0)
+
+
+def _own_side(follows: FollowGraph, stance: np.ndarray) -> tuple[float, ...]:
+    one, other = np.sign(stance[follows.follower]), np.sign(stance[follows.followed])
+    sided = (one * other != 0) & ~np.isnan(one * other)
+    one, other = one[sided], other[sided]
+    same = int((one == other).sum())
+    return (one.size, *statistics.share(same, one.size), _chance(one > 0, other > 0))
+
+
+def _chance(one: np.ndarray, other: np.ndarray) -> float:
+    if not one.size:
+        return math.nan
+    a, b = float(one.mean()), float(other.mean())
+    return a * b + (1 - a) * (1 - b)
+
+
+def _congenial(run: Reads) -> pl.DataFrame:
+    said = run.table("post_stances").filter(pl.col("stance") != 0)
+    said = said.select(pl.col("post").alias("root"), "proposition", (pl.col("stance") > 0).alias("says"))
+    held = person_beliefs(run).filter(pl.col("stance") != 0)
+    held = held.select(
+        (pl.col("step") + 1).alias("step"), "agent", "proposition", (pl.col("stance") > 0).alias("holds")
+    )
+    counts = (
+        run.lazy("exposures")
+        .select("step", "agent", "root")
+        .join(said.lazy(), on="root")
+        .join(held, on=["step", "agent", "proposition"])
+        .group_by("step", "proposition")
+        .agg(
+            pl.len().alias("n"),
+            (pl.col("says") == pl.col("holds")).sum().alias("same"),
+            pl.col("says").mean(),
+            pl.col("holds").mean(),
+        )
+        .collect()
+        .join(names(run).select("proposition", "name"), on="proposition")
+    )
+    rows = []
+    for row in counts.iter_rows(named=True):
+        chance = row["says"] * row["holds"] + (1 - row["says"]) * (1 - row["holds"])
+        share = statistics.share(row["same"], row["n"])
+        rows.append((row["step"], row["name"], "congenial", _TAKES_PART, row["n"], *share, chance))
+    return statistics.tidy(rows, ECHO)

@@ -1,0 +1,250 @@
+"""What moderation changed: how soon it came, whom it met, and what it did against a paired run without it.
+
+Two runs are *paired* when they differ in the moderation alone: same seed, population, graph, injected posts and draws
+(arms of a comparison are). Injected posts are matched by their key. What differs is then the effect of moderation in
+this one world; over worlds, compare seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.engagement import engagement_by_post
+from townsquare.analysis.groups import all_groups
+from townsquare.analysis.moderation import labels
+from townsquare.analysis.posts import roots
+from townsquare.analysis.reach import exposure_counts, reach_of
+from townsquare.errors import RecordError
+from townsquare.schema import LogKind, Verdict
+
+EVENTS = {"verdict": "verdict_step", "label": "label_step", "takedown": "takedown_step"}
+TIMES = {
+    "event": pl.String, "veracity": pl.String, "steps": pl.Float64, "measure": pl.String, "unit": pl.String,
+    "n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+PAIRED = {
+    "measure": pl.String, "unit": pl.String, "veracity": pl.String, "n": pl.Int64, "without": pl.Float64,
+    "with": pl.Float64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_paired": pl.Float64,
+    "p_rank": pl.Float64,
+}  # fmt: skip
+AFFECTED = {
+    "grouping": pl.String, "group": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+_PER_POST = {
+    "exposures": "exposures per post",
+    "reach": "agents per post",
+    "engagement": "actions per post",
+    "shares": "shares per post",
+    "likes": "likes per post",
+}
+
+
+def time_to_moderation(run: Reads) -> pl.DataFrame:
+    """The share of injected posts that had got a verdict, a label or a takedown by each age.
+
+    Returns
+    -------
+    DataFrame
+        One row an event (``verdict``; ``label``: a verdict ``false`` or a shown note; ``takedown``), class and age at
+        which it happened to some post: ``event``, ``veracity``, ``steps`` (since the injection), ``measure``
+        (``happened``), ``unit`` (share of posts), ``n`` (posts), ``value`` with ``low`` and ``high``: one less the
+        estimate of Kaplan and Meier, so that posts whose time ran out with the run count as long as they were watched.
+    """
+    frame = labels(run)
+    rows = []
+    for event, column in EVENTS.items():
+        for veracity in ("true", "false"):
+            posts = frame.filter(pl.col("veracity") == veracity)
+            after = (posts[column] - posts["step"]).to_numpy().astype(np.float64)
+            watched = (run.last_step - posts["step"]).to_numpy().astype(np.float64)
+            found = _happened(after, watched)
+            rows += [(event, veracity, at, "happened", "share of posts", posts.height, *ends) for at, *ends in found]
+    return statistics.tidy(rows, TIMES)
+
+
+def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float, float, float]]:
+    """Kaplan and Meier's share that it happened to by each time; ``after`` is NaN where it did not."""
+    did = ~np.isnan(after)
+    if not did.any():
+        return []
+    times = np.where(did, after, watched)
+    survives = stats.ecdf(stats.CensoredData.right_censored(times, ~did)).sf
+    happened = np.unique(after[did])
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # undefined once it happened to all
+        ends: Any = survives.confidence_interval(statistics.LEVEL, method="log-log")
+    low, high = (1.0 - np.asarray(end.evaluate(happened)) for end in (ends.high, ends.low))
+    value = 1.0 - np.asarray(survives.evaluate(happened))
+    return list(zip(happened.tolist(), value.tolist(), low.tolist(), high.tolist(), strict=True))
+
+
+def _by_key(run: Reads) -> pl.DataFrame:
+    """Injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
+    known = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown")).select("root")
+    keys = run.table("posts").select(pl.col("post").alias("root"), "key")
+    marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labelled"), "takedown_step")
+    met = reach_of(exposure_counts(run), roots(run)).select("root", "veracity", "exposures", "reach")
+    did = engagement_by_post(run).select("root", "engagement", "shares", "likes")
+    frame = known.join(keys, on="root").join(met, on="root").join(marks, on="root").join(did, on="root", how="left")
+    return frame.with_columns(pl.col("engagement", "shares", "likes").fill_null(0))
+
+
+def _pair(run: Reads, without: Reads) -> pl.DataFrame:
+    both = _by_key(run).join(_by_key(without), on="key", suffix="_without")
+    if not both.height and roots(run)["injected"].any():
+        raise RecordError(
+            "the run without moderation",
+            got="none of the same injected posts",
+            allowed="a run of the same scenario and seed, as the arms of a comparison are",
+        )
+    return both
+
+
+def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
+    """What moderation prevented and what it harmed, post by post, against the paired run without it.
+
+    Parameters
+    ----------
+    run, without : Reads
+        The run with moderation, and the same without.
+
+    Returns
+    -------
+    DataFrame
+        One row a measure and class of injected posts: ``measure`` (``exposures``, ``reach``, ``engagement``,
+        ``shares``, ``likes``), ``unit``, ``veracity``, ``n`` (posts), ``without`` and ``with`` (means), ``value``
+        (mean of with less without: below 0 was prevented) with ``low`` and ``high`` (Student's interval over posts),
+        ``p_paired`` (t-test), ``p_rank`` (Wilcoxon). Then ``prevented``: exposures that the class had without and not
+        with moderation, in all; ``harmed``: true posts that were labelled or taken down; ``missed``: false posts
+        that were neither (counts, without interval).
+
+    Raises
+    ------
+    RecordError
+        The runs have no injected post in common.
+    """
+    both = _pair(run, without)
+    rows: list[tuple[object, ...]] = []
+    for veracity in ("true", "false"):
+        posts = both.filter(pl.col("veracity") == veracity)
+        rows += [(name, unit, veracity, *_paired_row(posts, name)) for name, unit in _PER_POST.items()]
+    blank = (math.nan,) * 4
+    for veracity in ("true", "false"):
+        posts = both.filter(pl.col("veracity") == veracity)
+        before, after = float(posts["exposures_without"].sum()), float(posts["exposures"].sum())
+        rows.append(("prevented", "exposures", veracity, posts.height, before, after, before - after, *blank))
+    touched = pl.col("labelled") | pl.col("takedown_step").is_not_null()
+    for name, veracity, which in (("harmed", "true", touched), ("missed", "false", ~touched)):
+        posts = both.filter(pl.col("veracity") == veracity)
+        count = float(posts.filter(which).height)
+        rows.append((name, "posts", veracity, posts.height, math.nan, count, count, *blank))
+    return statistics.tidy(rows, PAIRED)
+
+
+def _paired_row(posts: pl.DataFrame, name: str) -> tuple[float, ...]:
+    after, before = (posts[column].to_numpy().astype(np.float64) for column in (name, f"{name}_without"))
+    change = after - before
+    means = (before.mean(), after.mean()) if change.size else (math.nan, math.nan)
+    tests = (math.nan, math.nan)
+    if change.size >= 2 and np.ptp(change) > 0:
+        tests = (float(stats.ttest_rel(after, before).pvalue), float(stats.wilcoxon(change).pvalue))
+    return (change.size, *map(float, means), *statistics.mean(change), *tests)
+
+
+def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
+    """Whether posts that stay without a label gain when others carry one (Pennycook and others 2020).
+
+    Returns
+    -------
+    DataFrame
+        One row a class and kind of engagement: ``measure`` (``likes``, ``shares``, ``engagement``), ``unit`` (actions
+        per exposure), ``veracity``, ``n`` (injected posts of the class that got neither label nor takedown in ``run``
+        and were shown in both runs), ``without`` and ``with`` (mean rate of the same posts in each run), ``value``
+        (with less without; above 0 is an implied truth effect) with ``low``, ``high``, ``p_paired``, ``p_rank`` over
+        posts.
+
+    Raises
+    ------
+    RecordError
+        The runs have no injected post in common.
+    """
+    both = _pair(run, without)
+    plain = both.filter(
+        ~pl.col("labelled")
+        & pl.col("takedown_step").is_null()
+        & (pl.col("exposures") > 0)
+        & (pl.col("exposures_without") > 0)
+    )
+    rates = plain.with_columns(
+        (pl.col(f"{kind}{end}") / pl.col(f"exposures{end}")).alias(f"rate_{kind}{end}")
+        for kind in ("likes", "shares", "engagement")
+        for end in ("", "_without")
+    )
+    rows = [
+        (kind, "actions per exposure", veracity, *_paired_row(posts, f"rate_{kind}"))
+        for veracity in ("true", "false")
+        for posts in (rates.filter(pl.col("veracity") == veracity),)
+        for kind in ("likes", "shares", "engagement")
+    ]
+    return statistics.tidy(rows, PAIRED)
+
+
+def moderation_by_group(run: Reads) -> pl.DataFrame:
+    """Whom moderation meets, by trait and by starting stance.
+
+    Returns
+    -------
+    DataFrame
+        One row a group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`), ``measure``,
+        ``unit``, ``n`` (persons), ``value`` (mean over persons), ``low``, ``high`` (Student's interval). Measures:
+        ``false_exposures`` and ``true_exposures`` (exposures to injected posts, per person); ``labelled_exposures``
+        (exposures that carried a verdict ``false`` or a note); ``own_labelled`` and ``own_removed`` (posts that a
+        person wrote or shared whose root was labelled or taken down at any time).
+    """
+    per_person = _met(run).join(_own(run), on="agent", how="full", coalesce=True)
+    frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col(list(_MEETS)).fill_null(0))
+    rows = []
+    for (grouping, group), found in frame.group_by("grouping", "group", maintain_order=True):
+        for measure, unit in _MEETS.items():
+            estimate = statistics.mean(found[measure].to_numpy())
+            rows.append((str(grouping), str(group), measure, unit, found.height, *estimate))
+    return statistics.tidy(rows, AFFECTED)
+
+
+_MEETS = {
+    "false_exposures": "exposures per person",
+    "true_exposures": "exposures per person",
+    "labelled_exposures": "exposures per person",
+    "own_labelled": "posts per person",
+    "own_removed": "posts per person",
+}
+
+
+def _met(run: Reads) -> pl.DataFrame:
+    known = roots(run).select("root", "veracity").lazy()
+    label = ((pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)).sum().alias("labelled")
+    shown = run.lazy("exposures").group_by("agent", "root").agg(pl.len().alias("n"), label).join(known, on="root")
+    by_class = [
+        pl.col("n").filter(pl.col("veracity") == word).sum().alias(f"{word}_exposures") for word in ("false", "true")
+    ]
+    return shown.group_by("agent").agg(*by_class, pl.col("labelled").sum().alias("labelled_exposures")).collect()
+
+
+def _own(run: Reads) -> pl.DataFrame:
+    refuted = run.table("verdicts").filter(pl.col("verdict") == Verdict.FALSE).select("post")
+    from_log = run.table("moderation_log").select("post", "kind")
+    noted = from_log.filter(pl.col("kind") == LogKind.NOTE_SHOWN).select("post")
+    removed = from_log.filter(pl.col("kind") == LogKind.TAKEDOWN).select("post")
+    posts = run.table("posts").select("author", "root")
+    return posts.group_by(pl.col("author").alias("agent")).agg(
+        pl.col("root").is_in(pl.concat([noted, refuted])["post"].implode()).sum().alias("own_labelled"),
+        pl.col("root").is_in(removed["post"].implode()).sum().alias("own_removed"),
+    )

@@ -1,0 +1,270 @@
+"""People beside agents: how alike are the actions of persons and of agents that stand for them?
+
+MOSAIC compares numbers of actions per post with a pooled t-test of two independent samples. The same posts were shown
+to both, and each agent stands for one person: so the pairs are known, and a paired test of either sees much more. A
+difference that is not significant is no evidence of likeness; intervals say how large it may be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads
+from townsquare.schema import ActionKind, ActionStatus
+
+TESTS = {
+    "test": pl.String, "statistic": pl.Float64, "n_one": pl.Int64, "n_other": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "p": pl.Float64,
+}  # fmt: skip
+BY_ACTION = {"action": pl.String, "per": pl.String, "unit": pl.String, **TESTS}
+BY_GROUP = {
+    "grouping": pl.String, "group": pl.String, "action": pl.String, "unit": pl.String, "n": pl.Int64,
+    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p": pl.Float64, "p_corrected": pl.Float64,
+}  # fmt: skip
+ACTED = {"person": pl.Int32, "post": pl.Int32, "action": pl.String}
+
+
+def compare_means(
+    one: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray, seed: int = 0
+) -> pl.DataFrame:
+    """Is the mean of one sample that of another? Four tests.
+
+    Parameters
+    ----------
+    one, other : arrays
+        Where they have the same length, values at the same place are taken as pairs by the paired tests.
+
+    Returns
+    -------
+    DataFrame
+        ``test``: ``pooled`` (Student's), ``Welch``, ``permutation`` (of two samples), ``paired`` (Student's) and
+        ``paired permutation`` (signs); the last two only for equal lengths. ``statistic`` (t; of permutations the
+        difference), ``n_one``, ``n_other``, ``value`` (mean of one less mean of other) with ``low`` and ``high``
+        (NaN for permutations), ``p`` (two-sided; 9,999 permutations from a generator with this seed). NaN where a
+        sample has fewer than two values or nothing differs.
+    """
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    value = float(a.mean() - b.mean()) if a.size and b.size else math.nan
+    names = ["pooled", "Welch", "permutation"] + (["paired", "paired permutation"] if a.size == b.size else [])
+    blank = (math.nan, a.size, b.size, value, math.nan, math.nan, math.nan)
+    if min(a.size, b.size) < 2 or np.ptp(np.concatenate([a, b])) == 0:
+        return statistics.tidy([(name, *blank) for name in names], TESTS)
+    rows = []
+    for name in names:
+        if "permutation" in name:
+            found = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
+            rows.append((name, value, a.size, b.size, value, math.nan, math.nan, found))
+            continue
+        if name == "paired" and np.ptp(a - b) == 0:
+            rows.append((name, *blank))
+            continue
+        test = stats.ttest_rel(a, b) if name == "paired" else stats.ttest_ind(a, b, equal_var=name == "pooled")
+        ends = test.confidence_interval(statistics.LEVEL)
+        low, high = float(ends.low), float(ends.high)
+        rows.append((name, float(test.statistic), a.size, b.size, value, low, high, float(test.pvalue)))
+    return statistics.tidy(rows, TESTS)
+
+
+def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float:
+    def apart(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
+        return np.asarray(np.mean(x, axis=axis) - np.mean(y, axis=axis))
+
+    found = stats.permutation_test(
+        (a, b),
+        apart,
+        permutation_type="samples" if paired else "independent",
+        vectorized=True,
+        n_resamples=9999,
+        batch=max(1, 2_000_000 // (a.size + b.size)),
+        rng=np.random.default_rng(seed),
+    )
+    return float(found.pvalue)
+
+
+def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add_note")) -> pl.DataFrame:
+    """What persons of a run did with injected posts, each person, post and action once.
+
+    Returns
+    -------
+    DataFrame
+        ``person`` (int32, the agent), ``post`` (int32, the root), ``action`` (word).
+    """
+    kinds = {int(kind): kind.name.lower() for kind in ActionKind if kind.name.lower() in actions}
+    posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("root"))
+    return (
+        run.lazy("actions")
+        .filter((pl.col("status") == ActionStatus.ACCEPTED) & pl.col("kind").is_in(list(kinds)))
+        .join(posts.lazy(), on="target")
+        .select(
+            pl.col("agent").alias("person"),
+            pl.col("root").alias("post"),
+            pl.col("kind").replace_strict(kinds, return_dtype=pl.String).alias("action"),
+        )
+        .unique()
+        .sort("person", "post", "action")
+        .collect()
+        .cast(ACTED)  # type: ignore[arg-type]
+    )
+
+
+def counts(frame: pl.DataFrame, per: str, everyone: Sequence[object], action: str) -> np.ndarray:
+    """How often an action was done by each person, or to each post, in the order given; 0 where never.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``person``, ``post``, ``action``: one row an action.
+    per : str
+        ``person`` or ``post``.
+    everyone : sequence
+        All persons or posts there were, those without an action included.
+    """
+    keys = pl.DataFrame({per: list(everyone)}, schema={per: frame.schema[per]})
+    found = frame.filter(pl.col("action") == action).group_by(per).len("n")
+    return keys.join(found, on=per, how="left", maintain_order="left")["n"].fill_null(0).to_numpy().astype(np.float64)
+
+
+def people_and_agents(
+    people: pl.DataFrame,
+    agents: pl.DataFrame,
+    persons: Sequence[object],
+    posts: Sequence[object],
+    actions: Sequence[str],
+) -> pl.DataFrame:
+    """Differences between people and the agents that stand for them, per post and per person.
+
+    Parameters
+    ----------
+    people, agents : DataFrame
+        ``person``, ``post``, ``action``, one row each; an agent has the name of its person.
+    persons, posts : sequence
+        All there were.
+    actions : sequence of str
+        Kinds to compare.
+
+    Returns
+    -------
+    DataFrame
+        ``action``, ``per`` (``post`` or ``person``), ``unit``, then as :func:`compare_means`: ``one`` are people, so
+        that a ``value`` above 0 is what people did more of.
+    """
+    parts = []
+    for action in actions:
+        for per, everyone in (("post", posts), ("person", persons)):
+            found = compare_means(counts(people, per, everyone, action), counts(agents, per, everyone, action))
+            parts.append(
+                found.select(
+                    pl.lit(action).alias("action"),
+                    pl.lit(per).alias("per"),
+                    pl.lit(f"actions per {per}").alias("unit"),
+                    pl.all(),
+                )
+            )
+    return pl.concat(parts) if parts else statistics.tidy([], BY_ACTION)
+
+
+def differences_by_group(
+    people: pl.DataFrame, agents: pl.DataFrame, groups: pl.DataFrame, actions: Sequence[str]
+) -> pl.DataFrame:
+    """Paired differences between people and their agents in each group, with correction for their number.
+
+    Parameters
+    ----------
+    people, agents : DataFrame
+        As for :func:`people_and_agents`.
+    groups : DataFrame
+        ``person``, ``grouping``, ``group``.
+    actions : sequence of str
+
+    Returns
+    -------
+    DataFrame
+        One row a group and action: ``grouping``, ``group``, ``action``, ``unit``, ``n`` (persons), ``value`` (mean of
+        people less agents) with ``low`` and ``high`` (Student's interval of pairs), ``p`` (paired t-test; NaN for
+        fewer than two persons or no difference at all), ``p_corrected`` (Benjamini and Hochberg over all rows).
+    """
+    rows: list[tuple[object, ...]] = []
+    for (grouping, group), found in groups.sort("grouping", "group", "person").group_by(
+        "grouping", "group", maintain_order=True
+    ):
+        for action in actions:
+            one, other = (counts(frame, "person", found["person"].to_list(), action) for frame in (people, agents))
+            apart = one - other
+            p = float(stats.ttest_rel(one, other).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
+            rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p, None))
+    frame = statistics.tidy(rows, BY_GROUP)
+    return frame.with_columns(pl.Series("p_corrected", statistics.corrected(frame["p"].to_numpy()), dtype=pl.Float64))
+
+
+ALIKE = {"measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64, "low": pl.Float64,
+         "high": pl.Float64, "chance": pl.Float64, "p": pl.Float64}  # fmt: skip
+
+
+def likeness(
+    people: pl.DataFrame, agents: pl.DataFrame, persons: Sequence[object], posts: Sequence[object], seed: int = 0
+) -> pl.DataFrame:
+    """Whether an agent does what its own person did, and whether posts get what they got from people.
+
+    Parameters
+    ----------
+    people, agents, persons, posts
+        As for :func:`people_and_agents`.
+
+    Returns
+    -------
+    DataFrame
+        ``measure``: ``overlap`` (person, post and action that both have) and ``same post`` (person and post), each
+        against ``chance``: the mean over 1,000 shuffles of who stands for whom, of which ``low`` and ``high`` hold
+        95 %, and ``p`` the part with as much or more; ``posts`` (rank correlation over posts of actions received);
+        ``inactive people`` and ``inactive agents`` (share without any action, Wilson's interval); ``gini people``
+        and ``gini agents`` (of actions per person); ``unit``, ``n``, ``value``.
+    """
+    rows: list[tuple[object, ...]] = []
+    place = {person: at for at, person in enumerate(persons)}
+    for measure, keys in (("overlap", ("post", "action")), ("same post", ("post",))):
+        sets = [frame.select("person", *keys).unique() for frame in (people, agents)]
+        what = {
+            key: at for at, key in enumerate(pl.concat(sets).select(keys).unique(maintain_order=True).sort(keys).rows())
+        }
+        one, other = (_matrix(frame, keys, place, what) for frame in sets)
+        drawn = np.random.default_rng(seed)
+        shuffled = [float((one * other[drawn.permutation(len(place))]).sum()) for _ in range(statistics.RESAMPLES)]
+        value = float((one * other).sum())
+        low, high = np.quantile(shuffled, [0.025, 0.975]) if what else (math.nan, math.nan)
+        p = (1 + sum(drawn >= value for drawn in shuffled)) / (1 + len(shuffled))
+        rows.append((measure, "pairs", len(place), value, float(low), float(high), float(np.mean(shuffled)), p))
+    totals = [_totals(frame, "post", posts) for frame in (people, agents)]
+    if all(x.size > 2 and np.ptp(x) > 0 for x in totals):
+        found = stats.spearmanr(totals[0], totals[1])
+        rows.append(
+            ("posts", "rank correlation", len(posts), float(found.statistic), *[math.nan] * 3, float(found.pvalue))
+        )
+    for name, frame in (("people", people), ("agents", agents)):
+        each = _totals(frame, "person", persons)
+        share = statistics.share(int((each == 0).sum()), each.size)
+        rows.append((f"inactive {name}", "share of persons", each.size, *share, math.nan, math.nan))
+        rows.append(
+            (f"gini {name}", "0 to 1", each.size, *statistics.bootstrap(each, statistics.gini), math.nan, math.nan)
+        )
+    return statistics.tidy(rows, ALIKE)
+
+
+def _matrix(
+    frame: pl.DataFrame, keys: tuple[str, ...], place: dict[object, int], what: dict[tuple[object, ...], int]
+) -> np.ndarray:
+    found = np.zeros((len(place), max(1, len(what))))
+    for person, *key in frame.select("person", *keys).iter_rows():
+        found[place[person], what[tuple(key)]] = 1.0
+    return found
+
+
+def _totals(frame: pl.DataFrame, per: str, everyone: Sequence[object]) -> np.ndarray:
+    keys = pl.DataFrame({per: list(everyone)}, schema={per: frame.schema[per]})
+    found = keys.join(frame.group_by(per).len("n"), on=per, how="left", maintain_order="left")
+    return found["n"].fill_null(0).to_numpy().astype(np.float64)

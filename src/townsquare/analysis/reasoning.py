@@ -1,0 +1,194 @@
+"""What agents say about their actions: tone, motives, words, and whether it goes with the post.
+
+Only policies that give reasons, language models above all, leave any; reasoning is on record and never an input. Each
+agent, kind of action and target counts once, however often it was tried: in MOSAIC's table 4 four in five shares are
+one post shared again and again by the same 75 agents. Tone is VADER's compound score, as there: from 0.05 on positive,
+from −0.05 down negative. It is tone of words, neither stance nor motive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.motives import Motives, bundled_motives, motives_of
+from townsquare.schema import ActionKind, ActionStatus
+from townsquare.stance.vader import score_text
+
+EDGE = 0.05
+"""Compound scores of this size and more are positive or negative, as VADER's authors recommend."""
+TONES = ("positive", "neutral", "negative")
+MOST_TEXTS = 20_000
+"""Of more different actions than this, that many drawn with a fixed seed are looked at; ``n`` says how many."""
+REASONS = {
+    "agent": pl.Int32, "action": pl.String, "target": pl.Int32, "reasoning": pl.String, "post": pl.String,
+}  # fmt: skip
+SHARES = {
+    "action": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64,
+}  # fmt: skip
+AGREEMENT = {**SHARES, "chance": pl.Float64, "kappa": pl.Float64}
+_ON_POSTS = [int(kind) for kind in (
+    ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.LIKE_COMMENT,
+    ActionKind.FLAG, ActionKind.ADD_NOTE,
+)]  # fmt: skip
+_UNIT = "share of actions"
+
+
+def reasons(run: Reads) -> pl.DataFrame:
+    """Accepted actions with a reasoning, each agent, kind and target once: the first.
+
+    Returns
+    -------
+    DataFrame
+        ``agent`` (int32), ``action`` (word), ``target`` (int32), ``reasoning`` (text), ``post`` (text of the post that
+        was acted on; null for other targets), by step. At most 20,000, drawn with a fixed seed.
+    """
+    words = {int(kind): kind.name.lower() for kind in ActionKind}
+    texts = run.table("texts")
+    said = (
+        run.table("actions")
+        .filter((pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("reasoning") >= 0))
+        .unique(["agent", "kind", "target"], keep="first", maintain_order=True)
+    )
+    said = said.sample(MOST_TEXTS, seed=0) if said.height > MOST_TEXTS else said
+    posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("text").alias("post_text"))
+    return (
+        said.with_columns(pl.col("kind").replace_strict(words, return_dtype=pl.String).alias("action"))
+        .join(posts, on="target", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("kind").is_in(_ON_POSTS)).then(pl.col("post_text")).alias("post_text"))
+        .join(texts.rename({"text": "reasoning", "content": "said"}), on="reasoning", maintain_order="left")
+        .join(texts.rename({"text": "post_text", "content": "post"}), on="post_text", how="left", maintain_order="left")
+        .select("agent", "action", "target", pl.col("said").alias("reasoning"), "post")
+        .cast(REASONS)  # type: ignore[arg-type]
+    )
+
+
+def tones(texts: Sequence[str]) -> list[str]:
+    """The tone of each text: ``positive``, ``neutral`` or ``negative``.
+
+    >>> tones(["What a wonderful idea", "It is a table", "A horrible lie"])
+    ['positive', 'neutral', 'negative']
+    """
+    once = {text: score_text(text) for text in set(texts)}
+    return [TONES[0] if once[text] >= EDGE else TONES[2] if once[text] <= -EDGE else TONES[1] for text in texts]
+
+
+def reasoning_tone(run: Reads) -> pl.DataFrame:
+    """The tone of what agents say, by action: the left half of MOSAIC's table 4.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`tone_by_action`.
+    """
+    return tone_by_action(reasons(run))
+
+
+def tone_by_action(frame: pl.DataFrame) -> pl.DataFrame:
+    """Actions and the tone of their reasoning.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``action`` and ``reasoning``, one row an action.
+
+    Returns
+    -------
+    DataFrame
+        Four rows an action: ``action``, ``measure`` (``actions``, as a share of all; ``positive``, ``neutral``,
+        ``negative``, as shares of the action), ``unit``, ``n`` (actions of the kind), ``value``, ``low``, ``high``
+        (Wilson's interval).
+    """
+    toned = frame.with_columns(pl.Series("tone", tones(frame["reasoning"].to_list()), dtype=pl.String))
+    rows: list[tuple[object, ...]] = []
+    for (action,), found in toned.sort("action").group_by("action", maintain_order=True):
+        share = statistics.share(found.height, frame.height)
+        rows.append((action, "actions", "share of all actions", found.height, *share))
+        for tone in TONES:
+            share = statistics.share(int((found["tone"] == tone).sum()), found.height)
+            rows.append((action, tone, _UNIT, found.height, *share))
+    return statistics.tidy(rows, SHARES)
+
+
+def reasoning_motives(run: Reads, motives: Motives | None = None) -> pl.DataFrame:
+    """The motives that agents name, by action: keyword lists, as stated in ``data/motives.yaml``.
+
+    Returns
+    -------
+    DataFrame
+        One row an action and motive: ``action``, ``measure`` (the motive; ``none`` for texts without any), ``unit``
+        (share of actions), ``n`` (actions of the kind), ``value``, ``low``, ``high`` (Wilson's interval). A text can
+        have several motives, so that shares may sum to more than 1.
+    """
+    return motives_by_action(reasons(run), motives)
+
+
+def motives_by_action(frame: pl.DataFrame, motives: Motives | None = None) -> pl.DataFrame:
+    """:func:`reasoning_motives` of a frame with ``action`` and ``reasoning``."""
+    lists = bundled_motives() if motives is None else motives
+    marked = motives_of(frame["reasoning"], lists)
+    marked = marked.with_columns((~pl.any_horizontal(pl.all())).alias("none"), frame["action"])
+    rows = [
+        (action, name, _UNIT, found.height, *statistics.share(int(found[name].sum()), found.height))
+        for (action,), found in marked.sort("action", maintain_order=True).group_by("action", maintain_order=True)
+        for name in [*lists, "none"]
+    ]
+    return statistics.tidy(rows, SHARES)
+
+
+def reasoning_agreement(run: Reads) -> pl.DataFrame:
+    """Whether the tone of a reasoning is that of the post it is about.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`tone_agreement`.
+    """
+    return tone_agreement(reasons(run))
+
+
+def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
+    """Agreement in tone of reasoning and post.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        ``action``, ``reasoning`` and ``post`` (texts); rows without a post are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row an action, and one for ``all``: ``action``, ``measure`` (``same tone``), ``unit``, ``n``, ``value``
+        with ``low`` and ``high`` (Wilson's interval), ``chance`` (what the shares of tones alone would give) and
+        ``kappa`` (Cohen's: 0 chance, 1 always the same; NaN where chance is 1).
+    """
+    known = frame.filter(pl.col("post").is_not_null())
+    both = pl.DataFrame(
+        {
+            "action": known["action"],
+            "post": pl.Series(tones(known["post"].to_list()), dtype=pl.String),
+            "says": pl.Series(tones(known["reasoning"].to_list()), dtype=pl.String),
+        }
+    )
+    parts = [((action,), found) for (action,), found in both.sort("action").group_by("action", maintain_order=True)]
+    rows: list[tuple[object, ...]] = []
+    for (action,), found in [*parts, (("all",), both)] if both.height else []:
+        same = int((found["post"] == found["says"]).sum())
+        both_at_random = sum(int((found["post"] == tone).sum()) * int((found["says"] == tone).sum()) for tone in TONES)
+        chance = both_at_random / found.height**2
+        kappa = (same / found.height - chance) / (1 - chance) if chance < 1 else math.nan
+        share = statistics.share(same, found.height)
+        rows.append((action, "same tone", _UNIT, found.height, *share, chance, kappa))
+    return statistics.tidy(rows, AGREEMENT)
+
+
+def compound(texts: Sequence[str]) -> np.ndarray:
+    """VADER's compound score of each text, −1 to 1."""
+    once = {text: score_text(text) for text in set(texts)}
+    return np.array([once[text] for text in texts], np.float64)

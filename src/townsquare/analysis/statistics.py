@@ -1,0 +1,194 @@
+"""Estimates with intervals, as plain numbers; the mathematics is that of scipy.
+
+An interval is of 95 % and two-sided. What is undefined (one value, no spread, no group to compare with) is NaN, never
+an error and never 0, so that a run of one agent or without a single action gives the same tables as any other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import optimize, stats
+
+LEVEL = 0.95
+RESAMPLES = 1000
+"""Draws of every bootstrap and permutation, from a generator with a fixed seed."""
+Values = npt.NDArray[np.float64]
+
+
+class Estimate(NamedTuple):
+    """A value with the ends of its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+UNKNOWN = Estimate(math.nan, math.nan, math.nan)
+
+
+def tidy(rows: Sequence[Sequence[Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    """Rows as a frame of a stated schema, which an empty list has too."""
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def mean(values: npt.ArrayLike) -> Estimate:
+    """Mean of at least two values with Student's interval; of one, without.
+
+    >>> mean([1.0, 2.0, 3.0]).value
+    2.0
+    """
+    x = np.asarray(values, np.float64)
+    if not x.size:
+        return UNKNOWN
+    center = float(x.mean())
+    if x.size < 2:
+        return Estimate(center, math.nan, math.nan)
+    spread = float(stats.sem(x))
+    low, high = stats.t.interval(LEVEL, x.size - 1, center, spread) if spread > 0 else (center, center)
+    return Estimate(center, float(low), float(high))
+
+
+def difference(one: npt.ArrayLike, other: npt.ArrayLike) -> Estimate:
+    """Mean of ``one`` less mean of ``other``, two independent samples, with Welch's interval."""
+    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    if min(a.size, b.size) < 1:
+        return UNKNOWN
+    value = float(a.mean() - b.mean())
+    if min(a.size, b.size) < 2 or not a.std() + b.std() > 0.0:
+        return Estimate(value, math.nan, math.nan)
+    ends = stats.ttest_ind(a, b, equal_var=False).confidence_interval(LEVEL)
+    return Estimate(value, float(ends.low), float(ends.high))
+
+
+def share(part: int, whole: int) -> Estimate:
+    """``part / whole`` with Wilson's interval.
+
+    >>> share(5, 10).value
+    0.5
+    """
+    if whole <= 0:
+        return UNKNOWN
+    ends = stats.binomtest(part, whole).proportion_ci(LEVEL, method="wilson")
+    return Estimate(part / whole, float(ends.low), float(ends.high))
+
+
+def corrected(p: npt.ArrayLike) -> Values:
+    """P-values after the correction of Benjamini and Hochberg (1995) for as many tests as are not NaN."""
+    values = np.array(p, np.float64)
+    known = ~np.isnan(values)
+    if known.any():
+        values[known] = stats.false_discovery_control(values[known])
+    return values
+
+
+def gini(values: npt.ArrayLike) -> float:
+    """Gini coefficient of amounts of at least 0: 0 all equal, 1 − 1/n all with one of n. NaN where all are 0.
+
+    >>> gini([0, 0, 0, 8])
+    0.75
+    """
+    x = np.sort(np.asarray(values, np.float64))
+    total = float(x.sum())
+    if not x.size or total <= 0.0:
+        return math.nan
+    place = np.arange(1, x.size + 1)
+    return float((2 * place - x.size - 1) @ x / (x.size * total))
+
+
+def bootstrap(values: npt.ArrayLike, statistic: Callable[[Values], float], seed: int = 0) -> Estimate:
+    """A statistic of one sample with its percentile interval; equal samples have equal intervals.
+
+    There are ``RESAMPLES`` resamples, of more than 20,000 values fewer, so that at most 20 million are drawn.
+    """
+    x = np.asarray(values, np.float64)
+    point = float(statistic(x)) if x.size else math.nan
+    if x.size < 3 or math.isnan(point) or x.min() == x.max():
+        return Estimate(point, math.nan, math.nan)
+    found = stats.bootstrap(
+        (x,),
+        statistic,
+        n_resamples=max(50, min(RESAMPLES, 20_000_000 // x.size)),
+        batch=1,
+        vectorized=False,
+        confidence_level=LEVEL,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Estimate(point, float(found.low), float(found.high))
+
+
+class Association(NamedTuple):
+    """A chi-square test of two classifications, with Cramér's V."""
+
+    chi2: float
+    dof: int
+    p: float
+    v: float
+    low: float
+    high: float
+    v_corrected: float
+    smallest_expected: float
+
+
+NO_ASSOCIATION = Association(math.nan, 0, *[math.nan] * 6)
+
+
+def cramers_v(table: npt.ArrayLike) -> Association:
+    """Chi-square without continuity correction, and Cramér's V with an interval.
+
+    Parameters
+    ----------
+    table : (r, c) array of counts
+        Empty rows and columns are left out. With fewer than two of either everything is NaN.
+
+    Notes
+    -----
+    The interval turns that of the noncentrality of the chi-square distribution into V (Smithson 2003, *Confidence
+    Intervals*). V is never negative and so too high in small samples: ``v_corrected`` is Bergsma's (2013, *Journal of
+    the Korean Statistical Society* 42). Below a smallest expected count of about 5 read the p-value as a rough one.
+    """
+    counts = np.asarray(table, np.float64)
+    if counts.ndim == 2:
+        counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    if counts.ndim != 2 or min(counts.shape) < 2:
+        return NO_ASSOCIATION
+    found = stats.chi2_contingency(counts, correction=False)
+    chi2, dof, n = float(found.statistic), int(found.dof), float(counts.sum())
+    rows, columns = counts.shape
+    least = min(rows, columns) - 1
+    low, high = (math.sqrt(at / (n * least)) for at in _noncentrality(chi2, dof))
+    excess = max(0.0, chi2 / n - (rows - 1) * (columns - 1) / (n - 1))
+    fewer = min(rows - (rows - 1) ** 2 / (n - 1), columns - (columns - 1) ** 2 / (n - 1)) - 1
+    return Association(
+        chi2,
+        dof,
+        float(found.pvalue),
+        float(stats.contingency.association(counts.astype(np.int64), method="cramer")),
+        min(low, 1.0),
+        min(high, 1.0),
+        math.sqrt(excess / fewer) if fewer > 0 else math.nan,
+        float(found.expected_freq.min()),
+    )
+
+
+def _noncentrality(chi2: float, dof: int) -> tuple[float, float]:
+    """Ends of the interval of the noncentrality under which ``chi2`` was drawn."""
+
+    def end(tail: float) -> float:
+        def excess(at: float) -> float:
+            return float(stats.ncx2.cdf(chi2, dof, at)) - tail
+
+        if float(stats.chi2.cdf(chi2, dof)) <= tail:
+            return 0.0
+        top = chi2 + 10.0
+        while excess(top) > 0:
+            top *= 2
+        return float(optimize.brentq(excess, 1e-12, top))
+
+    return end((1 + LEVEL) / 2), end((1 - LEVEL) / 2)

@@ -1,0 +1,260 @@
+"""Do topics matter? Topics of posts, engagement by topic with tests, and the time of posting.
+
+Topics are those a scenario gives with its posts, and those that a non-negative factorization of TF-IDF weights finds in
+the texts (Lee and Seung 1999; scikit-learn's). MOSAIC used BERTopic; it needs a transformer and torch, and is left out.
+A test of topics can hang on one post: so each stands with and without the most engaged one in a thousand.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from townsquare.analysis import statistics
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
+from townsquare.analysis.extra import library
+from townsquare.analysis.posts import roots
+from townsquare.schema import PostKind
+
+MOST_TOPICS = 10
+WORDS = 6
+"""Words that name a topic."""
+OUTLIERS = 0.001
+"""The part of posts, at least one, that is left out of a test "without outliers": those with most engagement."""
+WINDOW = 3
+"""Steps of a post's life that are looked at when times of posting are compared."""
+OF_POSTS = {"root": pl.Int32, "source": pl.String, "topic": pl.String}
+BY_TOPIC = {
+    "source": pl.String, "topic": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "median": pl.Float64, "sd": pl.Float64, "most": pl.Float64,
+}  # fmt: skip
+TESTS = {
+    "source": pl.String, "posts": pl.String, "n": pl.Int64, "topics": pl.Int64, "left_out": pl.Int64,
+    "f": pl.Float64, "p_anova": pl.Float64, "eta2": pl.Float64, "kruskal": pl.Float64, "p_kruskal": pl.Float64,
+}  # fmt: skip
+POSTING = {
+    "step": pl.Int32, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "p": pl.Float64,
+}  # fmt: skip
+_UNIT = "actions per post"
+
+
+def found_topics(texts: Sequence[str], most: int = MOST_TOPICS) -> tuple[np.ndarray, list[str]]:
+    """Topics of texts by a non-negative factorization of their TF-IDF weights.
+
+    Parameters
+    ----------
+    texts : sequence of n str
+    most : int
+        Topics to find; fewer where there are not five texts for each.
+
+    Returns
+    -------
+    (n,) int64 array
+        The topic with the largest weight of each text; -1 for a text that shares no word with another.
+    list of str
+        The topics, each as its six weightiest words.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+    """
+    nothing = np.full(len(texts), -1, np.int64)
+    extraction, decomposition = library("sklearn.feature_extraction.text"), library("sklearn.decomposition")
+    topics = min(most, len(set(texts)) // 5)
+    vectorizer = extraction.TfidfVectorizer(stop_words="english", min_df=2, max_features=5000, sublinear_tf=True)
+    if topics < 2:
+        return nothing, []
+    try:
+        weights = vectorizer.fit_transform(texts)
+    except ValueError:  # no word stands in two texts
+        return nothing, []
+    topics = min(topics, weights.shape[1])
+    model = decomposition.NMF(n_components=topics, init="nndsvda", random_state=0, max_iter=400)
+    with warnings.catch_warnings(action="ignore"):  # of slow convergence: the topics serve as they are
+        belongs = model.fit_transform(weights)
+    words = vectorizer.get_feature_names_out()
+    called = [" ".join(words[place] for place in np.argsort(-row)[:WORDS]) for row in model.components_]
+    return np.where(belongs.max(axis=1) > 0, belongs.argmax(axis=1), -1), called
+
+
+def topics(run: Reads) -> pl.DataFrame:
+    """The topic of each post that is neither share nor comment.
+
+    Returns
+    -------
+    DataFrame
+        One row a root and source: ``root`` (int32), ``source`` (``given`` with the scenario, or ``found``), ``topic``
+        (its name, or its six weightiest words). Roots without a topic have no row. Equal texts count once when
+        topics are found.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+    """
+    texts = run.table("texts")
+    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "text")
+    named = run.table("posts").select(pl.col("post").alias("root"), pl.col("topic").alias("text"))
+    given = every.select("root").join(named, on="root").join(texts, on="text").rename({"content": "topic"})
+    different = every.select("text").unique().join(texts, on="text").sort("text")
+    at, called = found_topics(different["content"].to_list())
+    one = different.select("text").with_columns(pl.Series("at", at)).filter(pl.col("at") >= 0)
+    names = pl.DataFrame({"at": np.arange(len(called)), "topic": called}, schema={"at": pl.Int64, "topic": pl.String})
+    found = every.join(one, on="text").join(names, on="at")
+    parts = [
+        frame.select("root", pl.lit(source).alias("source"), "topic")
+        for source, frame in (("given", given), ("found", found))
+        if frame.height
+    ]
+    return pl.concat(parts).cast(OF_POSTS).sort("source", "root") if parts else pl.DataFrame(schema=OF_POSTS)  # type: ignore[arg-type]
+
+
+def _amounts(run: Reads) -> pl.DataFrame:
+    did = engagement_by_post(run).select("root", pl.col("engagement").cast(pl.Float64).alias("value"))
+    return topics(run).join(did, on="root", how="left").with_columns(pl.col("value").fill_null(0.0))
+
+
+def topic_engagement(run: Reads) -> pl.DataFrame:
+    """Engagement with the posts of each topic over the whole run.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`by_topic`.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+    """
+    return by_topic(_amounts(run))
+
+
+def by_topic(amounts: pl.DataFrame) -> pl.DataFrame:
+    """Amounts by topic.
+
+    Parameters
+    ----------
+    amounts : DataFrame
+        One row a post: ``root``, ``source``, ``topic``, ``value``.
+
+    Returns
+    -------
+    DataFrame
+        One row a source and topic: ``source``, ``topic``, ``unit``, ``n`` (posts), ``value`` (mean), ``low``,
+        ``high`` (Student's interval), ``median``, ``sd``, ``most``.
+    """
+    rows = []
+    for (source, topic), found in amounts.group_by("source", "topic", maintain_order=True):
+        x = found["value"].to_numpy()
+        sd = float(x.std(ddof=1)) if x.size > 1 else math.nan
+        rows.append((source, topic, _UNIT, x.size, *statistics.mean(x), float(np.median(x)), sd, float(x.max())))
+    return statistics.tidy(rows, BY_TOPIC).sort("source", "topic")
+
+
+def topic_tests(run: Reads) -> pl.DataFrame:
+    """Whether engagement differs between topics.
+
+    Returns
+    -------
+    DataFrame
+        As :func:`compare_topics`.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+    """
+    return compare_topics(_amounts(run))
+
+
+def compare_topics(amounts: pl.DataFrame) -> pl.DataFrame:
+    """Tests of amounts between topics, with and without the largest amounts.
+
+    Parameters
+    ----------
+    amounts : DataFrame
+        As for :func:`by_topic`.
+
+    Returns
+    -------
+    DataFrame
+        Two rows a source: ``source``, ``posts`` (``all``, or ``without outliers``: the largest amounts left out, one
+        in a thousand and at least one), ``n`` (posts, of topics with two at least), ``topics``, ``left_out``; ``f``
+        and ``p_anova`` (one-way analysis of variance), ``eta2`` (share of variance between topics), ``kruskal`` and
+        ``p_kruskal`` (rank test of Kruskal and Wallis).
+    """
+    rows = []
+    for (source,), found in amounts.sort("source").group_by("source", maintain_order=True):
+        fewer = max(1, int(found.height * OUTLIERS))
+        rest = found.sort("value", maintain_order=True).head(found.height - fewer)
+        for name, kept, out in (("all", found, 0), ("without outliers", rest, fewer)):
+            samples = [
+                rows["value"].to_numpy()
+                for _, rows in kept.sort("topic", "root").group_by("topic", maintain_order=True)
+                if rows.height >= 2
+            ]
+            rows.append((source, name, sum(x.size for x in samples), len(samples), out, *_differ(samples)))
+    return statistics.tidy(rows, TESTS)
+
+
+def _differ(samples: list[np.ndarray]) -> tuple[float, ...]:
+    if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0:
+        return (math.nan,) * 5
+    every = np.concatenate(samples)
+    between = sum(x.size * (x.mean() - every.mean()) ** 2 for x in samples)
+    total = float(((every - every.mean()) ** 2).sum())
+    with warnings.catch_warnings(action="ignore"):  # of topics whose posts have all the same amount
+        anova, rank = stats.f_oneway(*samples), stats.kruskal(*samples)
+    return (
+        float(anova.statistic),
+        float(anova.pvalue),
+        float(between) / total,
+        float(rank.statistic),
+        float(rank.pvalue),
+    )
+
+
+def time_of_posting(run: Reads) -> pl.DataFrame:
+    """Whether posts of some steps are engaged with more than posts of others.
+
+    Returns
+    -------
+    DataFrame
+        One row a step in which posts came (neither shares nor comments): ``step`` (int32), ``measure``
+        (``engagement``), ``unit`` (actions per post in its first three steps, that of its coming included), ``n``
+        (posts; those that came in the last two steps of the run, and so had fewer, are left out), ``value`` (mean),
+        ``low``, ``high`` (Student's interval), ``p`` (NaN). Then one row without step: ``measure`` ``spearman``,
+        the rank correlation of step and engagement over posts, with its ``p``.
+    """
+    every = roots(run).filter(
+        (pl.col("kind") != PostKind.COMMENT) & (pl.col("step") + WINDOW - 1 <= run.last_step) & (pl.col("step") > 0)
+    )
+    since = every.select("root", pl.col("step").alias("since"))
+    did = (
+        accepted_engagement(run)
+        .join(since.lazy(), on="root")
+        .filter(pl.col("step") < pl.col("since") + WINDOW)
+        .group_by("root")
+        .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Float64).alias("value"))
+        .collect()
+    )
+    frame = since.join(did, on="root", how="left").with_columns(pl.col("value").fill_null(0.0)).sort("since", "root")
+    unit = f"actions per post in its first {WINDOW} steps"
+    rows: list[tuple[object, ...]] = [
+        (since, "engagement", unit, found.height, *statistics.mean(found["value"].to_numpy()), math.nan)
+        for (since,), found in frame.group_by("since", maintain_order=True)
+    ]
+    if frame["since"].n_unique() > 1 and frame["value"].n_unique() > 1:
+        found = stats.spearmanr(frame["since"].to_numpy(), frame["value"].to_numpy())
+        ends = (math.nan, math.nan)
+        rows.append((None, "spearman", "correlation", frame.height, float(found.statistic), *ends, float(found.pvalue)))
+    return statistics.tidy(rows, POSTING)

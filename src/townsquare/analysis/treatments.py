@@ -1,0 +1,313 @@
+"""What a treatment that was drawn within one run did: to those who got it, and to those who follow them.
+
+Assignments are independent draws, so people who got a treatment differ from the others by chance alone. But what the
+treated do is seen by others, and a plain difference of means then compares two groups that are both touched. With e
+the share of treated persons among those whom an agent follows, the model
+
+    y = a + direct · z + spillover · e
+
+tells what being treated does, what it does to have everybody one follows treated, and by their sum what it would do to
+treat all rather than none (linear in means: Manski 1993, Review of Economic Studies 60; exposure of neighbors: Aronow
+and Samii 2017, Annals of Applied Statistics 11). Given whom one follows, z and e are as good as random. Intervals are
+robust to unequal variances (HC1); p values come from drawing the assignment anew, which needs no model at all. Effects
+that travel further than one follow are not told apart from chance, and lie outside both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import sparse, stats
+
+from townsquare.analysis.beliefs import names, person_beliefs, true_sides
+from townsquare.analysis.contract import ORDERED, Reads, setting
+from townsquare.analysis.posts import roots
+from townsquare.errors import SettingError, UnknownName
+from townsquare.registry import did_you_mean
+from townsquare.schema import ActionKind, ActionStatus, AgentKind
+
+Float = npt.NDArray[np.float64]
+DRAWS = 499
+"""Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""
+LEAST = 10
+"""Persons in each group below which nothing is estimated."""
+ESTIMATES = ("difference", "direct", "spillover", "total")
+_SCHEMA = {
+    "outcome": pl.String, "estimate": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
+    "p": pl.Float64, "persons": pl.Int64, "treated": pl.Int64,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Who got a treatment, and whom they follow.
+
+    ``agents`` (n,) persons who were there before it began; ``treated`` (n,) bool; ``follows`` (n, n) sparse 0 and 1,
+    row follows column, as of the step before it began; ``share`` the chance of being assigned.
+    """
+
+    name: str
+    agents: npt.NDArray[np.int32]
+    treated: npt.NDArray[np.bool_]
+    follows: sparse.csr_array
+    share: float
+
+    @property
+    def exposure(self) -> Float:
+        """Share of treated persons among those each follows, (n,); NaN for who follows no person."""
+        return shares(self.follows, self.treated)
+
+
+def shares(follows: sparse.csr_array, treated: npt.NDArray[np.bool_]) -> Float:
+    """Share of treated ones among those each row follows; NaN where it follows nobody."""
+    degree = np.asarray(follows.sum(axis=1), np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(follows @ treated.astype(np.float64) / degree, np.float64)
+
+
+def assignment(run: Reads, treatment: str | int = 0) -> Assignment:
+    """A treatment of a run, by its name or its place in the settings.
+
+    Raises
+    ------
+    UnknownName, SettingError
+        The run has no such treatment.
+    """
+    listed = list(setting(run, "treatments", default=()))
+    number = _number(listed, treatment)
+    start = int(listed[number].get("start", 1))
+    persons = run.table("agents").filter((pl.col("kind") == AgentKind.PERSON) & (pl.col("born") < start))
+    rows = run.table("treatments").filter(pl.col("treatment") == number).select("agent", "assigned")
+    there = persons.select("agent").join(rows, on="agent").sort("agent")
+    agents = there["agent"].to_numpy().astype(np.int32)
+    return Assignment(
+        str(listed[number]["name"]), agents, there["assigned"].to_numpy().astype(bool),
+        _follows(run, agents, start), float(listed[number]["share"]),
+    )  # fmt: skip
+
+
+def _number(listed: list[Any], treatment: str | int) -> int:
+    called = [str(one["name"]) for one in listed]
+    if isinstance(treatment, int):
+        if not 0 <= treatment < len(listed):
+            allowed = f"0 to {len(listed) - 1}" if listed else "none: this run has no treatments"
+            raise SettingError("treatment", got=str(treatment), allowed=allowed)
+        return treatment
+    if treatment not in called:
+        hint = did_you_mean(treatment, called)
+        raise UnknownName("treatment", got=repr(treatment), allowed=", ".join(called) or "none", do=hint)
+    return called.index(treatment)
+
+
+def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> sparse.csr_array:
+    """Follows among ``agents`` that stood before ``start``."""
+    known = pl.lit(pl.Series(agents)).implode()
+    standing = (
+        run.lazy("follows")
+        .filter(pl.col("step") < start, pl.col("follower").is_in(known), pl.col("followed").is_in(known))
+        .group_by("follower", "followed")
+        .agg(pl.col("change").sum())
+        .filter(pl.col("change") > 0)
+        .sort("follower", "followed")
+        .collect()
+    )
+    row, column = (np.searchsorted(agents, standing[name].to_numpy()) for name in ("follower", "followed"))
+    return sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
+
+
+def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
+    """What each person came to: numbers to compare treated and untreated persons by.
+
+    Parameters
+    ----------
+    run : Reads
+    since : int
+        Steps after this one count; moves are from the stance after it.
+
+    Returns
+    -------
+    DataFrame
+        One row a person: ``agent``; for each proposition ``move.<name>`` (stance), and ``accuracy.<name>`` (change,
+        where the truth takes a side); ``actions`` (accepted, other than ignoring), ``false_engagement`` (likes and
+        shares of false roots).
+    """
+    frame = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
+    ends = person_beliefs(run).filter(pl.col("step").is_in([since, run.last_step]))
+    moves = (
+        ends.sort("step")
+        .group_by("agent", "proposition")
+        .agg((pl.col("stance").last() - pl.col("stance").first()).alias("move"), pl.len().alias("ends"))
+        .filter(pl.col("ends") == 2)
+        .collect(engine=ORDERED)
+    )
+    sides = dict(true_sides(run).select("proposition", "side").rows())
+    for proposition, name in names(run).select("proposition", "name").rows():
+        mine = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
+        frame = frame.join(mine, on="agent", how="left")
+        if sides.get(proposition) in (-1.0, 1.0):
+            nearer = (pl.col(f"move.{name}") * sides[proposition] / 2).alias(f"accuracy.{name}")
+            frame = frame.with_columns(nearer)
+    return _with_actions(run, frame, since)
+
+
+def _with_actions(run: Reads, frame: pl.DataFrame, since: int) -> pl.DataFrame:
+    done = run.lazy("actions").filter(
+        pl.col("status") == ActionStatus.ACCEPTED, pl.col("kind") != ActionKind.IGNORE, pl.col("step") > since
+    )
+    false = roots(run).lazy().filter(pl.col("veracity") == "false").select(pl.col("root").alias("target"))
+    spreading = [int(kind) for kind in (ActionKind.LIKE, ActionKind.LIKE_COMMENT, ActionKind.SHARE)]
+    counts = {
+        "actions": done.group_by("agent").len("n"),
+        "false_engagement": done.filter(pl.col("kind").is_in(spreading)).join(false, on="target").group_by("agent").len("n"),
+    }
+    for name, count in counts.items():
+        one = count.select("agent", pl.col("n").cast(pl.Float64).alias(name)).collect()
+        frame = frame.join(one, on="agent", how="left").with_columns(pl.col(name).fill_null(0.0))
+    return frame
+
+
+def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -> pl.DataFrame:
+    """The effects of a treatment on every outcome of :func:`person_outcomes`.
+
+    Returns
+    -------
+    DataFrame
+        One row an outcome and estimate: ``outcome``; ``estimate``: ``difference`` (plain, treated less untreated),
+        ``direct``, ``spillover`` (all against none of the followed treated) and ``total``; ``value``, ``low``,
+        ``high`` (95 %), ``p`` (by drawing the assignment anew, of no effect of any kind on anybody), ``persons`` and
+        ``treated`` (who count). Empty where a group has under ten persons; without rows of ``direct``, ``spillover``
+        and ``total`` where nobody follows anybody.
+
+    Raises
+    ------
+    UnknownName, SettingError
+        The run has no such treatment.
+    """
+    given = assignment(run, treatment)
+    listed = list(setting(run, "treatments", default=()))
+    start = int(listed[_number(listed, treatment)].get("start", 1))
+    return effects_of(given, person_outcomes(run, start - 1), draws)
+
+
+def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:
+    """The effects of an assignment on outcomes by person: see :func:`treatment_effect`.
+
+    Parameters
+    ----------
+    given : Assignment
+    outcomes : DataFrame
+        ``agent``, and a float column for each outcome.
+    draws : int
+        Assignments drawn anew; 0 for none, and then no p values.
+    """
+    there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
+    rows = []
+    for name in outcomes.columns:
+        if name != "agent":
+            y = there[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+            rows += [{"outcome": name, **row} for row in _effects(given, y, draws)]
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _effects(given: Assignment, y: Float, draws: int) -> list[dict[str, object]]:
+    known = ~np.isnan(y)
+    z = given.treated
+    n, treated = int(known.sum()), int((known & z).sum())
+    if min(treated, n - treated) < LEAST:
+        return []
+    counts = {"persons": n, "treated": treated}
+    plain = stats.ttest_ind(y[known & z], y[known & ~z], equal_var=False)
+    bounds = plain.confidence_interval(0.95)
+    value = float(y[known & z].mean() - y[known & ~z].mean())
+    drawn = _drawn(given, y, known, draws)
+    rows: list[dict[str, object]] = [
+        {"estimate": "difference", "value": value, "low": float(bounds.low), "high": float(bounds.high), **counts}
+    ]
+    fit = _fit(y, z, given.exposure, known)
+    rows += [{**row, **counts, "persons": int((known & ~np.isnan(given.exposure)).sum())} for row in fit]
+    for row in rows:
+        row["p"] = _chance(float(row["value"]), drawn.get(str(row["estimate"])))  # type: ignore[arg-type]
+    return rows
+
+
+def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.bool_]) -> list[dict[str, object]]:
+    """Direct and spillover effect and their sum by least squares with robust errors; nothing where e does not vary."""
+    use = known & ~np.isnan(e)
+    if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
+        return []
+    from statsmodels.regression.linear_model import OLS  # takes a second to load
+
+    found = OLS(y[use], _design(z[use], e[use])).fit(cov_type="HC1", use_t=True)
+    rows: list[dict[str, object]] = []
+    for name, contrast in (("direct", [0, 1, 0]), ("spillover", [0, 0, 1]), ("total", [0, 1, 1])):
+        test = found.t_test(contrast)
+        low, high = test.conf_int(0.05)[0]
+        rows.append({"estimate": name, "value": float(test.effect[0]), "low": float(low), "high": float(high)})
+    return rows
+
+
+def _design(z: npt.NDArray[np.bool_], e: Float) -> Float:
+    return np.column_stack([np.ones(z.shape[0]), z.astype(np.float64), e])
+
+
+def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int) -> dict[str, Float]:
+    """Every estimate under assignments drawn anew, the outcomes held fixed: what chance alone would give."""
+    rng = np.random.default_rng(20)
+    linked = np.asarray(given.follows.sum(axis=1)) > 0
+    use = known & linked
+    out = {name: np.full(draws, np.nan) for name in ESTIMATES}
+    for k in range(draws):
+        z = rng.random(given.agents.size) < given.share
+        here = known & z
+        if 0 < here.sum() < known.sum():
+            out["difference"][k] = y[here].mean() - y[known & ~z].mean()
+        if use.sum() >= 2 * LEAST:
+            found, *_ = np.linalg.lstsq(_design(z[use], shares(given.follows, z)[use]), y[use], rcond=None)
+            out["direct"][k], out["spillover"][k], out["total"][k] = found[1], found[2], found[1] + found[2]
+    return out
+
+
+def _chance(value: float, drawn: Float | None) -> float:
+    """Two-sided: how often chance alone is as large; the observed one counts among them."""
+    if drawn is None:
+        return float("nan")
+    known = drawn[~np.isnan(drawn)]
+    if not known.size:
+        return float("nan")
+    return float((1 + np.count_nonzero(np.abs(known) >= abs(value) - 1e-15)) / (known.size + 1))
+
+
+def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> pl.DataFrame:
+    """Mean outcomes by own treatment and by how many of the followed are treated, without a model.
+
+    Each person is weighted by one over the chance that it came into its cell, given whom it follows (Hájek's
+    estimator in Aronow and Samii 2017): who follows few is often in an extreme cell, and must not stand for all.
+
+    Returns
+    -------
+    DataFrame
+        One row a cell that has persons: ``treated`` (bool), ``followed`` (``under half treated``, ``half or more``),
+        ``persons``, ``mean``. Persons who could not have come into every cell are left out.
+    """
+    there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
+    y = there[outcome].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    degree = np.asarray(given.follows.sum(axis=1), np.float64)
+    least = np.ceil(degree / 2)
+    many = given.exposure >= 0.5
+    chance_many = stats.binom.sf(least - 1, degree, given.share)
+    use = ~np.isnan(y) & (degree > 0)
+    rows = []
+    for z in (False, True):
+        for high in (False, True):
+            here = use & (given.treated == z) & (many == high)
+            chance = (given.share if z else 1 - given.share) * np.where(high, chance_many, 1 - chance_many)
+            if here.any():
+                mean = float(np.average(y[here], weights=1 / chance[here]))
+                word = "half or more" if high else "under half treated"
+                rows.append({"treated": z, "followed": word, "persons": int(here.sum()), "mean": mean})
+    schema = {"treated": pl.Boolean, "followed": pl.String, "persons": pl.Int64, "mean": pl.Float64}
+    return pl.DataFrame(rows, schema=schema)

@@ -1,0 +1,44 @@
+"""Which runs ask a language model, which agents remember, and where calls are kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from townsquare.models.binding import member_asks
+from townsquare.models.calls import MemoryCalls, SqliteCalls
+from townsquare.models.contract import CallStore
+from townsquare.policies import mix
+from townsquare.record.contract import Recorder
+from townsquare.resolve import Settings
+
+CALLS_FILE = "calls.db"
+"""Beside ``run.db``: every request and reply, written as each call ends."""
+
+
+def asks(settings: Settings) -> bool:
+    """Whether any member that takes part in the run, from the start or from some step on, asks a language model."""
+    return any(_asks_now(one) for one in (settings, *(later for _, later in settings.changes)))
+
+
+def _asks_now(settings: Settings) -> bool:
+    policy, params = settings.members["policy"], settings.params["policy"]
+    if mix.asks(policy, params) or settings.config.memory.reflection == "model":
+        return True
+    return any(member_asks(settings.members[family], settings.params[family]) for family in ("moderation", "extractor"))
+
+
+def reads_memory(settings: Settings) -> bool:
+    """Whether what agents recall counts as an access: their policy reads it."""
+    return "memory" in mix.reads(settings.members["policy"], settings.params["policy"])
+
+
+def remembers(settings: Settings) -> bool:
+    """Whether agents remember in this run."""
+    enabled = settings.config.memory.enabled
+    return reads_memory(settings) if enabled is None else enabled
+
+
+def calls_beside(recorder: Recorder) -> CallStore:
+    """Where the calls of a run are kept: beside its database, or in memory with it."""
+    folder: Path | None = getattr(recorder, "folder", None)
+    return MemoryCalls() if folder is None else SqliteCalls(folder / CALLS_FILE)

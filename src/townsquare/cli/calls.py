@@ -1,0 +1,35 @@
+"""What calls of a language model came to so far, for the progress of a run."""
+
+from __future__ import annotations
+
+from townsquare.models import prices
+from townsquare.models.contract import Call
+from townsquare.models.tally import Tally
+
+
+class Calls:
+    """Counts calls as they end; ``step`` is the last step that is done."""
+
+    def __init__(self, model: str) -> None:
+        self.step = 0
+        self._tally = Tally(prices.bundled())
+        self._first: int | None = None
+
+    def add(self, call: Call) -> None:
+        """Count one that has just been answered."""
+        if self._first is None:
+            self._first = self.step
+        self._tally.add(call)
+
+    def note(self, total: int) -> str:
+        """Calls, tokens, cost so far and at the end if it goes on like this, failures; "" before the first call."""
+        tally = self._tally
+        if not tally.calls or self._first is None:
+            return ""
+        said = [f"{tally.calls:,} calls", f"{tally.tokens:,} tokens"]
+        if tally.usd:
+            done = self.step - self._first
+            ahead = f", about ${tally.usd / done * (total - self._first):.2f} at the end" if done > 0 else ""
+            said.append(f"${tally.usd:.4f}{ahead}")
+        failed = sum(tally.failures.values())
+        return ", ".join(said + ([f"{failed:,} failed"] if failed else []))

@@ -1,0 +1,101 @@
+"""``townsquare replay`` and ``townsquare branch``: a recorded run again, from its recorded calls."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from townsquare.cli import options
+from townsquare.cli.calls import Calls
+from townsquare.cli.console import complain, show_json
+from townsquare.cli.progress import Progress, mode
+
+At = Annotated[int, Parameter(name="--at", help="The first step that is executed under the new settings.")]
+
+
+def replay(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
+    """Execute a recorded run again, offline, and compare every step with what was recorded.
+
+    Answers of a language model come from the recorded calls alone; the first request that was never recorded ends it.
+    """
+    from townsquare.experiments.run_folders import check_single, settings_of
+    from townsquare.record.run import Run
+    from townsquare.replaying import check_replayable
+    from townsquare.replaying import replay as again
+
+    check_single(folder)
+    run = Run.open(folder)
+    check_replayable(run, str(folder))
+    settings = settings_of(run, str(folder))
+    with Progress(run.last_step, mode(quiet=quiet, as_json=as_json), f"replay of {folder}") as progress:
+        compared = again(folder, settings, lambda mark: progress.at(mark.step))
+    if as_json:
+        show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
+    elif not quiet:
+        print(f"the same {compared} steps, hash by hash\ncontent  {run.content_hash}")
+    return 0
+
+
+def branch(
+    folder: options.Folder,
+    /,
+    *,
+    at: At,
+    sets: options.Sets = None,
+    out: options.Out = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
+) -> int:
+    """Execute a recorded run with other settings from a step on; what came before is shared.
+
+    Calls of a language model that the run recorded are not asked again. Says which step differs first, and in what.
+    """
+    from townsquare.errors import SettingError
+    from townsquare.experiments.run_folders import check_single, check_unused, folder_for, settings_of
+    from townsquare.models.contract import Call
+    from townsquare.record.contract import StepMark
+    from townsquare.record.run import Run
+    from townsquare.replaying import branch as record
+    from townsquare.replaying import branch_settings
+    from townsquare.report import write_report
+    from townsquare.resolve import parse_set
+    from townsquare.settings.layers import merge
+
+    check_single(folder)
+    if not sets:
+        raise SettingError(
+            "--set", got="nothing", do="say what is to be different, such as `--set moderation.strategy=hybrid`"
+        )
+    old = Run.open(folder)
+    settings = branch_settings(settings_of(old, str(folder)), at, merge(*map(parse_set, sets)))
+    calls = Calls(settings.config.model.name)
+    total = settings.config.steps
+
+    def on_step(mark: StepMark) -> None:
+        calls.step = mark.step
+        progress.at(mark.step, calls.note(total))
+
+    def on_call(call: Call) -> None:
+        calls.add(call)
+
+    with folder_for(out, f"{folder.name}-branch-{at}") as new:
+        check_unused(new)
+        with Progress(total, mode(quiet=quiet, as_json=as_json), f"branch of {folder} at step {at}") as progress:
+            found = record(folder, new, settings, on_step, on_call)
+        write_report(found.run, new / "report.html")
+    if as_json:
+        show_json(
+            {"event": "result", "run": str(new), "content_hash": found.run.content_hash}
+            | {"first_step": found.step, "difference": found.difference}
+        )
+    elif quiet:
+        print(new)
+    else:
+        same = "no step differs: the settings made no difference"
+        print(f"run      {new}\nreport   {new / 'report.html'}")
+        print(f"differs  {f'from step {found.step} on; {found.difference}' if found.step is not None else same}")
+    if found.run.health:
+        complain(found.run.health, kind="unhealthy")
+        return 3
+    return 0

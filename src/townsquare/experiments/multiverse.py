@@ -1,0 +1,192 @@
+"""One question under every defensible choice of model: does the answer hold, and which choice does it hang on?
+
+A *universe* is one combination of modelling choices, such as a belief rule with a ranker and a policy. In each of them
+the same contrast is run with the same seeds. The specification curve shows the effect in every universe, sorted; the
+variance shares say how much of the variation of the effect goes with each choice, with the seed, and with neither
+(Steegen and others 2016, Perspectives on Psychological Science 11; Simonsohn, Simmons and Nelson 2020, Nature Human
+Behaviour 4).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from townsquare.errors import RecordError, SettingError
+from townsquare.experiments.manifest import Experiment
+from townsquare.experiments.paired import t_interval
+
+FILE = "multiverse.json"
+ACROSS: dict[str, list[Any]] = {
+    "beliefs.rule": ["exposure-bounded", "averaging", "bounded_confidence"],
+    "beliefs.stance_scorer": [None, "vader"],
+    "feed.ranker": ["recent", "engagement"],
+    "activation.rate": [1.0, 0.5],
+    "policy.name": ["statistical", "blind"],
+}
+"""Choices that are gone through if none are named, 48 universes: the scorer of stances matters only where posts
+declare none."""
+SEED, REST = "seed", "interactions and chance"
+
+
+@dataclass(frozen=True, slots=True)
+class Multiverse:
+    """A comparison whose arms are universes times the two or more sides of a contrast.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        All runs.
+    across : tuple of str
+        Settings that are modelling choices.
+    contrast : tuple of str
+        Settings whose effect is in question; empty if levels themselves are.
+    """
+
+    experiment: Experiment
+    across: tuple[str, ...]
+    contrast: tuple[str, ...]
+
+    def save(self) -> None:
+        """Note, beside the comparison, which settings are which."""
+        text = json.dumps({"across": self.across, "contrast": self.contrast})
+        (self.experiment.folder / FILE).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Multiverse:
+        """That of a folder.
+
+        Raises
+        ------
+        RecordError
+            There is none, or it cannot be read.
+        """
+        try:
+            values = json.loads((folder / FILE).read_text(encoding="utf-8"))
+            return cls(Experiment.load(folder), tuple(values["across"]), tuple(values["contrast"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise RecordError(str(folder / FILE), got=str(error), do="run `compare --multiverse` again") from None
+
+    @property
+    def sides(self) -> list[str]:
+        """What is compared with the first side, in words; the one word ``level`` without a contrast."""
+        found = [_words(arm.changes, self.contrast) for arm in self.experiment.arms]
+        return list(dict.fromkeys(found))[1:] if self.contrast else ["level"]
+
+    def effects(self, outcome: str) -> pl.DataFrame:
+        """The effect in every universe and with every seed.
+
+        Returns
+        -------
+        DataFrame
+            ``side``, ``seed``, a column of words for each setting of ``across``, ``effect`` (float64; runs in which
+            the outcome is undefined are left out).
+        """
+        changes = {arm.name: arm.changes for arm in self.experiment.arms}
+        frame = self.experiment.outcomes
+        if outcome not in frame.columns:
+            raise SettingError("outcome", got=repr(outcome), allowed="an outcome of these runs")
+        known = frame.select("arm", "seed", pl.col(outcome).fill_nan(None).alias("value")).drop_nulls()
+        rows = [
+            {"side": _words(changes[arm], self.contrast), "seed": seed, "value": value}
+            | {key: _shown(changes[arm][key]) for key in self.across}
+            for arm, seed, value in known.rows()
+        ]
+        schema = {"side": pl.String, "seed": pl.Int64, "value": pl.Float64, **dict.fromkeys(self.across, pl.String)}
+        made = pl.DataFrame(rows, schema=schema)
+        if not self.contrast:
+            return made.with_columns(pl.lit("level").alias("side")).rename({"value": "effect"})
+        first = _words(self.experiment.arms[0].changes, self.contrast)
+        base = made.filter(pl.col("side") == first).drop("side").rename({"value": "base"})
+        both = made.filter(pl.col("side") != first).join(base, on=["seed", *self.across])
+        return both.with_columns((pl.col("value") - pl.col("base")).alias("effect")).drop("value", "base")
+
+
+def _words(changes: Mapping[str, Any], keys: Sequence[str]) -> str:
+    return ", ".join(_shown(changes[key]) for key in keys)
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame:
+    """The effect in each universe, over its seeds, from the smallest on: the specification curve.
+
+    Returns
+    -------
+    DataFrame
+        One row a side and universe: ``side``, the settings, ``effect`` (mean), ``low``, ``high`` (95 % t; NaN with one
+        seed), ``p``, ``seeds``; ``place`` (from 0, by effect within a side).
+    """
+    rows = []
+    for key, part in effects.group_by(["side", *across], maintain_order=True):
+        mean, low, high, p, _ = t_interval(part.sort("seed")["effect"].to_numpy())
+        rows.append({**dict(zip(["side", *across], key, strict=True)), "effect": mean, "low": low, "high": high, "p": p,
+                     "seeds": part.height})  # fmt: skip
+    schema = {
+        **dict.fromkeys(["side", *across], pl.String), **dict.fromkeys(["effect", "low", "high", "p"], pl.Float64),
+        "seeds": pl.Int64,
+    }  # fmt: skip
+    frame = pl.DataFrame(rows, schema=schema).sort("side", "effect", *across)
+    return frame.with_columns(pl.int_range(pl.len()).over("side").alias("place"))
+
+
+def variance_shares(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame:
+    """How much of the variation of an effect, over universes and seeds, goes with each choice.
+
+    Shares of the sum of squares in an analysis of variance with the main effects of the choices and of the seed (type
+    II, so that runs which are missing do not matter for the order). The rest is interactions and what is left.
+
+    Returns
+    -------
+    DataFrame
+        One row a side and source: ``side``, ``source`` (a setting, ``seed``, ``interactions and chance``), ``share``
+        (0 to 1; NaN where the effect does not vary), ``low_mean`` and ``high_mean`` (smallest and largest mean effect
+        over its values; NaN for the last).
+    """
+    parts = [_shares(str(side[0]), part, across) for side, part in effects.group_by("side", maintain_order=True)]
+    schema = {"side": pl.String, "source": pl.String, **dict.fromkeys(("share", "low_mean", "high_mean"), pl.Float64)}
+    return pl.DataFrame([row for part in parts for row in part], schema=schema)
+
+
+def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[dict[str, object]]:
+    sources = [*across, SEED]
+    varied = [name for name in sources if part[name].n_unique() > 1]
+    total = float(((part["effect"] - part["effect"].mean()) ** 2).sum())
+    squares = _sums_of_squares(part, varied) if total > 1e-24 and varied else {}
+    rows: list[dict[str, object]] = []
+    for name in sources:
+        means = part.group_by(name).agg(pl.col("effect").mean())["effect"]
+        share = squares.get(name, 0.0) / total if total > 1e-24 else math.nan
+        rows.append({"side": side, "source": name, "share": share, "low_mean": means.min(), "high_mean": means.max()})
+    rest = max(0.0, 1.0 - sum(float(str(row["share"])) for row in rows)) if total > 1e-24 else math.nan
+    return [*rows, {"side": side, "source": REST, "share": rest, "low_mean": math.nan, "high_mean": math.nan}]
+
+
+def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, float]:
+    """Of each main effect given the others. Without a residual there is no test, but there are sums of squares."""
+    from statsmodels.regression.linear_model import OLS  # takes a second to load
+
+    blocks = {name: _indicators(part[name]) for name in varied}
+    y = part["effect"].to_numpy()
+
+    def left(names: Sequence[str]) -> float:
+        design = np.column_stack([np.ones(y.size), *(blocks[name] for name in names)])
+        return float(OLS(y, design).fit().ssr)
+
+    every = left(varied)
+    return {name: max(0.0, left([one for one in varied if one != name]) - every) for name in varied}
+
+
+def _indicators(values: pl.Series) -> np.ndarray:
+    """A column for each value but the first."""
+    known = values.unique(maintain_order=True).to_list()[1:]
+    return np.column_stack([(values == value).to_numpy().astype(np.float64) for value in known])

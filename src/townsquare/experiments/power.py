@@ -1,0 +1,136 @@
+"""How many seeds a comparison needs: from the spread of paired differences in a pilot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from scipy import special
+
+from townsquare.errors import SettingError, UnknownName
+from townsquare.experiments.paired import BASELINE, by_seed
+from townsquare.registry import did_you_mean
+
+LEVEL, POWER = 0.05, 0.8
+UPPER = 0.8
+"""The cautious number of seeds takes the spread that the true one is below with this confidence."""
+MOST = 1_000_000
+"""More seeds than this are not looked for."""
+_SCHEMA = {
+    "outcome": pl.String,
+    "arm": pl.String,
+    "pairs": pl.Int64,
+    "difference": pl.Float64,
+    "sd": pl.Float64,
+    "effect": pl.Float64,
+    "seeds": pl.Int64,
+    "seeds_cautious": pl.Int64,
+    "note": pl.String,
+}
+
+
+def seeds_needed(
+    outcomes: pl.DataFrame,
+    baseline: str,
+    names: Sequence[str] | None = None,
+    effect: float | None = None,
+    power: float = POWER,
+    level: float = LEVEL,
+) -> pl.DataFrame:
+    """Seeds with which a paired t test finds an effect.
+
+    The spread of the differences between an arm and the baseline, seed by seed, is that of the pilot. A pilot of few
+    seeds knows it badly, so a second, cautious number takes the upper 80 % bound of the spread (chi-square).
+
+    Parameters
+    ----------
+    outcomes : DataFrame
+        One row a run, as :attr:`townsquare.experiments.manifest.Experiment.outcomes`.
+    baseline : str
+        The arm that the others are compared with.
+    names : sequence of str, optional
+        Outcomes; by default all.
+    effect : float, optional
+        The smallest difference that should be found, in the unit of the outcome, other than 0; by default the one the
+        pilot shows, which tends to be too large where it is the reason for asking.
+    power, level : float
+        Chance to find it, and two-sided level of the test; between 0 and 1.
+
+    Returns
+    -------
+    DataFrame
+        One row an outcome and other arm: ``outcome``, ``arm``, ``pairs`` (of the pilot), ``difference`` (its mean),
+        ``sd`` (of its differences), ``effect``, ``seeds``, ``seeds_cautious`` (null where they cannot be told),
+        ``note`` (why).
+
+    Raises
+    ------
+    SettingError, UnknownName
+        An outcome, the baseline, the effect or a chance is none.
+    """
+    _check(outcomes, baseline, names, effect, {"power": power, "level": level})
+    wanted = [name for name in outcomes.columns if name not in ("arm", "seed")] if names is None else list(names)
+    arms = [arm for arm in outcomes["arm"].unique(maintain_order=True).to_list() if arm != baseline]
+    rows = []
+    for name in wanted:
+        base = by_seed(outcomes, baseline, name)
+        for arm in arms:
+            here = by_seed(outcomes, arm, name)
+            differences = np.array([here[seed] - base[seed] for seed in sorted(here.keys() & base.keys())])
+            rows.append({"outcome": name, "arm": arm, **_needed(differences, effect, power, level)})
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _check(
+    outcomes: pl.DataFrame, baseline: str, names: Sequence[str] | None, effect: float | None, chances: dict[str, float]
+) -> None:
+    arms = outcomes["arm"].unique(maintain_order=True).to_list()
+    if baseline not in arms:
+        raise UnknownName(BASELINE, got=repr(baseline), allowed=", ".join(arms), do=did_you_mean(baseline, arms))
+    for name in names or ():
+        if name not in outcomes.columns:
+            hint = did_you_mean(name, outcomes.columns)
+            raise UnknownName("outcome", got=repr(name), allowed="an outcome of the pilot", do=hint)
+    if effect is not None and (effect == 0 or not math.isfinite(effect)):
+        raise SettingError("--effect", got=str(effect), allowed="a number other than 0, in the unit of the outcome")
+    for name, chance in chances.items():
+        if not 0 < chance < 1:
+            raise SettingError(f"--{name}", got=str(chance), allowed="a number between 0 and 1")
+
+
+def _needed(differences: np.ndarray, effect: float | None, power: float, level: float) -> dict[str, object]:
+    n = len(differences)
+    mean = float(differences.mean()) if n else math.nan
+    sd = float(differences.std(ddof=1)) if n > 1 else math.nan
+    wanted = mean if effect is None else effect
+    row: dict[str, object] = {"pairs": n, "difference": mean, "sd": sd, "effect": wanted, "note": ""}
+    if n < 2:
+        return {**row, "note": "the pilot has fewer than two pairs of seeds"}
+    if wanted == 0:
+        return {**row, "note": "the pilot shows no difference: say --effect"}
+    if sd == 0:
+        return {**row, "seeds": 2, "seeds_cautious": 2, "note": "the same difference with every seed"}
+    upper = sd * math.sqrt((n - 1) / float(special.chdtri(n - 1, UPPER)))
+    seeds, cautious = (_seeds(abs(wanted) / spread, power, level) for spread in (sd, upper))
+    note = "" if seeds and cautious else f"more than {MOST:,} seeds"
+    return {**row, "seeds": seeds, "seeds_cautious": cautious, "note": note}
+
+
+def _seeds(size: float, power: float, level: float) -> int | None:
+    """The least number of pairs, at least 2, with which a paired t test finds a standardized effect so often."""
+    from statsmodels.stats.power import TTestPower  # takes a second to load
+
+    def finds(n: int) -> float:
+        return float(TTestPower().power(size, n, level, alternative="two-sided"))
+
+    low, high = 1, 2
+    while finds(high) < power:
+        low, high = high, 2 * high
+        if high > MOST:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if finds(middle) >= power else (middle, high)
+    return high

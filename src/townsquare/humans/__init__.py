@@ -1,0 +1,1 @@
+"""People who were measured: their trajectories, rules fitted to them, and how far the rules reach."""

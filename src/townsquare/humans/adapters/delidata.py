@@ -1,0 +1,62 @@
+"""``delidata``: people who solve a card task alone, discuss it in a group chat, and answer again.
+
+Source: Karadzhov, Stafford and Vlachos 2023, "DeliData", PACM HCI 7 (CSCW2); Apache 2.0. The proposition is that a card
+must be turned; +1 is to pick it. Messages have no side: what they say of a card is read from their text
+(:mod:`townsquare.humans.options`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from townsquare.errors import DataError
+from townsquare.files import Record
+from townsquare.humans.adapters.folder import Folder, each, message_of, place_in, read_folder, readings_at
+from townsquare.humans.scales import stance_cell
+from townsquare.humans.trajectories import Row
+from townsquare.scenario_columns import name_cell, text_cell
+
+PEOPLE = (
+    "traj_id", "participant_id", "conv_id", "card", "proposition", "initial_stance", "final_stance",
+    "final_before_message_i",
+)  # fmt: skip
+TRACE = ("traj_id", "before_message_i", "stance")
+MESSAGES = ("conv_id", "i", "author", "text")
+MARK = "card"
+"""A column that other folders of this form do not have."""
+
+
+def read(folder: Path) -> Iterator[Row | DataError]:
+    """One row a person and card; received is what others wrote before the person's last answer.
+
+    Raises
+    ------
+    DataError
+        A file or column that is missing.
+    """
+    data = read_folder(folder, PEOPLE, TRACE, MESSAGES)
+    return each(data.people.records, lambda record: _row(data, record))
+
+
+def _row(data: Folder, record: Record) -> Row:
+    participant, end = name_cell(record, "participant_id"), place_in(record, "final_before_message_i")
+    said = [
+        message
+        for message in data.said_in(record)
+        if name_cell(message, "author") != participant and place_in(message) < end
+    ]
+    places = [place_in(message) for message in said]
+    return Row(
+        place=record.place,
+        participant=participant,
+        conversation=name_cell(record, "conv_id"),
+        proposition=text_cell(record, "proposition"),
+        initial=stance_cell(record, "initial_stance"),
+        final=stance_cell(record, "final_stance"),
+        messages=[message_of(message) for message in said],
+        readings=readings_at(
+            data.readings_of(record), "before_message_i", lambda at: sum(place < at for place in places)
+        ),
+        option=name_cell(record, "card"),
+    )

@@ -1,0 +1,131 @@
+"""From what an adapter read to :class:`Trajectories`: every row is checked, and an error names it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+import numpy as np
+
+from townsquare.errors import DataError
+from townsquare.humans.trajectories import Reading, Row, Trajectories, codes_of
+
+SKIP = "leave the row out by hand, or give --skip-bad"
+MOST_MESSAGES = 100_000
+
+
+def joined(name: str, rows: Iterable[Row | DataError], *, skip_bad: bool = False) -> Trajectories:
+    """Checked rows as one :class:`Trajectories`.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    rows : iterable of Row or DataError
+        An adapter gives a row that it could not read as the error it met.
+    skip_bad : bool
+        Leave out rows that are wrong, and say which, instead of stopping at the first.
+
+    Raises
+    ------
+    DataError
+        The place of the first wrong row: a stance missing or outside [-1, 1], no received message, an own message, a
+        participant twice in a conversation about one proposition; or no row that is left.
+    """
+    good: list[Row] = []
+    left_out: list[str] = []
+    seen: dict[tuple[str, str, str], str] = {}
+    for row in rows:
+        try:
+            if isinstance(row, DataError):
+                raise row
+            _check(row, seen)
+            good.append(row)
+        except DataError as error:
+            if not skip_bad:
+                raise
+            left_out.append(str(error))
+    if not good:
+        do = left_out[0] if left_out else "give a file with a row for each participant"
+        raise DataError(name, got="no trajectory that can be used", allowed="at least one", do=do)
+    return _columns(name, good, tuple(left_out))
+
+
+def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
+    for word in ("participant", "conversation", "proposition"):
+        if not getattr(row, word).strip():
+            raise DataError(f"{row.place}, {word}", got="nothing", allowed="a name or an id", do=SKIP)
+    for word in ("initial", "final"):
+        check_stance(getattr(row, word), f"{row.place}, {word} stance")
+    for reading in row.readings:
+        check_stance(reading.stance, f"{row.place}, reading after {reading.after} messages")
+    if not row.messages:
+        raise DataError(row.place, got="an empty conversation", allowed="at least one received message", do=SKIP)
+    if len(row.messages) > MOST_MESSAGES:
+        raise DataError(row.place, got=f"{len(row.messages):,} messages", allowed=f"at most {MOST_MESSAGES:,}")
+    for number, message in enumerate(row.messages, 1):
+        where = f"{row.place}, message {number}"
+        if message.author == row.participant:
+            raise DataError(where, got="an own message", allowed="received ones", do=SKIP)
+        _check_range(message.side, -1.0, 1.0, f"{where}, side")
+        _check_range(message.strength, 0.0, 1.0, f"{where}, strength")
+    key = (row.participant, row.conversation, row.proposition)
+    if key in seen:
+        got = f"participant {row.participant!r} again in conversation {row.conversation!r}"
+        raise DataError(row.place, got=got, allowed=f"once a proposition; first at {seen[key]}", do=SKIP)
+    seen[key] = row.place
+
+
+def check_stance(stance: float, where: str) -> None:
+    """Refuse a stance that is missing or outside [-1, 1].
+
+    >>> check_stance(1.5, "people.csv, row 3, final stance")
+    Traceback (most recent call last):
+    ...
+    townsquare.errors.DataError: people.csv, row 3, final stance: got 1.5; allowed: a number from -1 to 1; leave the row
+    out by hand, or give --skip-bad
+    """
+    if not -1.0 <= stance <= 1.0:
+        got = "nothing" if math.isnan(stance) else f"{stance:g}"
+        raise DataError(where, got=got, allowed="a number from -1 to 1", do=SKIP)
+
+
+def _check_range(value: float, low: float, high: float, where: str) -> None:
+    if not math.isnan(value) and not low <= value <= high:
+        raise DataError(where, got=f"{value:g}", allowed=f"a number from {low:g} to {high:g}, or nothing", do=SKIP)
+
+
+def kept_readings(row: Row) -> Iterator[Reading]:
+    """Readings that stand strictly between the first and the last message; of several at one place the last."""
+    last = {reading.after: reading for reading in row.readings}
+    return (last[after] for after in sorted(last) if 0 < after < len(row.messages))
+
+
+def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajectories:
+    messages = [message for row in rows for message in row.messages]
+    readings = [list(kept_readings(row)) for row in rows]
+    author, authors = codes_of([message.author for message in messages])
+    text, texts = codes_of([message.text for message in messages])
+    return Trajectories(
+        name=name,
+        participant=tuple(row.participant for row in rows),
+        conversation=tuple(row.conversation for row in rows),
+        proposition=tuple(row.proposition for row in rows),
+        topic=tuple(row.topic or row.proposition for row in rows),
+        option=tuple(row.option for row in rows),
+        control=np.array([row.control for row in rows], np.bool_),
+        initial=np.array([row.initial for row in rows], np.float64),
+        final=np.array([row.final for row in rows], np.float64),
+        indptr=np.array([0, *accumulate(len(row.messages) for row in rows)], np.int64),
+        author=author,
+        side=np.array([message.side for message in messages], np.float64),
+        strength=np.array([message.strength for message in messages], np.float64),
+        text=text,
+        reading_indptr=np.array([0, *accumulate(len(part) for part in readings)], np.int64),
+        reading_after=np.array([reading.after for part in readings for reading in part], np.int64),
+        reading=np.array([reading.stance for part in readings for reading in part], np.float64),
+        authors=authors,
+        texts=texts,
+        left_out=left_out,
+    )

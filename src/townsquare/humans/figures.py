@@ -1,0 +1,154 @@
+"""Figures of a fit: errors beside their baselines, surfaces (Figure 4), single people (Figure 5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from townsquare.humans.alignment import groups_of
+from townsquare.humans.by_group import ALL
+from townsquare.humans.fit import RULE
+from townsquare.humans.study import Study
+from townsquare.humans.tables import GROUP_NAMES
+from townsquare.humans.traces import Trace, traces_of
+from townsquare.humans.trajectories import Float
+from townsquare.humans.words import method
+from townsquare.report.svg import POINTS, clean
+from townsquare.report.theme import colour, style
+from townsquare.report.words import number
+
+WIDTH = 860.0
+_SURFACE_COLOURS = "cividis_r"  # told apart by colour-blind readers; light is low
+_MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
+
+
+def figures_of(found: Study) -> dict[str, Figure]:
+    """Every figure of a fit, by the stem of its file."""
+    out = {"scores": scores_figure(found), "surfaces": surfaces_figure(found)}
+    people = traces_of(found)
+    if people:
+        out["traces"] = traces_figure(people, found)
+    return out
+
+
+def _made(rows: int, columns: int, height: float, draw: Callable[[Figure, np.ndarray], None]) -> Figure:
+    with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
+        figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), dpi=POINTS, layout="constrained")
+        draw(figure, figure.subplots(rows, columns, squeeze=False))
+        return figure
+
+
+def scores_figure(found: Study) -> Figure:
+    """RMSE of rule and baselines with 95 % intervals, best first."""
+    scores = found.scored.scores
+    names = sorted(scores, key=lambda name: -scores[name].rmse)
+
+    def draw(_: Figure, panels: np.ndarray) -> None:
+        axes: Axes = panels[0, 0]
+        for at, name in enumerate(names):
+            one, shade = scores[name].people, colour("first" if name == RULE else "unknown")
+            axes.plot([one.low, one.high], [at, at], color=shade, linewidth=2.4, solid_capstyle="round")
+            axes.plot([one.value], [at], marker="o", markersize=6.5, color=shade)
+            axes.annotate(
+                number(one.value, 3),
+                (one.value, at),
+                xytext=(0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=11,
+            )
+        axes.set_yticks(range(len(names)), [method(name, found.setup.grid.rule) for name in names])
+        axes.set_ylim(-0.6, len(names) - 0.3)
+        axes.grid(True, axis="x")
+        axes.grid(False, axis="y")
+        axes.set_xlabel(
+            f"held-out RMSE of the final stance, {clean(found.ready.people.name, 40)}; 95 % over conversations"
+        )
+
+    return _made(1, 1, 40.0 * len(names) + 60, draw)
+
+
+def surfaces_figure(found: Study) -> Figure:
+    """RMSE of every cell above the best, for all and for each group; the star is the best cell (Figure 4)."""
+    final = found.ready.spans.final
+    square = (found.predicted - final[:, None]) ** 2
+    members = {ALL: np.ones(final.size, np.bool_), **groups_of(found.ready.spans, found.options.thresholds)}
+    shown = [row for row in found.groups if members[row.group].any()]
+    columns = 2 if len(shown) == 4 else min(3, len(shown))
+    rows = math.ceil(len(shown) / columns)
+
+    def draw(figure: Figure, panels: np.ndarray) -> None:
+        images = []
+        for axes in panels.ravel()[len(shown) :]:
+            axes.set_visible(False)
+        for axes, row in zip(panels.ravel(), shown, strict=False):
+            surface = np.sqrt(square[members[row.group]].mean(axis=0)).reshape(found.setup.grid.shape)
+            images.append(_surface(axes, surface, found))
+            axes.set_title(
+                f"{GROUP_NAMES[row.group]}, N = {row.n:,}\nbest {number(float(surface.min()), 3)}; no change "
+                f"{number(row.no_change, 3)},\nprior only {number(row.prior_own, 3)}",
+                fontsize=10.5, loc="left",
+            )  # fmt: skip
+        bar = figure.colorbar(images[-1], ax=panels.ravel().tolist(), shrink=0.8, extend="max")
+        bar.set_label("RMSE above the panel's best", fontsize=11)
+
+    return _made(rows, columns, 300.0 * rows, draw)
+
+
+def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
+    grid = found.setup.grid
+    best = np.unravel_index(int(np.argmin(surface)), surface.shape)
+    image = axes.imshow(
+        surface - surface.min(), origin="lower", aspect="auto", cmap=_SURFACE_COLOURS, vmin=0.0, vmax=_MOST_ABOVE,
+        interpolation="nearest",
+    )  # fmt: skip
+    axes.plot([best[1]], [best[0]], marker="*", markersize=13, color=colour("false"), markeredgecolor="white")
+    axes.set_xticks(range(0, len(grid.y), 3), [f"{value:g}" for value in grid.y[::3]])
+    axes.set_yticks(range(0, len(grid.x), 3), [f"{value:g}" for value in grid.x[::3]])
+    axes.set_xlabel(grid.y_name)
+    axes.set_ylabel(grid.x_name)
+    axes.grid(False)
+    return image
+
+
+def traces_figure(people: list[Trace], found: Study) -> Figure:
+    """One person a group: the replay after each event, what the person said, and no change beside it (Figure 5)."""
+    grid = found.setup.grid
+
+    def draw(figure: Figure, panels: np.ndarray) -> None:
+        for axes, trace in zip(panels.ravel(), people, strict=True):
+            _trace(axes, trace)
+            axes.set_title(
+                f"{GROUP_NAMES[trace.group]}\n{grid.x_short} = {trace.x:.3g}, {grid.y_short} = {trace.y:.3g}",
+                fontsize=10.5, loc="left",
+            )  # fmt: skip
+        panels.ravel()[0].set_ylabel("stance")
+        handles, labels = panels.ravel()[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower left", ncols=5, fontsize=10.5)
+
+    return _made(1, len(people), 300.0, draw)
+
+
+def _trace(axes: Axes, trace: Trace) -> None:
+    at = np.arange(trace.stance.size)
+    last = at[-1]
+    axes.axhline(trace.initial, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), label="no change")
+    axes.plot(at, trace.stance, color=colour("first"), label="replayed")
+    for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
+        here = at[1:][trace.polarity == sign]
+        axes.plot(
+            here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=colour("first"), label=label
+        )
+    places = np.concatenate([[0], trace.reading_at, [last]])
+    held = np.concatenate([[trace.initial], trace.reading, [trace.final]])
+    axes.plot(places, held, color=colour("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person")
+    axes.set_ylim(-1.08, 1.08)
+    axes.set_yticks([-1, -0.5, 0, 0.5, 1])
+    axes.set_xlabel("arguments taken in")
+    axes.set_xticks(np.unique(np.linspace(0, last, min(last + 1, 6)).astype(int)))

@@ -1,0 +1,234 @@
+"""``check policy``: the embedded policy beside the people of a study, gpt-4o's agents of them, and other people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.config import Population
+from townsquare.humans.policy_content import covariates_of
+from townsquare.humans.policy_crowd import Float
+from townsquare.humans.policy_data import Bool, Panel
+from townsquare.humans.policy_folds import FOLDS, Rows, splits
+from townsquare.humans.policy_measures import MEASURES, Measure
+from townsquare.humans.policy_settings import params_of, population_of
+from townsquare.humans.policy_views import simulated
+from townsquare.policies.statistical_params import Params
+
+SHIPPED, EVEN, HELD_OUT = "as shipped", "truth unseen", "held out"
+AGENTS, OTHERS, PEOPLE = "gpt-4o's agents", "other people", "people"
+PENALTY = 10.0
+"""What ``fit-policy`` chose on the data that the shipped numbers come from; held-out fits use it too."""
+_FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure of one set of agents against people.
+
+    Attributes
+    ----------
+    value : float
+        Of the set alone; for the mix and for ranks NaN.
+    apart : float
+        How far it is from all people; for ``other people`` NaN, as they are a half of the same.
+    low, high : float
+        95 % interval of ``apart``: people, and agents made of them, drawn again with replacement.
+    half : float
+        Mean of ``apart`` against random halves of the people, which is what other people can be compared on.
+    closer : float
+        Share of draws in which it is nearer to people than gpt-4o's agents are; NaN without them.
+    """
+
+    value: float
+    apart: float
+    low: float
+    high: float
+    half: float
+    closer: float
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyReport:
+    """What ``check policy`` found: ``people`` by measure, and ``found`` by set of agents and measure."""
+
+    people: Mapping[str, float]
+    people_mix: tuple[float, ...]
+    mixes: Mapping[str, tuple[float, ...]]
+    found: Mapping[str, Mapping[str, Compared]]
+    n: int
+    posts: int
+    actions: int
+    notices: tuple[str, ...]
+
+
+def check_policy_against(
+    panel: Panel, *, held_out: bool = True, draws: int = 1000, halves: int = 100, repeats: int = 3, seed: int = 1
+) -> PolicyReport:
+    """Simulate the policy on the posts of a study and compare.
+
+    Parameters
+    ----------
+    panel : Panel
+    held_out : bool
+        Also refit within the study, people and posts held out, which takes most of the time.
+    draws, halves, repeats, seed : int
+        Resamples of people, random halves, repeats of the held-out fits, and the seed of all three and of the agents.
+    """
+    posts = covariates_of(panel)
+    sets: dict[str, Bool] = {
+        SHIPPED: simulated(panel, posts.plausibility + 0.5, Params(), Population(), seed=seed),
+        EVEN: simulated(panel, np.full(len(panel.posts), 0.5), Params(), Population(), seed=seed),
+    }
+    folded = _held_out(panel, repeats, seed) if held_out else []
+    if panel.agents is not None:
+        sets[AGENTS] = panel.agents
+    drawn = np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n))
+    apart = {name: _resampled(panel, did, drawn, paired=name == AGENTS) for name, did in sets.items()}
+    half = {name: _against_halves(panel, did, halves, seed, paired=name == AGENTS) for name, did in sets.items()}
+    found = {
+        name: {m.name: _compared(panel, did, m, apart[name], half[name], apart.get(AGENTS)) for m in MEASURES}
+        for name, did in sets.items()
+    }
+    if folded:
+        found[HELD_OUT] = _of_folds(panel, folded)
+    found[OTHERS] = _other_people(panel, halves, seed)
+    return PolicyReport(
+        {m.name: _alone(m, panel.did, panel.false) for m in MEASURES},
+        _mix_of(panel.did),
+        {name: _mix_of(did) for name, did in sets.items()},
+        found,
+        panel.n,
+        len(panel.posts),
+        int(panel.did.sum()),
+        _notices(panel),
+    )
+
+
+def _alone(measure: Measure, did: Bool, false: Float) -> float:
+    value = measure.of(did, false)
+    return float(value) if value.ndim == 0 else np.nan
+
+
+def _mix_of(did: Bool) -> tuple[float, ...]:
+    return tuple(float(x) for x in MEASURES[0].of(did, np.zeros(did.shape[1])))
+
+
+def _distance(measure: Measure, mine: Bool, people: Bool, false: Float) -> float:
+    return measure.apart(measure.of(mine, false), measure.of(people, false))
+
+
+def _resampled(panel: Panel, did: Bool, drawn: Rows, *, paired: bool) -> dict[str, Float]:
+    """Distances to people drawn again; agents made of people go with them, simulated ones stay."""
+    out = {m.name: np.empty(drawn.shape[0]) for m in MEASURES}
+    fixed = {m.name: m.of(did, panel.false) for m in MEASURES}
+    for k, rows in enumerate(drawn):
+        people = panel.did[rows]
+        for m in MEASURES:
+            mine = m.of(did[rows], panel.false) if paired else fixed[m.name]
+            out[m.name][k] = m.apart(mine, m.of(people, panel.false))
+    return out
+
+
+def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
+    draw = np.random.default_rng(seed)
+    orders = [draw.permutation(n) for _ in range(times)]
+    return [(order[: n // 2], order[n // 2 :]) for order in orders]
+
+
+def _against_halves(panel: Panel, did: Bool, times: int, seed: int, *, paired: bool) -> dict[str, float]:
+    found: dict[str, list[float]] = {m.name: [] for m in MEASURES}
+    for half, _ in _halves(panel.n, times, seed):
+        for m in MEASURES:
+            found[m.name].append(_distance(m, did[half] if paired else did, panel.did[half], panel.false))
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _compared(
+    panel: Panel,
+    did: Bool,
+    measure: Measure,
+    apart: dict[str, Float],
+    half: dict[str, float],
+    agents: dict[str, Float] | None,
+) -> Compared:
+    name = measure.name
+    low, high = np.quantile(apart[name], [0.025, 0.975], method="nearest")
+    closer = np.nan if agents is None else float((apart[name] < agents[name]).mean())
+    return Compared(
+        _alone(measure, did, panel.false),
+        _distance(measure, did, panel.did, panel.false),
+        float(low),
+        float(high),
+        half[name],
+        closer,
+    )
+
+
+# --- people and posts held out -----------------------------------------------------------------------------------------
+
+
+def _held_out(panel: Panel, repeats: int, seed: int) -> list[tuple[Rows, Bool]]:
+    """For each half of the people: agents of fits to the other half, each post by a fit that has not seen it."""
+    covariates = covariates_of(panel)
+    out: list[tuple[Rows, Bool]] = []
+    folds = min(FOLDS, len(panel.posts))
+    for number, split in enumerate(splits(panel, covariates, (PENALTY,), repeats=repeats, seed=seed)):
+        if number % folds == 0:
+            out.append((split.people, np.zeros((_FEW, len(panel.posts), panel.did.shape[2]), np.bool_)))
+        fit = split.fits[0]
+        settings = params_of(fit), population_of(fit)
+        # The same seed gives the same people in each fold: their activity and tastes by rank, and their draws.
+        did = simulated(panel, covariates.plausibility + 0.5, *settings, agents=_FEW, seed=seed + number // folds)
+        out[-1][1][:, split.posts] = did[:, split.posts]
+    return out
+
+
+def _of_folds(panel: Panel, folded: list[tuple[Rows, Bool]]) -> dict[str, Compared]:
+    """Against the half that the fits have not seen; ``closer`` is the share of halves where gpt-4o's agents of that
+    half are further."""
+    out = {}
+    for m in MEASURES:
+        value = float(np.mean([_alone(m, did, panel.false) for _, did in folded]))
+        apart = np.array([_distance(m, did, panel.did[rows], panel.false) for rows, did in folded])
+        closer = np.nan
+        if panel.agents is not None:
+            theirs = [_distance(m, panel.agents[rows], panel.did[rows], panel.false) for rows, _ in folded]
+            closer = float((apart < theirs).mean())
+        out[m.name] = Compared(value, np.nan, float(apart.min()), float(apart.max()), float(apart.mean()), closer)
+    return out
+
+
+def _other_people(panel: Panel, times: int, seed: int) -> dict[str, Compared]:
+    """One half of the people against the other: what nobody who acts alike by chance can beat."""
+    out = {}
+    pairs = _halves(panel.n, times, seed)
+    for m in MEASURES:
+        apart = np.array([_distance(m, panel.did[b], panel.did[a], panel.false) for a, b in pairs])
+        low, high = np.quantile(apart, [0.025, 0.975], method="nearest")
+        closer = np.nan
+        if panel.agents is not None:
+            theirs = [_distance(m, panel.agents[a], panel.did[a], panel.false) for a, _ in pairs]
+            closer = float((apart < theirs).mean())
+        value = _alone(m, panel.did, panel.false)
+        out[m.name] = Compared(value, np.nan, float(low), float(high), float(apart.mean()), closer)
+    return out
+
+
+def _notices(panel: Panel) -> tuple[str, ...]:
+    said = list(panel.left_out)
+    given = ~np.isnan(panel.plausibility)
+    if not given.all():
+        known = int((~given & ~np.isnan(panel.false)).sum())
+        said.append(
+            f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe of "
+            f"true or false headlines on average; '{EVEN}' takes 0.5 for all"
+        )
+    lies = int((panel.false == 1).sum())
+    if lies < 10:
+        said.append(f"{lies} false posts: what is said of them is of these few, and depends on their subjects")
+    if panel.agents is None:
+        said.append("no actions of agents made of these people: nothing to be closer than")
+    return tuple(said)

@@ -1,0 +1,114 @@
+"""How people differ under the statistical policy: activity, silence and tastes, estimated from how much each did.
+
+An agent of activity a and taste x for a kind does that kind with chance logistic(ln a + x + eta), eta being the rest of
+the logit (docs/policies.md). Over people, a is 0 with chance ``silent`` and else Gamma with mean 1/(1 - silent), so
+that the mean over all is 1; x is logistic. Everything is by quadrature: nothing is drawn, so fits do not vary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.special import expit, gammainc, gammaincinv, logit, logsumexp, xlogy
+
+Float = npt.NDArray[np.float64]
+_ACTIVITY_NODES, _TASTE_NODES = 32, 9
+_GRID = np.linspace(-16.0, 9.0, 251)
+_MOST_SILENT = 0.6
+_LEAST_TASTE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """How people differ.
+
+    Attributes
+    ----------
+    shape : float
+        Of the Gamma distribution of activity among those who are not silent.
+    silent : float
+        Share of people who never act, in [0, 1).
+    taste : (K,) float64
+        Scale of the logistic distribution of tastes for each kind.
+    """
+
+    shape: float
+    silent: float
+    taste: Float
+
+    def log_activity(self) -> Float:
+        """Logarithm of the mean activity of each 32nd of those who are not silent, ascending, (32,)."""
+        edges = gammaincinv(self.shape, np.linspace(0.0, 1.0, _ACTIVITY_NODES + 1))
+        part = np.diff(np.r_[gammainc(self.shape + 1.0, edges[:-1]), 1.0])
+        return np.log(np.maximum(part * _ACTIVITY_NODES / (1.0 - self.silent), 1e-12))
+
+    def tastes(self, kind: int) -> Float:
+        """Mean taste of each ninth of people, (9,)."""
+        u = np.linspace(0.0, 1.0, _TASTE_NODES + 1)
+        below = xlogy(u, u) + xlogy(1.0 - u, 1.0 - u)
+        return np.asarray(self.taste[kind] * _TASTE_NODES * np.diff(below))
+
+    def rate(self, kind: int, eta: Float) -> tuple[Float, Float]:
+        """Mean chance over people for each ``eta`` (n,), and its derivative by ``eta``."""
+        x = (self.log_activity()[:, None] + self.tastes(kind)).ravel()
+        p = expit(x[:, None] + eta)
+        alive = 1.0 - self.silent
+        return alive * p.mean(0), alive * (p * (1.0 - p)).mean(0)
+
+
+def fit_crowd(counts: Float, offsets: Float, start: tuple[Crowd, Float] | None = None) -> tuple[Crowd, Float]:
+    """The crowd that most likely does as much as these people did, with weak priors on all that makes people differ.
+
+    Given activity and tastes, how often a person did each kind is all there is to know about them, so this is exact.
+    Priors, on unbounded scales: ln shape normal (0, 1.5); log odds of silence within its range normal (-0.5, 1.5);
+    ln of each taste normal (-0.5, 2).
+
+    Parameters
+    ----------
+    counts : (N, K) float64
+        How often each person did each kind.
+    offsets : (J, K) float64
+        What posts differ by: ``eta`` less the base.
+    start : (Crowd, bases), optional
+        Where to begin, as from an earlier fit.
+
+    Returns
+    -------
+    Crowd, bases (K,) float64
+    """
+    kinds = counts.shape[1]
+    # Sum over posts of log(1 + exp(x + offset)), as a function of x.
+    cost = np.stack([np.logaddexp(0.0, _GRID[:, None] + offsets[:, k]).sum(1) for k in range(kinds)])
+    rates = np.clip(counts.mean(0) / offsets.shape[0], 1e-4, 0.9)
+    crowd, bases = start or (Crowd(0.8, 0.23, np.full(kinds, 0.6)), np.log(rates / (1.0 - rates)) - offsets.mean(0))
+    first = np.r_[np.log(crowd.shape), logit(crowd.silent / _MOST_SILENT), np.log(crowd.taste), np.clip(bases, -9, 3)]
+    unique, times = np.unique(counts, axis=0, return_counts=True)
+
+    def loss(at: Float) -> float:
+        prior = (at[0] / 1.5) ** 2 + ((at[1] + 0.5) / 1.5) ** 2 + (((at[2 : 2 + kinds] + 0.5) / 2.0) ** 2).sum()
+        return float(0.5 * prior - times @ _log_likelihood(unique, cost, _crowd(at, kinds), at[2 + kinds :]))
+
+    bounds = [(-3.0, 3.0), (-6.0, 6.0), *[(np.log(_LEAST_TASTE), 1.5)] * kinds, *[(-9.0, 3.0)] * kinds]
+    found = minimize(loss, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7})
+    at = np.asarray(found.x)
+    return _crowd(at, kinds), at[2 + kinds :]
+
+
+def _crowd(at: Float, kinds: int) -> Crowd:
+    return Crowd(float(np.exp(at[0])), float(_MOST_SILENT * expit(at[1])), np.exp(at[2 : 2 + kinds]))
+
+
+def _log_likelihood(counts: Float, cost: Float, crowd: Crowd, bases: Float) -> Float:
+    """Of each row of counts, but for a constant, (n,)."""
+    activity = crowd.log_activity()
+    total = np.zeros((counts.shape[0], activity.size))
+    for k in range(counts.shape[1]):
+        x = np.clip(activity[:, None] + crowd.tastes(k) + bases[k], _GRID[0], _GRID[-1])
+        terms = counts[:, k][:, None, None] * x - np.interp(x, _GRID, cost[k])
+        total += logsumexp(terms, axis=2) - np.log(x.shape[1])
+    alive = np.log1p(-crowd.silent) + logsumexp(total, axis=1) - np.log(activity.size)
+    nothing = counts.sum(1) == 0
+    return np.where(nothing, np.logaddexp(np.log(crowd.silent), alive), alive)

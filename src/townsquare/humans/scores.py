@@ -1,0 +1,151 @@
+"""How far predictions are off, with intervals: Student's t over folds, and a bootstrap over conversations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from townsquare.humans.trajectories import Float, Int
+
+RESAMPLES = 2_000
+LEVEL = 0.95
+
+
+class Interval(NamedTuple):
+    """A mean or an estimate with its 95 % interval; NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Score(NamedTuple):
+    """How far one method is off.
+
+    Attributes
+    ----------
+    rmse, mae : float
+        Over all rows, each predicted by a model that did not see its fold.
+    sign : float
+        Share of final stances other than 0 whose sign is that of the prediction; a prediction of 0 counts half.
+    folds : Interval
+        Mean RMSE of the folds, with a t interval over them (as in the paper's Table A7).
+    people : Interval
+        RMSE over all rows, with a percentile interval of a bootstrap over conversations.
+    """
+
+    rmse: float
+    mae: float
+    sign: float
+    folds: Interval
+    people: Interval
+
+
+class Paired(NamedTuple):
+    """RMSE of one method less that of another on the same rows; below 0 the first is better."""
+
+    value: float
+    folds: Interval
+    people: Interval
+
+
+class Scored(NamedTuple):
+    """Scores of all methods, and the paired difference of one of them to each other."""
+
+    scores: dict[str, Score]
+    paired: dict[str, Paired]
+    n: int
+    groups: int
+
+
+def score_all(final: Float, predicted: Mapping[str, Float], fold: Int, group: Int, method: str, seed: int) -> Scored:
+    """Scores of every method, and differences of ``method`` to the others.
+
+    Parameters
+    ----------
+    final : (k,) float64
+        What people held.
+    predicted : mapping of str to (k,) float64
+        What each method says, out of fold.
+    fold, group : (k,) int64
+        Fold of each row (all 0 where nothing was fitted), and the conversation that is resampled whole.
+    method : str
+        Which one is compared with the others.
+    seed : int
+        Of the bootstrap.
+    """
+    names = list(predicted)
+    square = np.stack([(predicted[name] - final) ** 2 for name in names], axis=1)
+    by_fold = np.sqrt(_sums(square, fold)[0] / _sums(square, fold)[1][:, None])
+    drawn = bootstrap(square, group, seed)
+    scores = {}
+    for at, name in enumerate(names):
+        rmse = math.sqrt(float(square[:, at].mean()))
+        scores[name] = Score(
+            rmse,
+            float(np.abs(predicted[name] - final).mean()),
+            sign_accuracy(final, predicted[name]),
+            t_interval(by_fold[:, at]),
+            Interval(rmse, *percentiles(drawn[:, at])),
+        )
+    own = names.index(method)
+    paired = {}
+    for at, name in enumerate(names):
+        if at != own:
+            difference = scores[method].rmse - scores[name].rmse
+            over = Interval(difference, *percentiles(drawn[:, own] - drawn[:, at]))
+            paired[name] = Paired(difference, t_interval(by_fold[:, own] - by_fold[:, at]), over)
+    return Scored(scores, paired, final.size, np.unique(group).size)
+
+
+def _sums(values: Float, group: Int) -> tuple[Float, Float]:
+    """Sums of (k, m) values by group, and how many rows each group has."""
+    _, code = np.unique(group, return_inverse=True)
+    sums = np.stack([np.bincount(code, column) for column in values.T], axis=1)
+    return np.asarray(sums, np.float64), np.bincount(code).astype(np.float64)
+
+
+def bootstrap(square: Float, group: Int, seed: int, resamples: int = RESAMPLES) -> Float:
+    """(resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
+    sums, counts = _sums(square, group)
+    draw = np.random.default_rng(seed)
+    n = counts.size
+    weights = draw.multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
+    return np.asarray(np.sqrt((weights @ sums) / (weights @ counts)[:, None]))
+
+
+def percentiles(drawn: Float) -> tuple[float, float]:
+    """The 95 % percentile interval of what a bootstrap drew."""
+    low, high = np.percentile(drawn, [100 * (1 - LEVEL) / 2, 100 * (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def t_interval(values: Float) -> Interval:
+    """Mean with Student's t interval; NaN for the interval of a single value.
+
+    >>> interval = t_interval(np.array([0.36, 0.37, 0.35, 0.38, 0.36]))
+    >>> [round(number, 3) for number in interval]
+    [0.364, 0.35, 0.378]
+    """
+    mean = float(np.mean(values))
+    if values.size < 2:
+        return Interval(mean, math.nan, math.nan)
+    half = float(stats.t.ppf((1 + LEVEL) / 2, values.size - 1)) * float(np.std(values, ddof=1)) / math.sqrt(values.size)
+    return Interval(mean, mean - half, mean + half)
+
+
+def sign_accuracy(final: Float, predicted: Float) -> float:
+    """Share of final stances other than 0 with the sign of the prediction; a prediction of 0 counts half.
+
+    >>> sign_accuracy(np.array([1.0, -1.0, 0.0]), np.array([0.2, 0.0, 0.5]))
+    0.75
+    """
+    at = final != 0.0
+    if not at.any():
+        return math.nan
+    said = np.sign(predicted[at]) * np.sign(final[at])
+    return float((0.5 + 0.5 * said).mean())

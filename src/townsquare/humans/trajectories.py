@@ -1,0 +1,188 @@
+"""The one form of human trajectories: who held what, what each received, and what each held then.
+
+Every adapter of :mod:`townsquare.humans.read` ends here, and everything that fits or replays begins here. A trajectory
+is one person in one conversation with one proposition. What a person said itself is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Float = npt.NDArray[np.float64]
+Int = npt.NDArray[np.int64]
+Bool = npt.NDArray[np.bool_]
+
+
+class Message(NamedTuple):
+    """One message that a person received.
+
+    Attributes
+    ----------
+    author : str
+        Who wrote it; never the person itself.
+    side : float
+        Stance toward the proposition in [-1, 1]; NaN where the data do not say.
+    strength : float
+        [0, 1]; NaN where the data do not say.
+    text : str
+        What was said; "" where the data have no text.
+    """
+
+    author: str
+    side: float = float("nan")
+    strength: float = float("nan")
+    text: str = ""
+
+
+class Reading(NamedTuple):
+    """What a person held after the first ``after`` of the messages it received; stance in [-1, 1]."""
+
+    after: int
+    stance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One trajectory as an adapter reads it, before it is checked; see :func:`townsquare.humans.checked.joined`.
+
+    Attributes
+    ----------
+    place : str
+        File and row, for errors.
+    participant, conversation, proposition : str
+        What identifies it.
+    initial, final : float
+        Stances in [-1, 1]; NaN where the data have none.
+    messages : sequence of Message
+        Received ones, in order.
+    readings : sequence of Reading
+        Those between the two, in order.
+    topic : str
+        What held-out topics are made of; the proposition where the data have none.
+    option : str
+        What messages may call the thing that the proposition is about (a card, a candidate); "" for none.
+    control : bool
+        Whether the conversation was about something else.
+    """
+
+    place: str
+    participant: str
+    conversation: str
+    proposition: str
+    initial: float
+    final: float
+    messages: Sequence[Message]
+    readings: Sequence[Reading] = ()
+    topic: str = ""
+    option: str = ""
+    control: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectories:
+    """n trajectories with m received messages and r readings in between.
+
+    Attributes
+    ----------
+    name : str
+        Of the data set.
+    participant, conversation, proposition, topic, option : tuple of str
+        (n,); see :class:`Row`.
+    control : (n,) bool
+        Conversations about something else: the noise floor.
+    initial, final : (n,) float64
+        Stances in [-1, 1].
+    indptr : (n + 1,) int64
+        Messages of each, a CSR.
+    author : (m,) int64
+        Row of ``authors``.
+    side, strength : (m,) float64
+        [-1, 1] and [0, 1]; NaN where the data do not say.
+    text : (m,) int64
+        Row of ``texts``.
+    reading_indptr : (n + 1,) int64
+        Readings of each, a CSR.
+    reading_after : (r,) int64
+        How many messages came before each; ascending, from 1 to one less than all.
+    reading : (r,) float64
+        Stances in [-1, 1].
+    authors, texts : tuple of str
+        Distinct names and texts.
+    left_out : tuple of str
+        What was left out by ``skip_bad``, each with its place and reason.
+    """
+
+    name: str
+    participant: tuple[str, ...]
+    conversation: tuple[str, ...]
+    proposition: tuple[str, ...]
+    topic: tuple[str, ...]
+    option: tuple[str, ...]
+    control: Bool
+    initial: Float
+    final: Float
+    indptr: Int
+    author: Int
+    side: Float
+    strength: Float
+    text: Int
+    reading_indptr: Int
+    reading_after: Int
+    reading: Float
+    authors: tuple[str, ...]
+    texts: tuple[str, ...]
+    left_out: tuple[str, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.participant)
+
+    @property
+    def change(self) -> Float:
+        """(n,) final less initial stance, [-2, 2]."""
+        return self.final - self.initial
+
+    def take(self, rows: npt.ArrayLike) -> Trajectories:
+        """Some of the trajectories, in the order of ``rows`` (int, or bool of length n)."""
+        at = np.asarray(rows)
+        at = np.flatnonzero(at) if at.dtype == np.bool_ else at.astype(np.int64)
+        messages, indptr = spans_of(self.indptr, at)
+        readings, reading_indptr = spans_of(self.reading_indptr, at)
+        words: dict[str, Any] = {
+            name: tuple(getattr(self, name)[row] for row in at.tolist())
+            for name in ("participant", "conversation", "proposition", "topic", "option")
+        }
+        return replace(
+            self, **words, control=self.control[at], initial=self.initial[at], final=self.final[at],
+            indptr=indptr, author=self.author[messages], side=self.side[messages], strength=self.strength[messages],
+            text=self.text[messages], reading_indptr=reading_indptr, reading_after=self.reading_after[readings],
+            reading=self.reading[readings],
+        )  # fmt: skip
+
+
+def spans_of(indptr: Int, rows: Int) -> tuple[Int, Int]:
+    """Places of the entries of some rows of a CSR, and the CSR's new row pointer.
+
+    >>> [part.tolist() for part in spans_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
+    [[2, 3, 4, 0, 1], [0, 3, 5]]
+    """
+    counts = indptr[rows + 1] - indptr[rows]
+    new = np.zeros(rows.size + 1, np.int64)
+    np.cumsum(counts, out=new[1:])
+    places = np.arange(new[-1]) - np.repeat(new[:-1], counts) + np.repeat(indptr[rows], counts)
+    return places.astype(np.int64), new
+
+
+def codes_of(words: Sequence[str]) -> tuple[Int, tuple[str, ...]]:
+    """Numbers of words in order of first appearance, and the distinct words.
+
+    >>> codes_of(["b", "a", "b"])
+    (array([0, 1, 0]), ('b', 'a'))
+    """
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(word, len(known)) for word in words], np.int64)
+    return codes, tuple(known)

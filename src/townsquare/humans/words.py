@@ -1,0 +1,51 @@
+"""What tables and sentences call the methods and their numbers."""
+
+from __future__ import annotations
+
+import math
+
+from townsquare.humans.fit import RULE
+from townsquare.humans.pooled import NEW, NEXT
+from townsquare.humans.scores import Interval
+from townsquare.report.words import number
+
+METHODS = {
+    "no_change": "no change",
+    "prior_only": "prior only (u = 0)",
+    "linear": "net-evidence linear",
+    "mean_received": "mean of received",
+    "regression": "regression on start and evidence",
+    NEW: "own numbers, person not met",
+    NEXT: "own numbers, from earlier answers",
+}
+
+
+def method(name: str, rule: str) -> str:
+    """What a method is called; the rule by its name."""
+    return f"rule: {rule}" if name == RULE else METHODS[name]
+
+
+def with_interval(one: Interval, digits: int = 3, *, signed: bool = False) -> str:
+    """A number with its interval; the number alone where there is none.
+
+    >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
+    ('0.465 [0.450, 0.480]', '0.500')
+    """
+    value = number(one.value, digits, signed=signed)
+    if not math.isfinite(one.low) or not math.isfinite(one.high):
+        return value
+    return f"{value} [{number(one.low, digits, signed=signed)}, {number(one.high, digits, signed=signed)}]"
+
+
+def verdict(difference: Interval, against: str) -> str:
+    """Whether a method is better than another, in words; the difference is its RMSE less the other's.
+
+    >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
+    'better than prior only (RMSE −0.100 [−0.200, −0.050])'
+    """
+    said = with_interval(difference, signed=True)
+    if difference.high < 0:
+        return f"better than {against} (RMSE {said})"
+    if difference.low > 0:
+        return f"worse than {against} (RMSE {said})"
+    return f"not told apart from {against} (RMSE {said})"

@@ -1,0 +1,205 @@
+"""What is asked of a language model, what comes back, and what is kept of each call (DESIGN §3)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
+
+FREE_TEXT: Mapping[str, Any] = {}
+
+
+class Outcome(IntEnum):
+    """How a call ended. All but ``OK`` leave the agent silent, or the question without an answer."""
+
+    OK = 0
+    REFUSED = 1
+    INVALID = 2
+    TRUNCATED = 3
+    TIMEOUT = 4
+    ERROR = 5
+
+
+class Message(NamedTuple):
+    """One message of a conversation: ``role`` is ``system``, ``user`` or ``assistant``."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Request:
+    """One question to a language model.
+
+    Attributes
+    ----------
+    purpose : str
+        What it is for: ``act``, ``fact_check``, ``distil``, ...; calls are counted by it.
+    messages : tuple of Message
+    schema : mapping
+        JSON Schema of the object that is wanted, every list and string bounded; ``FREE_TEXT`` for plain text.
+    name : str
+        Name of the schema, as servers want one.
+    temperature : float
+        0 or more. At 0 an answer depends on the request alone; above, a draw belongs to the call.
+    max_tokens : int
+        Longest answer.
+    agent, step, turn : int
+        Who asks, when, and which of its questions this is; -1 for no agent.
+    """
+
+    purpose: str
+    messages: tuple[Message, ...]
+    schema: Mapping[str, Any] = field(default_factory=lambda: FREE_TEXT)
+    name: str = "reply"
+    temperature: float = 0.0
+    max_tokens: int = 512
+    agent: int = -1
+    step: int = 0
+    turn: int = 0
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the server is told, in JSON-able values: no more than this may change an answer."""
+        return {
+            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
+            "schema": dict(self.schema),
+            "name": self.name,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+        }
+
+    def draw(self, seed: int) -> int | None:
+        """The draw of a sampled call, 31 bits, a function of (seed, purpose, agent, step, turn); None at temperature 0.
+
+        >>> asked = Request(purpose="act", messages=(), temperature=1.0, agent=3, step=2)
+        >>> asked.draw(7) == asked.draw(7), asked.draw(7) == asked.draw(8)
+        (True, False)
+        """
+        if self.temperature <= 0:
+            return None
+        text = f"{seed}/{self.purpose}/{self.agent}/{self.step}/{self.turn}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
+
+    def identity(self, model: str, servers: Sequence[str], seed: int) -> str:
+        """Which call this is: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
+
+        Two servers never share an answer; the order in which they are named, and how many calls are under way, change
+        nothing.
+        """
+        whole = {"request": self.content, "model": model, "servers": sorted(servers), "draw": self.draw(seed)}
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of one request.
+
+    Attributes
+    ----------
+    outcome : Outcome
+    value : object
+        The checked JSON object, or the text where plain text was wanted; None unless ``outcome`` is ``OK``.
+    text : str
+        What the model said, thinking set aside; bounded, untrusted.
+    error : str
+        What went wrong; "" if nothing did.
+    identity : str
+        Of the call (:meth:`Request.identity`).
+    """
+
+    outcome: Outcome
+    value: Any
+    text: str
+    error: str
+    identity: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is an answer to use."""
+        return self.outcome is Outcome.OK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call as it is recorded when it ends, failures too. Token counts are -1 where the server gave none."""
+
+    identity: str
+    purpose: str
+    agent: int
+    step: int
+    turn: int
+    request: str  # JSON of Request.content
+    outcome: Outcome
+    text: str
+    value: str  # JSON of what was checked; "" unless OK
+    error: str
+    model: str  # as asked for
+    reported: str  # as the server named it
+    server: str
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    tries: int
+    """Requests that were sent for it, the first one included; 0 for a call answered from the store."""
+
+
+class CallStore(Protocol):
+    """Where calls are kept: in memory, or in a database beside the run. Safe to use from one thread at a time."""
+
+    def get(self, identity: str) -> Call | None:
+        """The recorded call, if there is one."""
+
+    def put(self, call: Call) -> None:
+        """Record a call for good: on disk before this returns, where there is a disk."""
+
+    def close(self) -> None:
+        """Nothing more will be asked."""
+
+
+class Answer(NamedTuple):
+    """What a model member gives for one request, before it is recorded; as in :class:`Call`."""
+
+    outcome: Outcome
+    value: Any
+    text: str
+    error: str
+    reported: str
+    server: str
+    tokens_in: int
+    tokens_out: int
+    tries: int
+
+
+class ChatModel(Protocol):
+    """A member of the family ``model`` at work: real servers, or one of the fakes that come with Townsquare.
+
+    ``complete`` may be called thousands of times at once. It does not raise for what servers do: errors, timeouts,
+    refusals and nonsense come back as outcomes. ``value`` must fit the request's schema where the outcome is ``OK``;
+    the door checks it again.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model as it is asked for, such as ``openai/gpt-4o-mini``."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Base URLs, without keys; of a fake, its name."""
+
+    async def complete(self, request: Request, draw: int | None) -> Answer:
+        """Answer one request."""
+
+    async def close(self) -> None:
+        """Give back connections."""
+
+
+class Asker(Protocol):
+    """What stages of a run see of the door."""
+
+    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply a request, in their order, whatever the order in which they came back."""

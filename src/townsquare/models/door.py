@@ -1,0 +1,230 @@
+"""The door: what callers ask through. Synchronous outside, thousands of calls at once inside."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from townsquare.models.budget import Spent
+from townsquare.models.calls import get_all
+from townsquare.models.contract import Answer, Call, CallStore, ChatModel, Outcome, Reply, Request
+from townsquare.models.keeper import Keeper
+from townsquare.models.prices import Prices
+from townsquare.models.tally import Tally
+from townsquare.models.validate import checker
+
+OnCall = Callable[[Call], None]
+
+
+class Door:
+    """Asks one model and records what comes of it.
+
+    A call that is in the store is never asked again, failed ones included. Equal requests of one batch are asked once.
+    Every call is recorded as it ends, in whatever order they end; replies and :meth:`taken` are in request order.
+
+    Parameters
+    ----------
+    model : ChatModel
+        Closed with the door.
+    store : CallStore
+        Not closed with the door: several doors may share one.
+    seed : int
+        Of the run: the draws of sampled calls come from it.
+    concurrency : int
+        Calls that are under way at most.
+    on_call : callable, optional
+        Called with each call after it was recorded, from another thread.
+    prices : Prices, optional
+        For ``tally.usd``; without them nothing has a price.
+
+    Examples
+    --------
+    >>> from townsquare.models.calls import MemoryCalls
+    >>> from townsquare.models.contract import Message
+    >>> from townsquare.models.fake import FakeModel
+    >>> asked = Request(purpose="act", messages=(Message("user", "Hello"),), schema={"enum": ["like", "ignore"]})
+    >>> with Door(FakeModel(), MemoryCalls(), 1, concurrency=8) as door:
+    ...     replies = door.ask([asked, asked])
+    >>> replies[0].value in ("like", "ignore"), door.tally.calls, door.tally.cached
+    (True, 1, 1)
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        store: CallStore,
+        seed: int,
+        *,
+        concurrency: int,
+        on_call: OnCall | None = None,
+        prices: Prices | None = None,
+    ) -> None:
+        self.model, self.store, self.seed, self.concurrency = model, store, seed, concurrency
+        self.tally = Tally(prices or Prices())
+        self.spent = Spent(prices or Prices())
+        self._on_call = on_call
+        self._taken: list[Call] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._ended = threading.Event()
+        self._closed = False
+
+    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+        """One reply a request, in their order; see :class:`townsquare.models.contract.Asker`.
+
+        Raises
+        ------
+        ModelError
+            Calls cannot be recorded; no server answers at all; only recorded calls may answer and one is missing.
+            What ended before is recorded.
+        KeyboardInterrupt
+            As it came: what is under way is given up, what ended is recorded.
+        """
+        if self._closed:
+            raise ValueError("the door is closed")
+        name, servers = self.model.name, self.model.servers
+        identities = [request.identity(name, servers, self.seed) for request in requests]
+        first = dict(zip(reversed(identities), reversed(requests), strict=True))
+        known = dict(get_all(self.store, list(first)))
+        missing = {identity: first[identity] for identity in identities if identity not in known}
+        if missing:
+            known.update(self._run(self._ask_all(missing)))
+        self.tally.cached += len(requests) - len(missing)
+        calls = list(_in_order(requests, identities, known))
+        self._taken += calls
+        self.spent.add(calls)
+        return [_reply(call) for call in calls]
+
+    def taken(self) -> list[Call]:
+        """The calls of all requests since this was last asked for, in request order, for the rows of a step.
+
+        A call answered from the store appears as it was recorded, so that rows of a resumed run are equal to those of
+        one that was not. Where another request had paid for it, it bears this request's purpose, agent, step and turn,
+        no seconds and no tries.
+        """
+        calls, self._taken = self._taken, []
+        return calls
+
+    def close(self) -> None:
+        """Give back connections; the store stays open."""
+        self._closed = True
+        if self._loop is None or self._thread is None:
+            return
+        try:
+            asyncio.run_coroutine_threadsafe(self.model.close(), self._loop).result()
+        finally:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+            self._loop = self._thread = None
+
+    def __enter__(self) -> Door:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, work: Coroutine[Any, Any, Mapping[str, Call]]) -> Mapping[str, Call]:
+        """Do work in the door's own thread; if the wait is cut short, give it up in good order first."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="townsquare-models", daemon=True)
+            self._thread.start()
+        self._ended = threading.Event()
+        future: Future[Mapping[str, Call]] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            self._ended.wait()
+            raise
+
+    async def _ask_all(self, missing: Mapping[str, Request]) -> Mapping[str, Call]:
+        """Ask every request; the workers take them in order, so that the first is under way first."""
+        waiting = iter(missing.items())
+        done: dict[str, Call] = {}
+        try:
+            async with Keeper(self.store) as keeper, asyncio.TaskGroup() as group:
+                for _ in range(min(self.concurrency, len(missing))):
+                    group.create_task(self._work(waiting, done, keeper))
+        except BaseExceptionGroup as group_error:
+            raise _first(group_error) from None
+        finally:
+            self._ended.set()
+        return done
+
+    async def _work(self, waiting: Iterator[tuple[str, Request]], done: dict[str, Call], keeper: Keeper) -> None:
+        for identity, request in waiting:
+            call = await self._call(identity, request)
+            await keeper.keep(call)
+            done[identity] = call
+            self.tally.add(call)
+            if self._on_call is not None:
+                self._on_call(call)
+
+    async def _call(self, identity: str, request: Request) -> Call:
+        started = time.perf_counter()
+        answer = _checked(request, await self.model.complete(request, request.draw(self.seed)))
+        return Call(
+            identity=identity,
+            purpose=request.purpose,
+            agent=request.agent,
+            step=request.step,
+            turn=request.turn,
+            request=orjson.dumps(request.content, option=orjson.OPT_SORT_KEYS).decode(),
+            outcome=answer.outcome,
+            text=answer.text,
+            value=orjson.dumps(answer.value).decode() if answer.outcome is Outcome.OK else "",
+            error=answer.error,
+            model=self.model.name,
+            reported=answer.reported,
+            server=answer.server,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
+            seconds=time.perf_counter() - started,
+            tries=answer.tries,
+        )
+
+
+def _checked(request: Request, answer: Answer) -> Answer:
+    """The answer, made a failure if its value does not fit the schema, whatever the member says."""
+    if answer.outcome is not Outcome.OK:
+        return answer._replace(value=None)
+    if request.schema:
+        fault = checker(request.schema).fault(answer.value)
+    else:
+        fault = "" if isinstance(answer.value, str) else "the whole: plain text was asked for"
+    return answer._replace(outcome=Outcome.INVALID, value=None, error=fault) if fault else answer
+
+
+def _reply(call: Call) -> Reply:
+    value = orjson.loads(call.value) if call.outcome is Outcome.OK else None
+    return Reply(call.outcome, value, call.text, call.error, call.identity)
+
+
+def _in_order(requests: Sequence[Request], identities: Sequence[str], known: Mapping[str, Call]) -> Iterator[Call]:
+    """The call of each request, as that request's own; the first one that made it paid for it."""
+    seen = set()
+    for request, identity in zip(requests, identities, strict=True):
+        call = known[identity]
+        asker = {"purpose": request.purpose, "agent": request.agent, "step": request.step, "turn": request.turn}
+        if identity in seen or asker != {key: getattr(call, key) for key in asker}:
+            call = replace(call, **asker, seconds=0.0, tries=0)  # type: ignore[arg-type]
+        seen.add(identity)
+        yield call
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error of a group, without the group."""
+    inner = group.exceptions[0]
+    return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner

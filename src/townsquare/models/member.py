@@ -1,0 +1,59 @@
+"""What stands in the registry under ``model``: how a provider's models are named, found and opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from townsquare import registry
+from townsquare.config import Model, Serving
+from townsquare.errors import SettingError
+from townsquare.models.contract import ChatModel
+
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class ModelMember:
+    """A member of the family ``model``.
+
+    Attributes
+    ----------
+    name : str
+        Before the slash in ``model.name``.
+    servers : callable
+        ``servers(rest, model)``: base URLs that would be asked, without opening anything; of a fake, its name. They
+        are part of the identity of calls.
+    open : callable
+        ``open(rest, model, serving)``: the model at work, where ``rest`` is what follows the slash. It may look for
+        keys, and connects to nothing until it is asked.
+    network : bool
+        Whether it asks servers.
+    """
+
+    name: str
+    servers: Callable[[str, Model], tuple[str, ...]]
+    open: Callable[[str, Model, Serving], ChatModel]
+    network: bool = True
+
+
+def split(name: str) -> tuple[ModelMember, str]:
+    """The member that ``provider/rest`` names, and the rest.
+
+    Raises
+    ------
+    UnknownName
+        No such provider.
+
+    >>> split("faulty/0.3")[1]
+    '0.3'
+    """
+    provider, _, rest = name.partition("/")
+    member: ModelMember = registry.get("model", provider)
+    return member, rest
+
+
+def no_rest(name: str, rest: str) -> None:
+    """Refuse what follows the slash, for members that take nothing there."""
+    if rest:
+        raise SettingError("model.name", got=repr(f"{name}/{rest}"), allowed=repr(name))

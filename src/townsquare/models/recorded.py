@@ -1,0 +1,75 @@
+"""``recorded/MODEL``: the answers that MODEL gave before, and no others; asks no server and needs no key.
+
+The door finds recorded calls in its store by the identity they were made under, so this member bears the name and the
+servers of the model it stands in for. What reaches it was never recorded.
+"""
+
+from __future__ import annotations
+
+from townsquare.config import Model, Serving
+from townsquare.errors import NotRecorded, SettingError
+from townsquare.models.contract import Answer, ChatModel, Request
+from townsquare.models.member import ModelMember, split
+
+NAME = "recorded"
+
+
+class RecordedModel:
+    """Stands in for a model of which only recorded calls may be used.
+
+    Parameters
+    ----------
+    name : str
+        Of the model that was asked.
+    servers : tuple of str
+        Its servers.
+    """
+
+    def __init__(self, name: str, servers: tuple[str, ...]) -> None:
+        self.name, self.servers = name, servers
+
+    async def complete(self, request: Request, draw: int | None) -> Answer:
+        """Say that there is no such call.
+
+        Raises
+        ------
+        NotRecorded
+            Always: the door asks for what its store does not hold.
+        """
+        who = f", agent {request.agent}" if request.agent >= 0 else ""
+        turn = f", question {request.turn}" if request.turn else ""
+        begins = request.messages[-1].content[:80] if request.messages else ""
+        raise NotRecorded(
+            f"purpose {request.purpose}{who}, step {request.step}{turn}",
+            got=f"a request to {self.name} that was never recorded; it begins {begins!r}",
+            do="the settings, prompts or version differ from those of the recorded run: `townsquare branch` asks anew "
+            "what differs",
+        )
+
+    async def close(self) -> None:
+        """Nothing to give back."""
+
+
+def stand_in(model: Model) -> RecordedModel:
+    """The stand-in for a configured model; a name that says ``recorded/`` already means the same."""
+    name = model.name.removeprefix(f"{NAME}/")
+    member, rest = split(name)
+    return RecordedModel(name, member.servers(rest, model))
+
+
+def _servers(rest: str, model: Model) -> tuple[str, ...]:
+    return _inner(rest, model).servers
+
+
+def _open(rest: str, model: Model, serving: Serving) -> ChatModel:
+    return _inner(rest, model)
+
+
+def _inner(rest: str, model: Model) -> RecordedModel:
+    if not rest or rest.partition("/")[0] == NAME:
+        allowed = "recorded/MODEL, such as recorded/openai/gpt-4o-mini"
+        raise SettingError("model.name", got=repr(f"{NAME}/{rest}".rstrip("/")), allowed=allowed)
+    return stand_in(model.model_copy(update={"name": rest}))
+
+
+MODEL = ModelMember(NAME, _servers, _open, network=False)

@@ -1,0 +1,109 @@
+"""Runs again: from recorded calls alone, or from a step on under other settings (replay and branch)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from townsquare.asking import CALLS_FILE, asks
+from townsquare.errors import RecordError, SettingError
+from townsquare.models.calls import Layered, SqliteCalls
+from townsquare.models.door import OnCall
+from townsquare.models.open import open_door
+from townsquare.record.contract import StepMark
+from townsquare.record.difference import first_difference
+from townsquare.record.folder import FolderReader
+from townsquare.record.reader import rows_of_step
+from townsquare.record.replay import ReplayEnded, ReplayRecorder
+from townsquare.record.run import Run
+from townsquare.resolve import Settings, resolve_with_scenario
+from townsquare.simulation import simulate
+
+OnStep = Callable[[StepMark], None]
+
+
+def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> int:
+    """Execute a recorded run again, offline, and compare it step by step; the number of steps compared.
+
+    What it asked of a language model is answered from its recorded calls alone.
+
+    Raises
+    ------
+    NotRecorded
+        At the first request that was never recorded.
+    HashMismatch
+        At the first step that differs, with what differs in it.
+    """
+    reader = FolderReader(folder)
+    recorder: Any = ReplayRecorder(reader)
+    with ExitStack() as stack, suppress(ReplayEnded):
+        door = None
+        if asks(settings):
+            store = SqliteCalls(folder / CALLS_FILE, read_only=True)
+            stack.callback(store.close)
+            door = stack.enter_context(open_door(settings.config, store, settings.config.seed, offline=True))
+        simulate(settings, recorder, on_step=on_step, door=door)
+    return int(recorder.compared)
+
+
+class Branch(NamedTuple):
+    """A branch: its run, the first step that differs from the old run (None if none does), and what differs in it."""
+
+    run: Run
+    step: int | None
+    difference: str
+
+
+def branch_settings(settings: Settings, at: int, layer: dict[str, Any]) -> Settings:
+    """The settings of a run with others from step ``at`` on.
+
+    Raises
+    ------
+    SettingError
+        ``at`` is no step of the run, or an event cannot set one of the settings.
+    """
+    if not 1 <= at <= settings.config.steps:
+        raise SettingError("--at", got=str(at), allowed=f"a step from 1 to {settings.config.steps}")
+    plain = settings.plain()
+    events = [*plain.get("events", ()), {"step": at, "set": layer}]
+    return resolve_with_scenario(plain | {"events": events})
+
+
+def branch(
+    old: Path, new: Path, settings: Settings, on_step: OnStep | None = None, on_call: OnCall | None = None
+) -> Branch:
+    """Record a branch of ``old`` into ``new``; ``settings`` are those of :func:`branch_settings`.
+
+    Calls that the old run recorded are not asked again; what differs is, and is recorded with the branch.
+    """
+    with ExitStack() as stack:
+        door = None
+        if asks(settings):
+            new.mkdir(parents=True, exist_ok=True)
+            store = SqliteCalls(new / CALLS_FILE)
+            stack.callback(store.close)
+            past = SqliteCalls(old / CALLS_FILE, read_only=True) if (old / CALLS_FILE).is_file() else None
+            if past is not None:
+                stack.callback(past.close)
+            layers = Layered(store, past) if past is not None else store
+            door = stack.enter_context(open_door(settings.config, layers, settings.config.seed, on_call=on_call))
+        run = simulate(settings, new, on_step=on_step, door=door)
+    return Branch(run, *_first_difference(old, new))
+
+
+def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
+    was, now = FolderReader(old), FolderReader(new)
+    hashes = zip(was.marks()["hash"].to_list(), now.marks()["hash"].to_list(), strict=False)
+    for step, (one, other) in enumerate(hashes):
+        if one != other:
+            new_rows = rows_of_step(now, step)
+            return step, first_difference(rows_of_step(was, step), new_rows)
+    return None, ""
+
+
+def check_replayable(run: Run, where: str) -> None:
+    """Refuse a run that holds no step."""
+    if run.last_step < 0:
+        raise RecordError(where, got="no recorded step", do="run it first")

@@ -1,0 +1,73 @@
+"""Files that settings name, such as ``population.file``: what they hold belongs to the identity of a run.
+
+A setting that is the path of a file says so in its field: ``json_schema_extra={"file": "scenario"}`` if a relative path
+is looked for in the folder of the scenario before the working directory, ``"here"`` if in the latter alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from townsquare import files
+from townsquare.errors import WrongVersion
+
+
+def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[str, str]:
+    """Path of each file that settings name, as it is written there -> SHA-256 of the file, in hexadecimal.
+
+    Parameters
+    ----------
+    sections : iterable of models
+        Checked settings.
+    folder : Path, optional
+        Of the scenario.
+
+    Raises
+    ------
+    DataError
+        A file is not there or cannot be read.
+    """
+    found = {}
+    for model in sections:
+        for name, field in type(model).model_fields.items():
+            extra, path = field.json_schema_extra, getattr(model, name)
+            if isinstance(extra, dict) and "file" in extra and path:
+                found[path] = _digest(files.find(path, folder if extra["file"] == "scenario" else None))
+    return found
+
+
+def check_contents(resolved: Mapping[str, str], now: Mapping[str, str]) -> None:
+    """Refuse files that are no longer what settings were resolved with; other files are no matter.
+
+    Raises
+    ------
+    WrongVersion
+        Naming the file.
+    """
+    for path, digest in now.items():
+        if resolved.get(path, digest) != digest:
+            raise WrongVersion(
+                f"file {path!r}",
+                got="a file that was changed since the settings were resolved",
+                do="give the old file back, or record into a new folder",
+            )
+
+
+def _digest(path: Path) -> str:
+    stat = path.stat()
+    return _digest_once(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=16)
+def _digest_once(path: Path, changed: int, size: int) -> str:
+    """Arms and seeds of a comparison share their files: read each once, and again if it was changed."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise files.unreadable(path, error) from None
