@@ -1,7 +1,7 @@
 """Every analysis of a run of about a million exposures and 100,000 actions: prints figures as one line of JSON.
 
-``analysis.py [AGENTS STEPS]``. The run is recorded to disk first; its time does not count. Seconds are of the wall; beside
-them stand those of the processor, which other work on the machine lengthens less.
+``analysis.py [AGENTS STEPS]``. The run is recorded to disk first; its time does not count. Seconds are of the wall;
+beside them stand those of the processor, which other work on the machine lengthens less.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import townsquare as ts
-from townsquare.analysis.all import analyze
+from townsquare.analysis.all import analyze, every_analysis
 from townsquare.resolve import resolve
 
 
@@ -31,7 +31,7 @@ def main() -> None:
         each: dict[str, float] = {}
         begun, used = time.perf_counter(), time.process_time()
         last = used
-        for name, frame in analyze(run):
+        for name, frame in analyze(run, among=every_analysis(run)):
             if isinstance(frame, Exception):
                 raise frame
             now = time.process_time()
@@ -41,6 +41,7 @@ def main() -> None:
             "actions": counts["actions"],
             "agents": counts["agents"],
             "follows": counts["follows"],
+            "analyses": len(each),
             "seconds": time.perf_counter() - begun,
             "processor": time.process_time() - used,
             "load": os.getloadavg()[0],

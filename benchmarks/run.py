@@ -118,6 +118,25 @@ def fit_section(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def analysis_section(found: dict[str, Any]) -> str:
+    """The part about ``townsquare analyze``."""
+    lines = [
+        "",
+        "## Analysis",
+        "",
+        f"All {found['analyses']} analyses of a run of {found['agents']:,} accounts, {found['follows']:,} follows, "
+        f"{found['exposures']:,} exposures and {found['actions']:,} actions, read from SQLite on disk: "
+        f"**{found['seconds']:.1f} s**, {found['processor']:.1f} s of processor time, at a load average of "
+        f"{found['load']:.1f} (goal: under 30 s).",
+        "",
+        "| the slowest, their share of reading included | seconds of processor |",
+        "|---|---:|",
+        *(f"| `{name}` | {seconds:.1f} |" for name, seconds in found["slowest"].items()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def viewer_section(found: dict[str, float]) -> str:
     """The part about ``townsquare view``."""
     rows = [
@@ -141,6 +160,31 @@ def viewer_section(found: dict[str, float]) -> str:
     return "\n".join(lines)
 
 
+def models_section(found: dict[str, float]) -> str:
+    """The part about the door to language models."""
+    rows = [
+        ("bare aiohttp client: send, receive, read the JSON", "bare"),
+        ("through the door: identity, limits, parser, check; calls in memory", "memory"),
+        ("through the door, calls recorded to disk", "file"),
+    ]
+    lines = [
+        "",
+        "## The door to language models",
+        "",
+        "A server in another process, prompts of 4 kB, one process, in turns. Load average when it ended: "
+        f"{found['load']:.1f}.",
+        "",
+        "| | processor microseconds a call |",
+        "|---|---:|",
+        *(f"| {name} | {found[key]:,.0f} |" for name, key in rows),
+        "",
+        f"A server that takes {found['latency']:.0f} s for each of {found['at_once']:.0f} calls in flight is kept "
+        f"{found['busy']:.0%} busy (goal: 95 %), calls recorded to disk.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure every size asked for and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -156,10 +200,18 @@ def main() -> None:
     kernel = json.loads(done.stdout.splitlines()[-1])
     print(f"exposure rule: {kernel['one_thread'] / kernel['copying']:.0f} times the published loop", flush=True)
     text = page(rows, kernel, os.getloadavg()[1])
+    done = subprocess.run([sys.executable, str(HERE / "models.py")], check=True, capture_output=True, text=True)
+    models = json.loads(done.stdout.splitlines()[-1])
+    print(f"language models: a server is kept {models['busy']:.0%} busy", flush=True)
+    text += models_section(models)
     done = subprocess.run([sys.executable, str(HERE / "fit.py")], check=True, capture_output=True, text=True)
     fit = json.loads(done.stdout.splitlines()[-1])
     print(f"fit: {fit['seconds']['log_odds']:.2f} s for all cells of log_odds", flush=True)
     text += fit_section(fit)
+    done = subprocess.run([sys.executable, str(HERE / "analysis.py")], check=True, capture_output=True, text=True)
+    analysis = json.loads(done.stdout.splitlines()[-1])
+    print(f"analysis: {analysis['seconds']:.1f} s for {analysis['exposures']:,} exposures", flush=True)
+    text += analysis_section(analysis)
     if CHROMIUM.exists():
         done = subprocess.run(
             [sys.executable, str(HERE / "viewer.py"), "10000"], check=True, capture_output=True, text=True

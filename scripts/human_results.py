@@ -2,8 +2,8 @@
 
     python scripts/human_results.py DATA [--check]
 
-DATA is the folder that holds ``persuasiontrace_human``, ``nyu_debate_judges`` and ``delidata_groups``. ``--check`` writes
-nothing and exits with 1 if a table would change. Nothing of the data goes into the page but what was computed.
+DATA is the folder that holds ``persuasiontrace_human``, ``nyu_debate_judges`` and ``delidata_groups``. ``--check``
+writes nothing and exits with 1 if a table would change. Nothing of the data goes into the page but what was computed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from townsquare.humans.study import Study, study
 from townsquare.humans.tables import as_markdown, table_1, table_a7
 from townsquare.humans.traces import traces_of
 from townsquare.humans.trajectories import Trajectories
-from townsquare.humans.words import METHODS, verdict, with_interval
+from townsquare.humans.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
 from townsquare.report.section import Table
 from townsquare.report.words import listed, number, percent
 
@@ -100,16 +100,16 @@ def _errors(score: Any) -> list[str]:
 
 def verdicts(results: Results, name: str, by: str) -> str:
     """Which rules beat prior-only, in words."""
-    groups: dict[str, list[str]] = {"better than": [], "not told apart from": [], "worse than": []}
-    for rule in GRIDS:
-        said = verdict(results.fit(name, rule, by).scored.paired["prior_only"].people, "prior only")
-        kind = next(word for word in groups if said.startswith(word))
-        groups[kind].append(f"`{rule}`")
-    parts = [f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only" for kind, rules in groups.items() if rules]
+    paired = {rule: results.fit(name, rule, by).scored.paired for rule in GRIDS}
+    parts = []
+    for kind in (BETTER, ALIKE, WORSE):
+        rules = [f"`{rule}`" for rule in GRIDS if kind_of(paired[rule]["prior_only"].people) == kind]
+        if rules:
+            parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only")
     text = "; ".join(parts) + "."
-    if not groups["better than"]:
+    if BETTER not in text:
         text += " **No rule beats the start alone: as they read the messages, the messages add nothing.**"
-    plain = [f"`{rule}`" for rule in GRIDS if results.fit(name, rule, by).scored.paired["regression"].people.high < 0]
+    plain = [f"`{rule}`" for rule in GRIDS if kind_of(paired[rule]["regression"].people) == BETTER]
     text += f" Better than a plain regression on the same two inputs: {listed(plain) if plain else 'none'}."
     return text
 
@@ -124,7 +124,7 @@ def choices_table(results: Results, name: str) -> str:
         change = scored.scores[RULE].rmse - base.scores[RULE].rmse
         rows.append(
             [
-                words, f"{counts['accepted']:,.0f} of {counts['messages']:,.0f}", percent(counts["share_for"]),
+                words, f"{counts['accepted']:,.0f}, {counts['messages']:,.0f}", percent(counts["share_for"]),
                 number(counts["mean_strength"], 2), number(scored.scores[RULE].rmse, 3),
                 with_interval(scored.paired["prior_only"].people, signed=True), number(change, 3, signed=True),
                 f"{found.point[0]:g}, {found.point[1]:g}",
@@ -135,8 +135,18 @@ def choices_table(results: Results, name: str) -> str:
         scored, change = found.scored, found.scored.scores[RULE].rmse - base.scores[RULE].rmse
         less = with_interval(scored.paired["prior_only"].people, signed=True)
         point = f"{found.point[0]:.3g}, {found.point[1]:.3g}"
-        rows.append([f"first row, {words}", "", "", "", number(scored.scores[RULE].rmse, 3), less, number(change, 3, signed=True), point])
-    head = ["messages read by", "taken in, of messages", "for", "strength", "RMSE", "less prior only", "change", "u, a"]
+        error = [number(scored.scores[RULE].rmse, 3), less, number(change, 3, signed=True), point]
+        rows.append([f"first row, {words}", "", "", "", *error])
+    head = [
+        "messages read by",
+        "claims taken in, messages",
+        "for",
+        "strength",
+        "RMSE",
+        "less prior only",
+        "change",
+        "u, a",
+    ]
     return as_markdown(Table("", head, rows))
 
 
@@ -176,10 +186,11 @@ def cautions_of(results: Results, name: str) -> str:
         floor = found.ready.floor
         if floor.n:
             said.append(
-                f"- Noise floor, {words}: {floor.n} control conversations about something else moved people by an RMSE of "
-                f"{number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)})."
+                f"- Noise floor, {words}: {floor.n} control conversations about something else moved people by an RMSE "
+                f"of {number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)})."
             )
-        said += [f"- {words[0].upper()}{words[1:]}, `log_odds`: {line.removeprefix('Caution: ')}" for line in cautions(found)]
+        about = f"- {words[0].upper()}{words[1:]}, `log_odds`: "
+        said += [about + line.removeprefix("Caution: ") for line in cautions(found)]
     return "\n".join(said)
 
 
@@ -201,7 +212,11 @@ def draw(results: Results) -> Iterator[Path]:
     """Write the figures of the page."""
     for name in FOLDERS:
         found = results.fit(name)
-        figures = {"scores": scores_figure(found), "surfaces": surfaces_figure(found), "traces": traces_figure(traces_of(found), found)}
+        figures = {
+            "scores": scores_figure(found),
+            "surfaces": surfaces_figure(found),
+            "traces": traces_figure(traces_of(found), found),
+        }
         for stem, figure in figures.items():
             path = IMAGES / f"humans-{name}-{stem}.png"
             figure.savefig(path, dpi=110, metadata={"Software": None})

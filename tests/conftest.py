@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from real_server import real_server
 from townsquare.threads import threads_for
+
+
+@pytest.fixture(scope="session")
+def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Base URL of a real server of chat completions, with a model of random weights."""
+    with real_server(tmp_path_factory.mktemp("model")) as url:
+        yield url
 
 
 @pytest.fixture(autouse=True)

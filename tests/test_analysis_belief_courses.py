@@ -36,7 +36,7 @@ def run(courses: dict[int, list[float]], born: dict[int, int] | None = None, **t
         for i, stance in enumerate(course)
     ]
     agents = [{"agent": agent, "kind": AgentKind.PERSON, "born": born.get(agent, 0)} for agent in courses]
-    last = max((row["step"] for row in beliefs), default=0)
+    last = max((int(row["step"]) for row in beliefs), default=0)
     named = [{"proposition": 0, "name": "tax", "text": "Tax it."}]
     return FrameRun({"agents": agents, "beliefs": beliefs, "propositions": named, **tables}, settings(), last_step=last)
 
@@ -90,7 +90,7 @@ def test_crossings() -> None:
 
 
 def test_accuracy_is_against_the_side_of_the_true_posts() -> None:
-    posts = {"posts": [injected(0, Veracity.TRUE)], "post_stances": [{"post": 0, "stance": -0.7}]}
+    posts: dict[str, Any] = {"posts": [injected(0, Veracity.TRUE)], "post_stances": [{"post": 0, "stance": -0.7}]}
     frame = accuracy_course(run({1: [-1.0], 2: [0.8], 3: [0.0]}, **posts))
     row = frame.row(0, named=True)
     assert row["side"] == -1
@@ -103,7 +103,7 @@ def test_accuracy_is_against_the_side_of_the_true_posts() -> None:
 def test_persistence_starts_when_the_last_exposure_is_over() -> None:
     posts = [injected(0, Veracity.TRUE), injected(1, Veracity.FALSE), injected(2, Veracity.FALSE)]
     shown = [(1, 1, 1), (2, 1, 0), (1, 2, 1), (3, 1, 2)]  # post 2 speaks to nothing
-    tables = {
+    tables: dict[str, Any] = {
         "posts": posts,
         "post_stances": [{"post": 0, "stance": 1.0}, {"post": 1, "stance": -1.0}],
         "exposures": [{"step": s, "agent": a, "post": p, "root": p} for s, a, p in shown],

@@ -72,13 +72,20 @@ RUN = FrameRun(
     {
         "posts": POSTS,
         "agents": [{"agent": at} for at in range(10)],
-        "exposures": [shown(1, 4, 1), shown(1, 5, 1), shown(2, 6, 1), shown(3, 7, 1), shown(2, 4, 0), shown(2, 4, 1, first=False)],
+        "exposures": [
+            shown(1, 4, 1),
+            shown(1, 5, 1),
+            shown(2, 6, 1),
+            shown(3, 7, 1),
+            shown(2, 4, 0),
+            shown(2, 4, 1, first=False),
+        ],
         "actions": [liked(1, 4, 1), liked(2, 5, 1), liked(2, 4, 0)],
         "steps": [{"step": step} for step in range(4)],
     },
     settings(),
     last_step=3,
-)  # fmt: skip
+)
 
 
 def test_a_cascade_is_a_root_and_its_shares() -> None:
@@ -103,10 +110,12 @@ def test_differences_by_veracity_are_those_of_scipy() -> None:
     n = 40
     frame = cascades(RUN).head(0)
     rows = pl.DataFrame(
-        {name: rng.poisson(5, n) if kind.is_integer() else rng.random(n) for name, kind in frame.schema.items() if kind.is_numeric()}
-    ).with_columns(
-        veracity=pl.Series(["true"] * 25 + ["false"] * 15), injected=pl.lit(True)
-    )  # fmt: skip
+        {
+            name: rng.poisson(5, n) if kind.is_integer() else rng.random(n)
+            for name, kind in frame.schema.items()
+            if kind.is_numeric()
+        }
+    ).with_columns(veracity=pl.Series(["true"] * 25 + ["false"] * 15), injected=pl.lit(True))
     found = veracity_tests(rows).filter(pl.col("measure") == "shares").row(0, named=True)
     true, false = (rows.filter(pl.col("veracity") == word)["shares"].to_numpy() for word in ("true", "false"))
     assert found["value"] == pytest.approx(false.mean() - true.mean())

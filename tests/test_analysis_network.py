@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from recorded_frames import FrameRun, settings
+from townsquare.analysis import network
 from townsquare.analysis.follow_graph import against, follow_graph, rewired
 from townsquare.analysis.homophily import communities, echo_chambers, homophily, nominal_assortativity
 from townsquare.analysis.network import by_size, centralities, network_over_time
@@ -85,6 +86,19 @@ def test_centralities_are_those_of_networkx() -> None:
     assert found["betweenness"].to_list() == pytest.approx([between[at] for at in nodes])
     assert found["harmonic"].to_list() == pytest.approx([harmonic[at] / (N - 1) for at in nodes])
     assert found["followers"].to_list() == [graph.in_degree(at) for at in nodes]
+
+
+def test_a_sample_of_all_nodes_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(CAMPS, GROUP, STANCE)
+    exact = centralities(run)
+    monkeypatch.setattr(network, "MOST_EXACT", 1)
+    sampled = centralities(run)
+    for column in ("betweenness", "harmonic"):
+        assert sampled[column].to_list() == pytest.approx(exact[column].to_list())
+    graph = follow_graph(run).directed()
+    some = network._two_path_closure(graph)
+    monkeypatch.undo()
+    assert some == pytest.approx(network._two_path_closure(graph), abs=0.3)
 
 
 def test_null_graphs_keep_every_degree_and_change_the_rest() -> None:

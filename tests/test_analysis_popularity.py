@@ -11,7 +11,7 @@ from scipy import stats
 
 from recorded_frames import FrameRun, injected, settings, written
 from townsquare.analysis.groups import number_bands, stance_groups, trait_groups
-from townsquare.analysis.influence import influence, inequality, unequal
+from townsquare.analysis.influence import inequality, influence, unequal
 from townsquare.analysis.power_law import rank_fits, size_models
 from townsquare.analysis.topics import by_topic, compare_topics, found_topics, time_of_posting, topics
 from townsquare.analysis.traits import least_and_most, trait_tests
@@ -25,7 +25,11 @@ def test_the_score_weighs_each_amount_against_the_largest() -> None:
     run = FrameRun(
         {
             "agents": [{"agent": 0, "kind": AgentKind.SOURCE}, *({"agent": at} for at in range(1, 4))],
-            "posts": [injected(0, Veracity.TRUE), written(1, PostKind.ORIGINAL, 1), written(2, PostKind.SHARE, 2, root=0)],
+            "posts": [
+                injected(0, Veracity.TRUE),
+                written(1, PostKind.ORIGINAL, 1),
+                written(2, PostKind.SHARE, 2, root=0),
+            ],
             "follows": [
                 {"follower": 1, "followed": 2, "change": 1},
                 {"follower": 3, "followed": 2, "change": 1},
@@ -34,7 +38,7 @@ def test_the_score_weighs_each_amount_against_the_largest() -> None:
             "actions": [{"agent": a, "kind": kind, "target": t, "step": 1} for a, kind, t in acts],
         },
         settings(),
-    )  # fmt: skip
+    )
     rows = {row["agent"]: row for row in influence(run).to_dicts()}
     assert rows[0]["influence"] == pytest.approx(0.3 + 0.2 + 0.1)
     assert (rows[1]["influence"], rows[2]["influence"]) == (pytest.approx(0.15), pytest.approx(0.4))
@@ -107,7 +111,7 @@ def test_trait_tests_are_those_of_scipy() -> None:
     rng = np.random.default_rng(5)
     n = 120
     color = rng.integers(0, 3, n)
-    amounts = pl.DataFrame({"agent": np.arange(n), "popularity": rng.random(n) + color})
+    amounts = pl.DataFrame({"agent": np.arange(n), "popularity": rng.random(n) + 0.3 * color})
     groups = pl.DataFrame(
         {"agent": np.r_[np.arange(n), np.arange(n)], "grouping": ["color"] * n + ["none"] * n}
     ).with_columns(group=pl.Series([str(c) for c in color] + [str(c) for c in rng.permutation(color)]))
@@ -138,7 +142,9 @@ def test_groups_of_traits_and_starting_stances() -> None:
         {
             "agents": [{"agent": at, "born": int(at == 2)} for at in range(3)],
             "traits": [{"agent": at, "trait": 0, "value": at % 2} for at in range(3)],
-            "trait_values": [{"trait": 0, "value": v, "label": "color", "answer": a} for v, a in ((0, "red"), (1, "blue"))],
+            "trait_values": [
+                {"trait": 0, "value": v, "label": "color", "answer": a} for v, a in ((0, "red"), (1, "blue"))
+            ],
             "propositions": [{"proposition": 0, "name": "tax"}],
             "beliefs": [
                 {"step": step, "agent": at, "stance": stance}
@@ -146,7 +152,7 @@ def test_groups_of_traits_and_starting_stances() -> None:
             ],
         },
         settings(),
-    )  # fmt: skip
+    )
     assert trait_groups(run)["group"].to_list() == ["red", "blue", "red"]
     assert stance_groups(run).select("agent", "group").rows() == [(0, "for"), (1, "undecided"), (2, "against")]
 

@@ -19,6 +19,7 @@ from townsquare.analysis.moderation_effects import (
     implied_truth,
     moderation_by_group,
     moderation_effects,
+    moderation_effects_by_group,
     time_to_moderation,
 )
 from townsquare.analysis.motives import motives_of, read_motives
@@ -134,7 +135,11 @@ def test_log_odds_are_those_of_the_formula() -> None:
 def test_names_and_concepts() -> None:
     texts = ["I follow Marlow Bay news, city council votes", "Because Marlow Bay matters, city council acts"]
     found = frequent_terms(pl.DataFrame({"action": ["like", "like"], "reasoning": texts}))
-    assert found.select("kind", "term").rows() == [("name", "Marlow Bay"), ("concept", "city council"), ("concept", "marlow bay")]  # fmt: skip
+    assert found.select("kind", "term").rows() == [
+        ("name", "Marlow Bay"),
+        ("concept", "city council"),
+        ("concept", "marlow bay"),
+    ]
     assert reasoning_words(talking()).height == 0
 
 
@@ -188,10 +193,17 @@ def test_what_persons_of_a_run_did() -> None:
 def moderated(shown: dict[int, int], verdicts: dict[int, int], likes: dict[int, int] | None = None) -> FrameRun:
     """Posts 0 to 3, the last two false, all injected in step 1; exposures, verdict steps and likes by post."""
     exposures = [
-        {"step": 1 + at % 4, "agent": at, "post": post, "root": post, "first_seen": True, "verdict": Verdict.FALSE if post in verdicts and 1 + at % 4 > verdicts[post] else Verdict.NONE}
+        {
+            "step": 1 + at % 4,
+            "agent": at,
+            "post": post,
+            "root": post,
+            "first_seen": True,
+            "verdict": Verdict.FALSE if verdicts.get(post, 9) < 1 + at % 4 else Verdict.NONE,
+        }
         for post, n in shown.items()
         for at in range(n)
-    ]  # fmt: skip
+    ]
     return FrameRun(
         {
             "agents": [{"agent": at} for at in range(40)],
@@ -256,6 +268,16 @@ def test_time_to_a_verdict_is_that_of_statsmodels() -> None:
     other = SurvfuncRight(time, np.array([at in marked for at in range(40)]))
     expected = dict(zip(other.surv_times.tolist(), (1 - other.surv_prob).tolist(), strict=True))
     assert found["value"].to_list() == pytest.approx([expected[at] for at in found["steps"]])
+
+
+def test_what_moderation_changed_for_whom() -> None:
+    found = moderation_effects_by_group(WITH, WITHOUT)
+    row = found.filter((pl.col("group") == "all") & (pl.col("measure") == "false_exposures")).row(0, named=True)
+    before, after = np.zeros(40), np.zeros(40)
+    before[:30], after[:10] = 1, 1
+    before[:20], after[:20] = before[:20] + 1, after[:20] + 1
+    assert row["value"] == pytest.approx((after - before).mean())
+    assert row["p"] == pytest.approx(stats.ttest_rel(after, before).pvalue)
 
 
 def test_whom_moderation_meets() -> None:

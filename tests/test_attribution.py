@@ -41,7 +41,7 @@ def test_contributions_sum_to_the_change_of_each_person(rule: str, seed: int, st
     exposure = rule.startswith("exposure")
     run = lively(rule, seed, **({"pull": 0.9, "anchor": 0.1, "own_pull": 0.3} if exposure and strong else {}))
     assert attribution_error(run) < 1e-9
-    assert changes(run)["change"].abs().max() > 0
+    assert (changes(run)["change"] != 0).any()
 
 
 @pytest.mark.parametrize("rule", WITH_TRAIL)

@@ -54,7 +54,9 @@ def test_without_nothing_the_record_comes_out_to_the_last_bit(rule: str) -> None
 
 def injected(run: ts.Run, false: bool = True) -> int:
     """The injected post, false or true, that was shown most."""
-    wanted = (pl.col("kind") == PostKind.INJECTED) & (pl.col("veracity") == (Veracity.FALSE if false else Veracity.TRUE))
+    wanted = (pl.col("kind") == PostKind.INJECTED) & (
+        pl.col("veracity") == (Veracity.FALSE if false else Veracity.TRUE)
+    )
     counts = run.table("exposures").group_by("root").len()
     there = run.table("posts").filter(wanted).join(counts, left_on="post", right_on="root").sort("len", "post")
     return int(there["post"][-1])
@@ -71,7 +73,7 @@ def test_without_a_post_it_is_the_rule_fed_by_hand(rule: str) -> None:
     got = without(run, Removal(posts=(post,)), SCENARIO)
     last = got.beliefs.filter(pl.col("step") == 4).sort("agent", "proposition")
     assert np.array_equal(last["without"].to_numpy().reshape(12, -1), by_hand(run, post))
-    assert got.effect["affected"].min() > 0
+    assert (got.effect["affected"] > 0).all()
 
 
 def by_hand(run: ts.Run, post: int) -> np.ndarray:
@@ -81,7 +83,7 @@ def by_hand(run: ts.Run, post: int) -> np.ndarray:
     p = run.table("propositions").height
     table = [start[name].to_numpy().reshape(12, p) for name in ("stance", "confidence")]
     state = rule.init(table[0].copy(), table[1].copy(), params)
-    said = {}
+    said: dict[int, Any] = {}
     for row in run.table("post_stances").iter_rows(named=True):
         said.setdefault(row["post"], []).append((row["proposition"], row["stance"]))
     credibility = run.table("agents")["credibility"].to_list()
@@ -199,9 +201,7 @@ def test_the_viewer_says_the_same_of_one_step(tmp_path: Path, rule: str) -> None
     one = without_row(of, 7, 1, row["proposition"], row["rank"], row["post"])
     root = int(of.run.table("posts")["root"][row["post"]])
     whole = without(of.run, Removal(posts=(root,))).beliefs
-    mine = whole.filter(
-        (pl.col("step") == 1) & (pl.col("agent") == 7) & (pl.col("proposition") == row["proposition"])
-    )
+    mine = whole.filter((pl.col("step") == 1) & (pl.col("agent") == 7) & (pl.col("proposition") == row["proposition"]))
     assert mine["without"].item() == pytest.approx(one.stance, abs=1e-15)
 
 
@@ -245,5 +245,3 @@ def test_the_command_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixt
     found = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [run["state"] for run in found["runs"]] == ["finished"] * 4
     assert (out / "report.html").is_file()
-
-

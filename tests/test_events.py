@@ -360,7 +360,15 @@ def test_the_page_on_events_is_true(tmp_path: Path) -> None:
     members = resolve_for("health-rumour", file).params["policy"].model_dump()["members"]
     assert [member["name"] for member in members] == ["statistical", "coordinated"]
     for setting in FIXED:
-        if setting not in ("steps", "version", "scenario_digest", "file_contents", "events", "treatments"):
+        if setting not in (
+            "steps",
+            "version",
+            "scenario_digest",
+            "file_contents",
+            "prompts_digest",
+            "events",
+            "treatments",
+        ):
             assert f"`{setting}`" in text, setting
 
 

@@ -21,7 +21,8 @@ REAL = Path(os.environ.get("TOWNSQUARE_HUMAN_DATA", Path(__file__).resolve().par
 FOLDERS = {"persuasiontrace": "persuasiontrace_human", "nyu": "nyu_debate_judges", "delidata": "delidata_groups"}
 
 PERSUADE = (
-    "traj_id", "participant_id", "conv_id", "condition", "proposition", "persuader_side", "initial_stance", "final_stance",
+    "traj_id", "participant_id", "conv_id", "condition", "proposition", "persuader_side",
+    "initial_stance", "final_stance",
 )  # fmt: skip
 
 

@@ -87,9 +87,8 @@ def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:
     ready = prepare(made(), OPTIONS)
     order = np.random.default_rng(1).permutation(len(ready.people))
     theirs = ready.stream.take(order)
-    rows = ready.spans.rows._replace(
-        indptr=theirs.indptr, **{name: getattr(theirs, name) for name in ("polarity", "strength", "sign", "shown", "author", "back")}
-    )  # fmt: skip
+    columns = ("indptr", "polarity", "strength", "sign", "shown", "author", "back")
+    rows = ready.spans.rows._replace(**{name: getattr(theirs, name) for name in columns})
     spans = ready.spans._replace(rows=rows)
     setup = Setup(GRIDS["log_odds"], CHOICE.stance_margin)
     fold = fold_of(ready.people, "group")
@@ -254,7 +253,7 @@ def test_the_folder_of_a_fit(tmp_path: Path) -> None:
         "table-1.csv",
         "table-a7.csv",
     } <= names
-    assert {f"{stem}.{ending}" for stem in ("scores", "surfaces", "traces") for ending in ("svg", "png")} <= names
+    assert {f"{stem}.{ending}" for stem in ("scores", "groups", "surfaces", "traces") for ending in ("svg", "png")} <= names
     summary = (tmp_path / "fit" / "summary.txt").read_text(encoding="utf-8")
     assert "conditioned on the outcome" in summary
     assert "log_odds is better than prior only" in summary

@@ -38,6 +38,12 @@ def test_every_registered_member_keeps_the_contract(family: str, name: str) -> N
     MEMBERS[family](registry.get(family, name))
 
 
+@pytest.mark.parametrize("strategy", ["third_party", "hybrid"])
+def test_moderators_that_ask_a_language_model_keep_it_too(strategy: str) -> None:
+    moderator = registry.get("moderation", strategy)
+    check_moderator(moderator, moderator.params.model_validate({"checker": "model"}))
+
+
 def test_policies_that_need_settings_keep_it_too() -> None:
     script = [
         {"step": 6, "agent": 3, "action": "comment", "rank": 1, "text": "Not so fast.", "stance": {0: -0.4}},
@@ -53,6 +59,8 @@ def test_policies_that_need_settings_keep_it_too() -> None:
         {"name": "scripted", "share": 3.0, "params": {"script": script}},
     ]
     check_policy(mix, mix.params.model_validate({"members": members}))
+    crowd = [{"name": "llm", "share": 1.0, "params": {"reasoning": True}}, {"name": "blind", "share": 2.0}]
+    check_policy(mix, mix.params.model_validate({"members": crowd}))
 
 
 # --- rankers -----------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -130,4 +132,32 @@ def test_a_server_that_repeats_the_key_puts_it_nowhere(
     seen += [path.read_bytes().decode("latin-1") for path in folder.iterdir()]
     printed = capfd.readouterr()
     seen += [caplog.text, printed.out, printed.err]
+    assert not [text for text in seen if KEY in text]
+
+
+def test_no_file_and_no_line_of_a_run_holds_the_key(tmp_path: Path) -> None:
+    """The command line, with a server that repeats the key now and then, and one that refuses it."""
+    faults = [None, Fault(text=f"my key is {KEY}"), Fault(400, f"Incorrect API key provided: {KEY}"), None]
+    behavior = Behavior(
+        key=KEY, fault=lambda number, body: None if name_of(body) == "contact" else faults[number % len(faults)]
+    )
+    (tmp_path / ".env").write_text(f"TOWNSQUARE_API_KEY={KEY}\n", encoding="utf-8")
+    folder = tmp_path / "run"
+    with ChatServer(behavior) as server:
+        command = [
+            sys.executable, "-m", "townsquare", "run", "made:20", "--agents", "8", "--steps", "2",
+            "--set", "policy=llm", "--set", "model=server/m", "--set", f"model.base_url={server.url}", "--out",
+        ]  # fmt: skip
+        done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
+        assert (folder / "calls.db").exists(), done.stderr
+        assert "[key]" in (folder / "calls.db").read_bytes().decode("latin-1")
+        server.behavior = Behavior(key="another")
+        refused = subprocess.run([*command, str(tmp_path / "refused")], capture_output=True, text=True, check=False)
+        assert "Incorrect API key provided: [key]" in refused.stderr
+        assert refused.returncode == 2
+    seen = [
+        path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file() and path.name != ".env"
+    ]
+    assert len(seen) >= 3
+    seen += [done.stdout, done.stderr, refused.stdout, refused.stderr]
     assert not [text for text in seen if KEY in text]

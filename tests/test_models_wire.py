@@ -272,6 +272,18 @@ def test_one_server_of_two_may_be_down_at_first_contact(expected: list[Any]) -> 
             assert values(opened) == expected
 
 
+def test_a_server_that_swallows_requests_holds_nobody_up(expected: list[Any]) -> None:
+    """At first contact one server answers and one never does: the run goes on with the one at once."""
+    with (
+        ChatServer(Behavior(fault=lambda number, body: Fault(hang=True))) as silent,
+        ChatServer() as server,
+        door("server/m", None, silent.url, server.url, timeout=3600) as opened,
+    ):
+        assert values(opened) == expected
+        assert {call.server for call in opened.taken()} == {server.url}
+        assert silent.seen.requests == 1
+
+
 # --- several servers, and how much each is given -----------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Universes of modelling choices: specification curves and shares of variance, against made effects."""
+"""Universes of modeling choices: specification curves and shares of variance, against made effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from statsmodels.formula.api import ols
 
 from townsquare.cli import main
 from townsquare.errors import RecordError
-from townsquare.experiments.arms import arms_of
+from townsquare.experiments.arms import Arm, arms_of
 from townsquare.experiments.manifest import FINISHED, ArmRun, Experiment
 from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
 
@@ -28,10 +28,10 @@ def made(folder: Path, noise: float = 0.1, drop: int = 0) -> Multiverse:
     """The effect is 1 under rule x, 2 under y, 3 under z, and does not care for the ranker; seeds add noise."""
     arms = arms_of({**ACROSS, **CONTRAST})
     rng = np.random.default_rng(0)
-    runs = []
+    runs: list[tuple[Arm, int, float]] = []
     for arm, seed in itertools.product(arms, (1, 2, 3)):
         level = rng.normal(10, 1) if arm.changes["moderation.strategy"] == "none" else math.nan
-        runs.append([arm, seed, level])
+        runs.append((arm, seed, level))
     base = {(a.changes["beliefs.rule"], a.changes["feed.ranker"], s): v for a, s, v in runs if not math.isnan(v)}
     done = []
     for arm, seed, level in runs:

@@ -151,6 +151,16 @@ def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url:
     visit.page.wait_for_selector("[data-testid=network][data-step='4']")
     visit.page.locator("[data-testid=step]").fill("1")
     visit.page.wait_for_selector("[data-testid=network][data-step='1']")
+    picture = visit.page.locator("[data-testid=network]").bounding_box()
+    for place_ in ((x, y) for y in range(-9, 10) for x in range(-9, 10)):  # some agent stands under one of them
+        at = [picture[side] + picture[size] / 2 for side, size in (("x", "width"), ("y", "height"))]
+        visit.page.mouse.move(at[0] + 13 * place_[0], at[1] + 13 * place_[1])
+        if visit.run("document.querySelector('[data-testid=network]').style.cursor") == "pointer":
+            break
+    visit.page.mouse.down()
+    visit.page.mouse.up()
+    visit.wait("location.hash.includes('agent=')")
+    visit.page.get_by_role("button", name="Clear").click()
     visit.page.locator(".beside ol button").first.click()
     visit.page.get_by_role("link", name="Why it thinks so").click()
     visit.page.wait_for_selector("[data-testid=waterfall]")

@@ -7,13 +7,14 @@ same columns. ``docs/analysis.md`` lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import polars as pl
 
+from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
 from townsquare.analysis.beliefs import belief_change, belief_course
-from townsquare.analysis.contract import Kept, Reads
+from townsquare.analysis.contract import Kept, Reads, setting
 from townsquare.analysis.diffusion import (
     cascade_growth,
     cascades,
@@ -32,6 +33,7 @@ from townsquare.analysis.moderation_effects import (
     implied_truth,
     moderation_by_group,
     moderation_effects,
+    moderation_effects_by_group,
     time_to_moderation,
 )
 from townsquare.analysis.network import centralities, network_over_time
@@ -95,35 +97,47 @@ ANALYSES: dict[str, Analysis] = {
 
 PAIR_ANALYSES: dict[str, PairAnalysis] = {
     "moderation_effects": moderation_effects,
+    "moderation_effects_by_group": moderation_effects_by_group,
     "implied_truth": implied_truth,
 }
 """Analyses of a run beside the paired run without moderation."""
 
 
 MOST_KEPT = 5_000_000
-"""Rows up to which exposures and beliefs are kept in memory between analyses; larger ones are scanned by each."""
+"""Rows up to which a large table is kept in memory between analyses; larger ones are scanned by each."""
 
 
 class Together(Kept):
-    """A run for many analyses: exposures and beliefs are read once too, without columns that no analysis uses."""
+    """A run for many analyses: exposures, beliefs and the trail are read once too, for the columns that they use."""
 
     _READ_ONCE: ClassVar = {
         **Kept._READ_ONCE,
-        "exposures": ("step", "agent", "root", "under", "verdict", "note", "first_seen"),
+        "exposures": ("step", "agent", "rank", "post", "root", "author", "under", "verdict", "note", "first_seen"),
         "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
+        "trail": ("step", "agent", "proposition", "kind", "rank", "post", "amount", "trust"),
     }
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """As :meth:`Kept.lazy`."""
-        if name in ("exposures", "beliefs") and name not in self._light:
+        if name in ("exposures", "beliefs", "trail") and name not in self._light:
             rows = self._so_far(name, self._run.lazy(name))
             if rows.select(pl.len()).collect().item() > MOST_KEPT:
                 return rows
         return super().lazy(name)
 
 
+def every_analysis(run: Reads) -> dict[str, Analysis]:
+    """:data:`ANALYSES` and those of beliefs; without attribution where the run kept no trail."""
+    kept = setting(run, "record", "trail", default=True)
+    beliefs = {name: one for name, one in BELIEF_ANALYSES.items() if kept or not name.startswith("attribution")}
+    return {**ANALYSES, **beliefs}
+
+
 def analyze(
-    run: Reads, only: Sequence[str] | None = None, without: Reads | None = None
+    run: Reads,
+    only: Sequence[str] | None = None,
+    without: Reads | None = None,
+    among: Mapping[str, Analysis] = ANALYSES,
 ) -> Iterator[tuple[str, pl.DataFrame | MissingExtra]]:
     """Every analysis of a run, one after the other; tables are read once for all.
 
@@ -131,9 +145,11 @@ def analyze(
     ----------
     run : Reads
     only : sequence of str, optional
-        Names of :data:`ANALYSES` and :data:`PAIR_ANALYSES`; by default all.
+        Names of ``among`` and :data:`PAIR_ANALYSES`; by default all.
     without : Reads, optional
         The paired run without moderation, for :data:`PAIR_ANALYSES`; left out if there is none.
+    among : mapping of str to function, optional
+        Analyses of one run to choose from.
 
     Yields
     ------
@@ -145,7 +161,7 @@ def analyze(
     UnknownName
         For a name that there is none of, or one that needs ``without``.
     """
-    allowed = {**ANALYSES, **(PAIR_ANALYSES if without is not None else {})}
+    allowed = {**among, **(PAIR_ANALYSES if without is not None else {})}
     for name in only or ():
         if name not in allowed:
             needs = "it needs the paired run: give --without" if name in PAIR_ANALYSES else ""
@@ -155,8 +171,8 @@ def analyze(
     kept, other = Together(run), None if without is None else Together(without)
     for name in allowed if only is None else dict.fromkeys(only):
         try:
-            if name in ANALYSES:
-                yield name, ANALYSES[name](kept)
+            if name in among:
+                yield name, among[name](kept)
             elif other is not None:
                 yield name, PAIR_ANALYSES[name](kept, other)
         except MissingExtra as missing:

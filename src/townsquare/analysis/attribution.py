@@ -8,7 +8,7 @@ without: that is a counterfactual, whose parts need not sum (:mod:`townsquare.co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import polars as pl
 
@@ -19,10 +19,20 @@ from townsquare.errors import SettingError, UnknownName
 from townsquare.registry import did_you_mean
 from townsquare.schema import NONE, AgentKind
 
+MOST_KEPT = 5_000_000
+"""Rows of the trail up to which it is held in memory between sums."""
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
+
+
+def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
+    """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
+    rows = contributions(run)
+    if run.lazy("trail").select(pl.len()).collect().item() <= MOST_KEPT:
+        rows = rows.collect().lazy()
+    return {kind: _summed(run, kind, None, rows) for kind in kinds}
 
 
 def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.DataFrame:
@@ -56,10 +66,14 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     if by not in BY:
         raise UnknownName("by", got=repr(by), allowed=", ".join(BY), do=did_you_mean(by, list(BY)))
     check_person(run, agent)
+    return _summed(run, by, agent, contributions(run, agent))
+
+
+def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.DataFrame:
     moved = changes(run)
     there = moved if agent is None else moved.filter(pl.col("agent") == agent)
     many = there.group_by("proposition").agg(pl.len().alias("persons"))
-    keyed = contributions(run, agent).join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
+    keyed = rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
     sums = (
         keyed.with_columns(*_KEYS[by]())
         .group_by("proposition", "cause", "key", "word")

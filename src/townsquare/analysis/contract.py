@@ -57,7 +57,7 @@ class Kept:
     """
 
     _READ_ONCE: ClassVar = {
-        "actions": ("step", "agent", "kind", "target", "status", "reason"),
+        "actions": ("step", "agent", "kind", "target", "status", "reason", "reasoning"),
         "follows": ("step", "follower", "followed", "change"),
     }
 

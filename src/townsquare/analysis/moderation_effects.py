@@ -16,9 +16,10 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
+from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement_by_post
-from townsquare.analysis.groups import all_groups
+from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts, reach_of
@@ -39,6 +40,7 @@ AFFECTED = {
     "grouping": pl.String, "group": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
     "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
 }  # fmt: skip
+CHANGED = {**AFFECTED, "p": pl.Float64, "p_corrected": pl.Float64}
 _PER_POST = {
     "exposures": "exposures per post",
     "reach": "agents per post",
@@ -211,12 +213,52 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
     """
     per_person = _met(run).join(_own(run), on="agent", how="full", coalesce=True)
     frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col(list(_MEETS)).fill_null(0))
+    frame = frame.sort("grouping", "group", "agent")
     rows = []
     for (grouping, group), found in frame.group_by("grouping", "group", maintain_order=True):
         for measure, unit in _MEETS.items():
             estimate = statistics.mean(found[measure].to_numpy())
             rows.append((str(grouping), str(group), measure, unit, found.height, *estimate))
     return statistics.tidy(rows, AFFECTED)
+
+
+def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
+    """What moderation changed for whom, person by person, against the paired run without it.
+
+    Returns
+    -------
+    DataFrame
+        One row a group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`, of ``run``),
+        ``measure``, ``unit``, ``n`` (persons of both runs), ``value`` (mean of with less without), ``low``, ``high``
+        (Student's interval over persons), ``p`` (paired t-test), ``p_corrected`` (Benjamini and Hochberg over the
+        groups of a measure). Measures: ``false_exposures``, ``true_exposures`` (exposures to injected posts), and
+        ``stance:<proposition>`` (the last stance). Persons of one run move each other, so p-values are too sure.
+    """
+    found = _of_persons(run).join(_of_persons(without), on=["agent", "measure"], suffix="_without")
+    frame = all_groups(run).join(found, on="agent").sort("grouping", "group", "measure", "agent")
+    rows: list[tuple[object, ...]] = []
+    for (grouping, group, measure), each in frame.group_by("grouping", "group", "measure", maintain_order=True):
+        change = (each["value"] - each["value_without"]).to_numpy()
+        p = float(stats.ttest_1samp(change, 0.0).pvalue) if change.size > 1 and np.ptp(change) > 0 else math.nan
+        unit = "stance" if str(measure).startswith("stance:") else "exposures per person"
+        rows.append((grouping, group, measure, unit, change.size, *statistics.mean(change), p, None))
+    frame = statistics.tidy(rows, CHANGED)
+    parts = [
+        each.with_columns(pl.Series("p_corrected", statistics.corrected(each["p"].to_numpy()), dtype=pl.Float64))
+        for _, each in frame.group_by("measure", maintain_order=True)
+    ]
+    return pl.concat(parts) if parts else frame
+
+
+def _of_persons(run: Reads) -> pl.DataFrame:
+    """``agent``, ``measure``, ``value``: exposures and the last stance of each person."""
+    met = persons(run).join(_met(run), on="agent", how="left").select("agent", "false_exposures", "true_exposures")
+    shown = met.fill_null(0).unpivot(index="agent", variable_name="measure").cast({"value": pl.Float64})
+    held = person_beliefs(run).filter(pl.col("step") == run.last_step).collect()
+    stances = held.join(names(run), on="proposition").select(
+        "agent", ("stance:" + pl.col("name")).alias("measure"), pl.col("stance").alias("value")
+    )
+    return pl.concat([shown, stances])
 
 
 _MEETS = {

@@ -90,7 +90,7 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
         except RuntimeError:  # did not converge
             rows.append((model, formula, y.size, *[math.nan] * 5))
             continue
-        rest = float(((y - curve(rank, *found)) ** 2).sum())
+        rest = max(float(((y - curve(rank, *found)) ** 2).sum()), 1e-300)  # 0 where a curve is exact
         given = [*map(float, found), *[math.nan] * (3 - len(found))]
         r2 = 1.0 - rest / float(((y - y.mean()) ** 2).sum())
         rows.append((model, formula, y.size, *given, r2, y.size * math.log(rest / y.size) + 2 * len(found)))

@@ -52,9 +52,12 @@ def reasons(run: Reads) -> pl.DataFrame:
     words = {int(kind): kind.name.lower() for kind in ActionKind}
     texts = run.table("texts")
     said = (
-        run.table("actions")
+        run.lazy("actions")
         .filter((pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("reasoning") >= 0))
+        .select("step", "agent", "kind", "target", "reasoning")
+        .sort("step", maintain_order=True)
         .unique(["agent", "kind", "target"], keep="first", maintain_order=True)
+        .collect()
     )
     said = said.sample(MOST_TEXTS, seed=0) if said.height > MOST_TEXTS else said
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("text").alias("post_text"))

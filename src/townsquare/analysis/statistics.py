@@ -7,6 +7,7 @@ an error and never 0, so that a run of one agent or without a single action give
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -110,17 +111,19 @@ def bootstrap(values: npt.ArrayLike, statistic: Callable[[Values], float], seed:
     point = float(statistic(x)) if x.size else math.nan
     if x.size < 3 or math.isnan(point) or x.min() == x.max():
         return Estimate(point, math.nan, math.nan)
-    found = stats.bootstrap(
-        (x,),
-        statistic,
-        n_resamples=max(50, min(RESAMPLES, 20_000_000 // x.size)),
-        batch=1,
-        vectorized=False,
-        confidence_level=LEVEL,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Estimate(point, float(found.low), float(found.high))
+    with warnings.catch_warnings(action="ignore", category=stats.DegenerateDataWarning):
+        found = stats.bootstrap(
+            (x,),
+            statistic,
+            n_resamples=max(50, min(RESAMPLES, 20_000_000 // x.size)),
+            batch=1,
+            vectorized=False,
+            method="percentile",
+            rng=np.random.default_rng(seed),
+        )
+    # Resamples for which the statistic is undefined, as the Gini of nothing but zeros, are left out.
+    low, high = np.nanquantile(found.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(point, float(low), float(high))
 
 
 class Association(NamedTuple):

@@ -23,6 +23,8 @@ from townsquare.analysis.posts import roots
 from townsquare.schema import PostKind
 
 MOST_TOPICS = 10
+MOST_TEXTS = 20_000
+"""Of more texts than this, topics are fitted to so many drawn with a fixed seed; then all are assigned."""
 WORDS = 6
 """Words that name a topic."""
 OUTLIERS = 0.001
@@ -78,8 +80,11 @@ def found_topics(texts: Sequence[str], most: int = MOST_TOPICS) -> tuple[np.ndar
         return nothing, []
     topics = min(topics, weights.shape[1])
     model = decomposition.NMF(n_components=topics, init="nndsvda", random_state=0, max_iter=400)
+    chosen = np.arange(weights.shape[0])
+    if chosen.size > MOST_TEXTS:
+        chosen = np.sort(np.random.default_rng(0).choice(chosen.size, MOST_TEXTS, replace=False))
     with warnings.catch_warnings(action="ignore"):  # of slow convergence: the topics serve as they are
-        belongs = model.fit_transform(weights)
+        belongs = model.fit(weights[chosen]).transform(weights)
     words = vectorizer.get_feature_names_out()
     called = [" ".join(words[place] for place in np.argsort(-row)[:WORDS]) for row in model.components_]
     return np.where(belongs.max(axis=1) > 0, belongs.argmax(axis=1), -1), called

@@ -59,7 +59,7 @@ def trait_levels(run: Reads) -> pl.DataFrame:
         (persons), ``value`` (mean) with ``low`` and ``high`` (Student's interval), ``median``.
     """
     amounts, groups = _both(run)
-    joined = groups.join(amounts, on="agent")
+    joined = groups.join(amounts, on="agent").sort("grouping", "group", "agent")
     rows = []
     for (grouping, group), found in joined.group_by("grouping", "group", maintain_order=True):
         for of, unit in _UNITS.items():
@@ -131,7 +131,9 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
         sided = amounts.select("agent", pl.col(of).alias("value")).with_columns(
             pl.Series("least", least), pl.Series("most", most)
         )
-        for (grouping,), found in groups.join(sided, on="agent").group_by("grouping", maintain_order=True):
+        for (grouping,), found in (
+            groups.join(sided, on="agent").sort("grouping", "group", "agent").group_by("grouping", maintain_order=True)
+        ):
             rows.append((grouping, of, *_tested(found)))
     frame = statistics.tidy(rows, TESTS)
     parts = []
@@ -146,7 +148,9 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
 
 
 def _tested(found: pl.DataFrame) -> tuple[float | int | None, ...]:
-    table = found.group_by("group").agg(pl.col("least").sum(), pl.col("most").sum()).select("least", "most")
+    table = (
+        found.group_by("group").agg(pl.col("least").sum(), pl.col("most").sum()).sort("group").select("least", "most")
+    )
     chi = statistics.cramers_v(table.to_numpy())
     samples = [rows["value"].to_numpy() for _, rows in found.group_by("group", maintain_order=True) if rows.height >= 2]
     rank = (math.nan, math.nan)

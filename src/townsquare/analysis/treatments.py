@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import sparse, stats
 
-from townsquare.analysis.beliefs import names, person_beliefs, true_sides
+from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import ORDERED, Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.errors import SettingError, UnknownName
@@ -131,9 +131,8 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a person: ``agent``; for each proposition ``move.<name>`` (stance), and ``accuracy.<name>`` (change,
-        where the truth takes a side); ``actions`` (accepted, other than ignoring), ``false_engagement`` (likes and
-        shares of false roots).
+        One row a person: ``agent``; for each proposition ``move.<name>`` (stance); ``actions`` (accepted, other than
+        ignoring), ``false_engagement`` (likes and shares of false roots).
     """
     frame = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
     ends = person_beliefs(run).filter(pl.col("step").is_in([since, run.last_step]))
@@ -144,13 +143,9 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
         .filter(pl.col("ends") == 2)
         .collect(engine=ORDERED)
     )
-    sides = dict(true_sides(run).select("proposition", "side").rows())
     for proposition, name in names(run).select("proposition", "name").rows():
         mine = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
         frame = frame.join(mine, on="agent", how="left")
-        if sides.get(proposition) in (-1.0, 1.0):
-            nearer = (pl.col(f"move.{name}") * sides[proposition] / 2).alias(f"accuracy.{name}")
-            frame = frame.with_columns(nearer)
     return _with_actions(run, frame, since)
 
 
@@ -162,7 +157,10 @@ def _with_actions(run: Reads, frame: pl.DataFrame, since: int) -> pl.DataFrame:
     spreading = [int(kind) for kind in (ActionKind.LIKE, ActionKind.LIKE_COMMENT, ActionKind.SHARE)]
     counts = {
         "actions": done.group_by("agent").len("n"),
-        "false_engagement": done.filter(pl.col("kind").is_in(spreading)).join(false, on="target").group_by("agent").len("n"),
+        "false_engagement": done.filter(pl.col("kind").is_in(spreading))
+        .join(false, on="target")
+        .group_by("agent")
+        .len("n"),
     }
     for name, count in counts.items():
         one = count.select("agent", pl.col("n").cast(pl.Float64).alias(name)).collect()
@@ -239,15 +237,23 @@ def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.boo
     use = known & ~np.isnan(e)
     if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
         return []
-    from statsmodels.regression.linear_model import OLS  # takes a second to load
-
-    found = OLS(y[use], _design(z[use], e[use])).fit(cov_type="HC1", use_t=True)
+    found, covariance = _least_squares(_design(z[use], e[use]), y[use])
+    reach = float(stats.t.ppf(0.975, use.sum() - found.size))
     rows: list[dict[str, object]] = []
-    for name, contrast in (("direct", [0, 1, 0]), ("spillover", [0, 0, 1]), ("total", [0, 1, 1])):
-        test = found.t_test(contrast)
-        low, high = test.conf_int(0.05)[0]
-        rows.append({"estimate": name, "value": float(test.effect[0]), "low": float(low), "high": float(high)})
+    for name, given in (("direct", (0.0, 1.0, 0.0)), ("spillover", (0.0, 0.0, 1.0)), ("total", (0.0, 1.0, 1.0))):
+        contrast = np.array(given)
+        value, margin = float(contrast @ found), reach * float(np.sqrt(contrast @ covariance @ contrast))
+        rows.append({"estimate": name, "value": value, "low": value - margin, "high": value + margin})
     return rows
+
+
+def _least_squares(design: Float, y: Float) -> tuple[Float, Float]:
+    """Coefficients and their HC1 covariance (MacKinnon and White 1985, Journal of Econometrics 29), (k,) and (k, k)."""
+    inverse = np.linalg.pinv(design.T @ design)
+    found = inverse @ (design.T @ y)
+    scores = design * (y - design @ found)[:, None]
+    n, k = design.shape
+    return found, n / (n - k) * inverse @ (scores.T @ scores) @ inverse
 
 
 def _design(z: npt.NDArray[np.bool_], e: Float) -> Float:

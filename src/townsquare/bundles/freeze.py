@@ -22,7 +22,7 @@ from townsquare.resolve import Settings, current_version, resolve
 from townsquare.settings.layers import read_yaml
 
 FORMAT = 1
-PACKAGES = ("numpy", "numba", "scipy", "polars", "pydantic", "statsmodels")
+PACKAGES = ("numpy", "numba", "scipy", "polars", "pydantic")
 """Packages that can change numbers; the lock pins them all."""
 DIRECTIONS = ("higher", "lower", "no difference")
 
@@ -143,9 +143,7 @@ def freeze(
     listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     measures = {name: {"title": one.title, "unit": one.unit, "higher": one.higher} for name, one in OUTCOMES.items()}
-    draft = Bundle(
-        made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline
-    )
+    draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
     return Bundle(**{**_fields(draft), "digest": draft.computed_digest()})
 
 

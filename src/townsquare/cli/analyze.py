@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +39,7 @@ def analyze(
 ) -> int:
     """Write the tables of every analysis of a run as CSV. With --json, print them instead."""
     from townsquare.analysis.all import analyze as each
+    from townsquare.analysis.all import every_analysis
     from townsquare.errors import SettingError
     from townsquare.record.run import Run
 
@@ -45,7 +48,8 @@ def analyze(
     if folder is None:
         raise SettingError("RUN", got="nothing", allowed="the folder of a recorded run, or --list")
     named = None if only is None else [name for words in only for name in words.replace(",", " ").split()]
-    found = each(Run.open(folder), named, None if without is None else Run.open(without))
+    run = Run.open(folder)
+    found = each(run, named, None if without is None else Run.open(without), every_analysis(run))
     if as_json:
         shown = {name: _plain(frame) for name, frame in found}
         show_json({"run": str(folder), "analyses": shown})
@@ -57,13 +61,21 @@ def analyze(
             missing.append((name, frame))
             continue
         out.mkdir(parents=True, exist_ok=True)
-        frame.write_csv(out / f"{name}.csv")
+        _flat(frame).write_csv(out / f"{name}.csv")
         rows.append((name, f"{frame.height:,}"))
     console().print(table("", ("table", "rows"), rows, ("rows",)))
     for name, error in missing:
         complain(f"{name} was left out: {error}", kind="missing")
     print(f"analysis  {out}")
     return 0
+
+
+def _flat(frame: pl.DataFrame) -> pl.DataFrame:
+    """As a CSV file can hold it: lists as text, undefined numbers as empty cells."""
+    import polars as pl
+
+    lists = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    return frame.with_columns(pl.col(lists).cast(pl.String), pl.selectors.float().fill_nan(None))
 
 
 def _plain(frame: pl.DataFrame | Exception) -> Any:
@@ -77,11 +89,18 @@ def _plain(frame: pl.DataFrame | Exception) -> Any:
 
 def _list(*, as_json: bool) -> int:
     from townsquare.analysis.all import ANALYSES, PAIR_ANALYSES
+    from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
 
-    both = {**ANALYSES, **PAIR_ANALYSES}
-    said = {name: (function.__doc__ or "").strip().splitlines()[0] for name, function in both.items()}
+    each = {**ANALYSES, **BELIEF_ANALYSES, **PAIR_ANALYSES}
+    said = {name: _first_line(function) for name, function in each.items()}
     if as_json:
         show_json(said)
     else:
         console().print(table("", ("table", "what it is"), list(said.items())))
     return 0
+
+
+def _first_line(function: Any) -> str:
+    """What an analysis says of itself, without the marks of cross-references."""
+    said = inspect.getdoc(getattr(function, "func", function)) or ""
+    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", said.splitlines()[0] if said else "")

@@ -59,11 +59,15 @@ def _show(name: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every:
     if rest.height:
         rows.append(("", f"{rest.height} more", "", f"{rest['per_person'].sum():+.6f}", f"{rest['gross'].sum():.4f}"))
     rows.append(("", "sum", "", f"{part['per_person'].sum():+.6f}", f"{part['gross'].sum():.4f}"))
-    rows.append(("", "recorded change", "", f"{moved['change'].mean() or 0.0:+.6f}", ""))
+    rows.append(("", "recorded change", "", f"{_mean(moved):+.6f}", ""))
     many = f"mean of {moved.height} persons" if moved.height != 1 else "one person"
     columns = (by, "", "trail rows", "moved by", "pulled in all")
     title = f"{name}: what changed it, in stance, {many}"
     console().print(table(title, columns, rows, right=("trail rows", "moved by", "pulled in all")))
+
+
+def _mean(moved: pl.DataFrame) -> float:
+    return float(sum(moved["change"].to_list()) / max(1, moved.height))
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

@@ -35,7 +35,8 @@ def bundle(
     for folder in folders:
         entries += recorded(folder, out.parent)
     others = [target for target in targets if Path(target) not in folders]
-    for target in others or ([None] if not folders else []):
+    planned_targets: list[str | None] = [*others] or ([] if folders else [None])
+    for target in planned_targets:
         scenario, file = options.split_target(target)
         layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
         base = resolve_with_scenario(*layers, origins=origins)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.multiverse import show_multiverse
 from townsquare.cli.console import complain, console, number, show_json, signed, table
+from townsquare.cli.multiverse import show_multiverse
 from townsquare.cli.progress import Progress, mode
+from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
     import polars as pl
@@ -30,11 +31,11 @@ Vary = Annotated[
 ]
 Across = Annotated[
     list[str] | None,
-    Parameter(negative="", help="With --multiverse: a modelling choice and its values, as feed.ranker=recent,random."),
+    Parameter(negative="", help="With --multiverse: a modeling choice and its values, as feed.ranker=recent,random."),
 ]
 Many = Annotated[
     bool,
-    Parameter(name="--multiverse", negative="", help="Compare under every combination of modelling choices."),
+    Parameter(name="--multiverse", negative="", help="Compare under every combination of modeling choices."),
 ]
 Seeds = Annotated[str, Parameter(help="How many (10), a list (3,5,8) or a range (1-20).")]
 Every = Annotated[bool, Parameter(name="--all", negative="", help="Print every outcome, not the headlines alone.")]
@@ -100,12 +101,12 @@ def compare(
     choices = _choices(across, set(contrast), multiverse=multiverse)
     by_setting = {**choices, **contrast}
     listed = parse_seeds(seeds, base.config.seed)
-    with folder_for(out, f"compare-{Path(base.config.scenario).stem}") as folder:
+    with folder_for(out, f"compare-{Path(base.config.scenario).stem}") as folder, OrderToEnd() as order:
         try:
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
                 found = experiment.compare(layers, by_setting, listed, folder, workers, lambda far: _at(progress, far))
         except KeyboardInterrupt:
-            return _stopped(folder)
+            return _stopped(folder, order.code)
     if multiverse:
         show_multiverse(found, list(choices), list(contrast), quiet=quiet, as_json=as_json)
     else:
@@ -114,7 +115,7 @@ def compare(
 
 
 def _choices(across: list[str] | None, contrast: set[str], *, multiverse: bool) -> dict[str, list[Any]]:
-    """Modelling choices of a multiverse: those named, else the usual ones that are not the question itself."""
+    """Modeling choices of a multiverse: those named, else the usual ones that are not the question itself."""
     from townsquare.errors import SettingError
     from townsquare.experiments.multiverse import ACROSS
 
@@ -141,12 +142,12 @@ def compared_pair(
     from townsquare import experiment
     from townsquare.experiments.run_folders import folder_for
 
-    with folder_for(out, "counterfactual") as folder:
+    with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
         try:
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
                 found = experiment.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
         except KeyboardInterrupt:
-            return _stopped(folder)
+            return _stopped(folder, order.code)
     _show(found, quiet=quiet, as_json=as_json, every=False)
     return 1 if found.failed else 0
 
@@ -169,13 +170,13 @@ def _at(progress: Progress, far: Far) -> None:
     progress.at(far.steps_done, f"({far.runs_done} of {far.runs} runs{failed})")
 
 
-def _stopped(folder: Path) -> int:
+def _stopped(folder: Path, code: int) -> int:
     from townsquare.experiments.manifest import Experiment
 
     found = Experiment.load(folder)
     done = f"{len(found.finished)} of {len(found.runs)} runs are finished and safe"
     complain(f"{done}. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
-    return 130
+    return code
 
 
 def _show(found: Experiment, *, quiet: bool, as_json: bool, every: bool) -> None:
@@ -226,7 +227,9 @@ def _show_tables(found: Experiment, *, every: bool) -> None:
         n_outcomes = compared["outcome"].n_unique()
         print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
         below = [int((compared[name].fill_nan(None) < LOW).sum()) for name in ("p", "p_holm", "p_fdr")]
-        print(f"Below {LOW}: {below[0]}; corrected for their number {below[1]} (Holm), {below[2]} (false discovery rate).")
+        print(
+            f"Below {LOW}: {below[0]}; corrected for their number {below[1]} (Holm), {below[2]} (false discovery rate)."
+        )
 
 
 def _show_side_by_side(compared: pl.DataFrame, names: list[str], arms: list[str]) -> bool:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from townsquare.cli import options
 from townsquare.cli.console import complain, console, show_json, table
 from townsquare.cli.progress import Progress, mode
+from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
     from townsquare.debate.held import HeldDebates
@@ -70,12 +71,13 @@ def hold(
     if workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
     folder = out or fresh_folder(Path("runs"), stem)
+    order = OrderToEnd()
     try:
-        with Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {folder}") as progress:
+        with order, Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {folder}") as progress:
             held = hold_debates(layers, arms, folder, workers, lambda far: _at(progress, far))
     except KeyboardInterrupt:
         complain(f"recorded debates are safe. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
-        return 130
+        return order.code
     finally:
         with suppress(OSError):
             folder.rmdir()  # a folder made here that nothing came into

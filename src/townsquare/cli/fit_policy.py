@@ -47,8 +47,8 @@ def fit_policy(
 ) -> int:
     """Estimate the settings of the statistical policy from people, and print them as YAML for `run`.
 
-    The penalty is chosen on people and posts that a fit has not seen. Use the file as `townsquare run FILE`, or copy its
-    sections. What such a study cannot tell (flags, dislikes, follows, stances) stays as shipped.
+    The penalty is chosen on people and posts that a fit has not seen. Use the file as `townsquare run FILE`, or copy
+    its sections. What such a study cannot tell (flags, dislikes, follows, stances) stays as shipped.
     """
     import yaml
 

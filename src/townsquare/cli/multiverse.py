@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from townsquare.experiments.manifest import Experiment
 
 
-def show_multiverse(
-    found: Experiment, across: list[str], contrast: list[str], *, quiet: bool, as_json: bool
-) -> None:
+def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *, quiet: bool, as_json: bool) -> None:
     """Write the page, and print how far each effect reaches over the universes and what it hangs on."""
+    import numpy as np
     import polars as pl
 
     from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
@@ -48,8 +47,8 @@ def show_multiverse(
         )
         return
     rows = [
-        (name, side, str(part.height), signed(part["effect"].median(), 3), signed(part["effect"].min(), 3),
-         signed(part["effect"].max(), 3), f"{(part['effect'] > 0).sum()}", most)
+        (name, side, str(part.height), signed(float(np.median(part["effect"])), 3), signed(min(part["effect"].to_list()), 3),
+         signed(max(part["effect"].to_list()), 3), f"{(part['effect'] > 0).sum()}", most)
         for curve, share in zip(curves, shares, strict=True)
         for (name, side), part in curve.group_by("outcome", "side", maintain_order=True)
         for most in [_most(share.filter(pl.col("side") == side))]
@@ -65,4 +64,6 @@ def _most(shares: object) -> str:
 
     assert isinstance(shares, pl.DataFrame)
     known = shares.filter(pl.col("share").is_not_nan()).sort("share", descending=True)
-    return f"{known['source'][0]} ({number(100 * known['share'][0], 2)}%)" if known.height else "nothing: it is constant"
+    return (
+        f"{known['source'][0]} ({number(100 * known['share'][0], 2)}%)" if known.height else "nothing: it is constant"
+    )

@@ -24,9 +24,7 @@ def power(
     ] = None,
     chance: Annotated[float, Parameter(name="--power", help="Chance to find it.")] = 0.8,
     level: Annotated[float, Parameter(help="Two-sided level of the test.")] = 0.05,
-    tests: Annotated[
-        int, Parameter(converter=options.whole, help="How many tests share the level (Bonferroni).")
-    ] = 1,
+    tests: Annotated[int, Parameter(converter=options.whole, help="How many tests share the level (Bonferroni).")] = 1,
     as_json: options.AsJson = False,
 ) -> int:
     """Say how many seeds find a given effect, by the spread of differences in a pilot comparison."""

@@ -39,6 +39,32 @@ def no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+class OrderToEnd:
+    """While the context lasts, SIGTERM interrupts as Ctrl-C does: for commands that clean up when interrupted.
+
+    ``code`` is the exit code of a command that was interrupted: 130, or 143 after SIGTERM.
+    """
+
+    def __init__(self) -> None:
+        self.code = 128 + signal.SIGINT
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGTERM, self._came)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGTERM, self._before)
+
+    def _came(self, number: int, frame: FrameType | None) -> None:
+        self.code = 128 + number
+        raise KeyboardInterrupt
+
+
 class StopRequest:
     """While the context lasts, a first signal is remembered and a second one interrupts at once.
 

@@ -53,7 +53,7 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
         )
     gone = settings.config.leave_out
     rows = _rows_of_scenario(run, removal, Arrivals.plan(settings, scenario))
-    out = {
+    out: dict[str, list[Any]] = {
         "posts": sorted({*gone.posts, *rows}),
         "agents": sorted({*gone.agents, *removal.authors}),
         "veracity": sorted({*gone.veracity, *(one.name.lower() for one in removal.veracities)}),

@@ -1,6 +1,6 @@
 """One question under every defensible choice of model: does the answer hold, and which choice does it hang on?
 
-A *universe* is one combination of modelling choices, such as a belief rule with a ranker and a policy. In each of them
+A *universe* is one combination of modeling choices, such as a belief rule with a ranker and a policy. In each of them
 the same contrast is run with the same seeds. The specification curve shows the effect in every universe, sorted; the
 variance shares say how much of the variation of the effect goes with each choice, with the seed, and with neither
 (Steegen and others 2016, Perspectives on Psychological Science 11; Simonsohn, Simmons and Nelson 2020, Nature Human
@@ -45,7 +45,7 @@ class Multiverse:
     experiment : Experiment
         All runs.
     across : tuple of str
-        Settings that are modelling choices.
+        Settings that are modeling choices.
     contrast : tuple of str
         Settings whose effect is in question; empty if levels themselves are.
     """
@@ -172,15 +172,14 @@ def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[dict[s
 
 
 def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, float]:
-    """Of each main effect given the others. Without a residual there is no test, but there are sums of squares."""
-    from statsmodels.regression.linear_model import OLS  # takes a second to load
-
+    """Of each main effect given the others."""
     blocks = {name: _indicators(part[name]) for name in varied}
     y = part["effect"].to_numpy()
 
     def left(names: Sequence[str]) -> float:
         design = np.column_stack([np.ones(y.size), *(blocks[name] for name in names)])
-        return float(OLS(y, design).fit().ssr)
+        found, *_ = np.linalg.lstsq(design, y, rcond=None)
+        return float(((y - design @ found) ** 2).sum())
 
     every = left(varied)
     return {name: max(0.0, left([one for one in varied if one != name]) - every) for name in varied}

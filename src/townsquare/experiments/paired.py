@@ -90,15 +90,21 @@ def corrected(tests: pl.DataFrame) -> pl.DataFrame:
     """
     p = tests["p"].cast(pl.Float64).fill_null(math.nan).to_numpy()
     known = np.flatnonzero(~np.isnan(p))
-    columns = []
-    for name, method in (("p_holm", "holm"), ("p_fdr", "fdr_bh")):
-        values = np.full(p.shape, math.nan)
-        if known.size:
-            from statsmodels.stats.multitest import multipletests  # takes a second to load
+    holm, fdr = np.full(p.shape, math.nan), np.full(p.shape, math.nan)
+    if known.size:
+        from scipy.stats import false_discovery_control  # takes half a second to load
 
-            values[known] = multipletests(p[known], method=method)[1]
-        columns.append(pl.Series(name, values))
-    return tests.with_columns(columns)
+        holm[known], fdr[known] = _holm(p[known]), false_discovery_control(p[known])
+    return tests.with_columns(pl.Series("p_holm", holm), pl.Series("p_fdr", fdr))
+
+
+def _holm(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The smallest value times their number, the next times one less, and so on, none below the one before it."""
+    order = np.argsort(p, kind="stable")
+    steps = p[order] * np.arange(p.size, 0, -1)
+    out = np.empty_like(p)
+    out[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return out
 
 
 _SCHEMA = {

@@ -120,10 +120,11 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
 
 def _seeds(size: float, power: float, level: float) -> int | None:
     """The least number of pairs, at least 2, with which a paired t test finds a standardized effect so often."""
-    from statsmodels.stats.power import TTestPower  # takes a second to load
+    from scipy.stats import nct, t  # take half a second to load
 
     def finds(n: int) -> float:
-        return float(TTestPower().power(size, n, level, alternative="two-sided"))
+        bound, shift = t.isf(level / 2, n - 1), size * math.sqrt(n)
+        return float(nct.sf(bound, n - 1, shift) + nct.cdf(-bound, n - 1, shift))
 
     low, high = 1, 2
     while finds(high) < power:

@@ -10,15 +10,17 @@ from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 
 from townsquare.humans.alignment import groups_of
 from townsquare.humans.by_group import ALL
 from townsquare.humans.fit import RULE
 from townsquare.humans.study import Study
-from townsquare.humans.tables import GROUP_NAMES
+from townsquare.humans.tables import GROUP_NAMES, SPLITS
 from townsquare.humans.traces import Trace, traces_of
 from townsquare.humans.trajectories import Float
 from townsquare.humans.words import method
+from townsquare.report.axes import NICE
 from townsquare.report.svg import POINTS, clean
 from townsquare.report.theme import colour, style
 from townsquare.report.words import number
@@ -30,11 +32,57 @@ _MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
 
 def figures_of(found: Study) -> dict[str, Figure]:
     """Every figure of a fit, by the stem of its file."""
-    out = {"scores": scores_figure(found), "surfaces": surfaces_figure(found)}
+    out = {"scores": scores_figure(found), "groups": groups_figure(found), "surfaces": surfaces_figure(found)}
     people = traces_of(found)
     if people:
         out["traces"] = traces_figure(people, found)
     return out
+
+
+METHOD_SHADES = {"no change": "unknown", "prior only": "fourth", "linear": "second", "rule": "first"}
+
+
+def groups_figure(found: Study) -> Figure:
+    """Tables 1 and A6 as points, each group under its own profile, beside its baselines; Table A7 with intervals."""
+
+    def draw(figure: Figure, panels: np.ndarray) -> None:
+        _groups(panels[0, 0], found)
+        _robustness(panels[0, 1], found)
+        handles, labels = panels[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=10.5)
+
+    return _made(1, 2, 50.0 * len(found.groups) + 110, draw)
+
+
+def _groups(axes: Axes, found: Study) -> None:
+    rows = found.groups[::-1]
+    for at, row in enumerate(rows):
+        values = {"no change": row.no_change, "prior only": row.prior_own, "linear": row.linear, "rule": row.rule}
+        for lift, (name, value) in enumerate(values.items()):
+            shade, label = colour(METHOD_SHADES[name]), name if at == 0 else None
+            axes.plot([value], [at + 0.24 - 0.16 * lift], marker="os^D"[lift], linestyle="", color=shade, label=label)
+    axes.set_yticks(range(len(rows)), [f"{GROUP_NAMES[row.group]}\nN = {row.n:,}" for row in rows], fontsize=10.5)
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.set_xlim(left=0)
+    axes.grid(True, axis="x")
+    axes.set_xlabel("held-out RMSE; groups made from the outcome")
+
+
+def _robustness(axes: Axes, found: Study) -> None:
+    lines = [
+        (f"{SPLITS[row.split]}:\n{against}", one)
+        for row in found.robust
+        for against, one in (("prior only", row.less_prior), ("one profile", row.less_global))
+    ][::-1]
+    for at, (_, one) in enumerate(lines):
+        axes.plot([one.low, one.high], [at, at], color=colour("first"), linewidth=2.4, solid_capstyle="round")
+        axes.plot([one.value], [at], marker="o", markersize=6.5, color=colour("first"))
+    axes.axvline(0.0, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
+    axes.set_yticks(range(len(lines)), [name for name, _ in lines], fontsize=10.5)
+    axes.set_ylim(-0.6, len(lines) - 0.4)
+    axes.grid(True, axis="x")
+    axes.set_xlabel("groups' profiles: RMSE less that of")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
 
 
 def _made(rows: int, columns: int, height: float, draw: Callable[[Figure, np.ndarray], None]) -> Figure:

@@ -46,7 +46,7 @@ def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, fold
     """Folds of rows that bear the name of their group.
 
     >>> folds_by(["a", "a", "b", "c"], "group", "made", folds=2).tolist()
-    [0, 0, 1, 1]
+    [1, 1, 0, 0]
     """
     sizes: dict[str, int] = {}
     for name in names:

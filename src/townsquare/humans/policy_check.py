@@ -11,14 +11,15 @@ from townsquare.config import Population
 from townsquare.humans.policy_content import covariates_of
 from townsquare.humans.policy_crowd import Float
 from townsquare.humans.policy_data import Bool, Panel
-from townsquare.humans.policy_folds import FOLDS, Rows, splits
+from townsquare.humans.policy_folds import Rows, splits
 from townsquare.humans.policy_measures import MEASURES, Measure
 from townsquare.humans.policy_settings import params_of, population_of
 from townsquare.humans.policy_views import simulated
 from townsquare.policies.statistical_params import Params
 
-SHIPPED, EVEN, HELD_OUT = "as shipped", "truth unseen", "held out"
-AGENTS, OTHERS, PEOPLE = "gpt-4o's agents", "other people", "people"
+SHIPPED, EVEN = "as shipped", "truth unseen"
+PEOPLE_OUT, BOTH_OUT = "people held out", "posts too"
+AGENTS, OTHERS = "gpt-4o's agents", "other people"
 PENALTY = 10.0
 """What ``fit-policy`` chose on the data that the shipped numbers come from; held-out fits use it too."""
 _FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
@@ -75,14 +76,14 @@ def check_policy_against(
     held_out : bool
         Also refit within the study, people and posts held out, which takes most of the time.
     draws, halves, repeats, seed : int
-        Resamples of people, random halves, repeats of the held-out fits, and the seed of all three and of the agents.
+        Resamples of people, random halves, repeats of the fits with people and posts held out (four times as many with
+        people alone, which are quick), and the seed of all of it and of the agents.
     """
     posts = covariates_of(panel)
     sets: dict[str, Bool] = {
         SHIPPED: simulated(panel, posts.plausibility + 0.5, Params(), Population(), seed=seed),
         EVEN: simulated(panel, np.full(len(panel.posts), 0.5), Params(), Population(), seed=seed),
     }
-    folded = _held_out(panel, repeats, seed) if held_out else []
     if panel.agents is not None:
         sets[AGENTS] = panel.agents
     drawn = np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n))
@@ -92,8 +93,9 @@ def check_policy_against(
         name: {m.name: _compared(panel, did, m, apart[name], half[name], apart.get(AGENTS)) for m in MEASURES}
         for name, did in sets.items()
     }
-    if folded:
-        found[HELD_OUT] = _of_folds(panel, folded)
+    if held_out:
+        found[PEOPLE_OUT] = _of_folds(panel, _held_out(panel, 4 * repeats, seed, posts_too=False))
+        found[BOTH_OUT] = _of_folds(panel, _held_out(panel, repeats, seed, posts_too=True))
     found[OTHERS] = _other_people(panel, halves, seed)
     return PolicyReport(
         {m.name: _alone(m, panel.did, panel.false) for m in MEASURES},
@@ -167,22 +169,22 @@ def _compared(
     )
 
 
-# --- people and posts held out -----------------------------------------------------------------------------------------
+# --- people and posts held out -----------------------------------------------------------------------------
 
 
-def _held_out(panel: Panel, repeats: int, seed: int) -> list[tuple[Rows, Bool]]:
+def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list[tuple[Rows, Bool]]:
     """For each half of the people: agents of fits to the other half, each post by a fit that has not seen it."""
     covariates = covariates_of(panel)
     out: list[tuple[Rows, Bool]] = []
-    folds = min(FOLDS, len(panel.posts))
-    for number, split in enumerate(splits(panel, covariates, (PENALTY,), repeats=repeats, seed=seed)):
-        if number % folds == 0:
-            out.append((split.people, np.zeros((_FEW, len(panel.posts), panel.did.shape[2]), np.bool_)))
-        fit = split.fits[0]
-        settings = params_of(fit), population_of(fit)
-        # The same seed gives the same people in each fold: their activity and tastes by rank, and their draws.
-        did = simulated(panel, covariates.plausibility + 0.5, *settings, agents=_FEW, seed=seed + number // folds)
+    seen = 0
+    for split in splits(panel, covariates, (PENALTY,), repeats=repeats, seed=seed, posts_too=posts_too):
+        if seen % len(panel.posts) == 0:
+            out.append((split.people, np.zeros((_FEW, *panel.did.shape[1:]), np.bool_)))
+        settings = params_of(split.fits[0]), population_of(split.fits[0])
+        # One seed for all folds: the same agents, with their activity and tastes by rank, under each fold's fit.
+        did = simulated(panel, covariates.plausibility + 0.5, *settings, agents=_FEW, seed=seed + len(out))
         out[-1][1][:, split.posts] = did[:, split.posts]
+        seen += split.posts.size
     return out
 
 
@@ -223,8 +225,8 @@ def _notices(panel: Panel) -> tuple[str, ...]:
     if not given.all():
         known = int((~given & ~np.isnan(panel.false)).sum())
         said.append(
-            f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe of "
-            f"true or false headlines on average; '{EVEN}' takes 0.5 for all"
+            f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe"
+            f" of true or false headlines on average; '{EVEN}' takes 0.5 for all"
         )
     lies = int((panel.false == 1).sum())
     if lies < 10:

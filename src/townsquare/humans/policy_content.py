@@ -27,8 +27,8 @@ BELIEVED = (0.69, 0.31)
 """Mean share of people who believe a true and a false headline that carries no label: 24 headlines of `headlines`,
 column ``rate_belief_control``. It stands in for plausibility where a feed gives none but says what is false."""
 SHARE_BY_BELIEF, SHARE_BY_BELIEF_SD = 0.79, 1.0
-"""Slope of the log odds of sharing over the share that believes, over the same 24 headlines: the centre of a normal prior
-on the coefficient of plausibility in sharing. Its deviation is how far two studies may differ, and is a judgment."""
+"""Slope of the log odds of sharing over the share that believes, over the same 24 headlines: the centre of a normal
+prior on the coefficient of plausibility in sharing. Its deviation, how far two studies may differ, is a judgment."""
 _SHARE = KINDS.index(ActionKind.SHARE)
 # About the spread of each covariate in such a feed, so that one penalty treats all alike; appeal as in `_SPREAD`.
 _PLAUSIBILITY_SPREAD, _ATTENTION_SPREAD = 0.12, 0.35
@@ -38,7 +38,7 @@ _LEAST_ATTENTION = -1.0
 
 @dataclass(frozen=True, slots=True)
 class Covariates:
-    """Of each post: ``plausibility`` (J,) less 0.5, ``crowding`` (J,), ``words`` (J, 4), and what labels add (J, 4 kinds)."""
+    """Of each post: ``plausibility`` (J,) less 0.5, ``crowding`` (J,), ``words`` (J, 4), what ``labels`` add (J, 4)."""
 
     plausibility: Float
     crowding: Float
@@ -91,7 +91,7 @@ def covariates_of(panel: Panel, labels: Params | None = None, *, even: bool = Fa
 
 
 def _labels(panel: Panel, params: Params) -> Float:
-    """What the verdict shown with each post adds, or that it has none where another post of the feed has one, (J, 4)."""
+    """What the verdict shown with each post adds, or the lack of one beside a post that has one, (J, 4)."""
     has = panel.verdict != Verdict.NONE
     beside = (np.bincount(panel.feed, has) > 0)[panel.feed] & ~has
     out = np.zeros((len(panel.posts), len(KINDS)))
@@ -116,13 +116,11 @@ def fit_policy(did: npt.NDArray[np.bool_], posts: Covariates, penalty: float, cr
     if crowd is not None:
         return Fit(crowd, _fit_content(crowd, posts, done, did.shape[0], penalty), penalty)
     counts = did.sum(1).astype(np.float64)
-    offsets, start = np.zeros_like(done), None
-    for _ in range(2):
-        start = fit_crowd(counts, offsets, start)
-        crowd = start[0]
-        content = _fit_content(crowd, posts, done, did.shape[0], penalty)
-        offsets = np.stack([content.eta(k, posts) - content.base[k] for k in range(len(KINDS))], axis=1)
-    return Fit(crowd, content, penalty)
+    first, bases = fit_crowd(counts, np.zeros_like(done))
+    content = _fit_content(first, posts, done, did.shape[0], penalty)
+    offsets = np.stack([content.eta(k, posts) - content.base[k] for k in range(len(KINDS))], axis=1)
+    last, _ = fit_crowd(counts, offsets, (first, bases))
+    return Fit(last, _fit_content(last, posts, done, did.shape[0], penalty), penalty)
 
 
 def _fit_content(crowd: Crowd, posts: Covariates, done: Float, n: int, penalty: float) -> Content:

@@ -2,8 +2,8 @@
 
 ``submissions.json`` lists everybody, also who did nothing. ``human_actions_rule_parsed.csv`` has a row an action
 (``submission``, ``action``, ``post_id``); ``feed_posts.csv`` a row a post (``post_id``, ``feed``, ``text``, and where
-known ``is_false``, ``plausibility``, ``fact_check_shown``). ``agent_actions_normalised.csv``, if there, has the actions of
-language-model agents made from the same people. Everybody was shown every feed, one after the other.
+known ``is_false``, ``plausibility``, ``fact_check_shown``). ``agent_actions_normalised.csv``, if there, has the actions
+of language-model agents made from the same people. Everybody was shown every feed, one after the other.
 """
 
 from __future__ import annotations
@@ -100,22 +100,23 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
     """
     people = _people(folder / PEOPLE)
     table = _table(folder / POSTS, ("post_id", "feed", "text"))
-    posts = _posts(table)
+    rows, posts = table.records, _posts(table)
+    feeds = [str(row.cells["feed"]) for row in rows]
+    known = {name: k for k, name in enumerate(dict.fromkeys(feeds))}
+    false = np.array([_number(row, "is_false") for row in rows])
+    plausibility = np.array([_number(row, "plausibility") for row in rows])
     left_out: list[str] = []
     did = _actions(folder / HUMANS, people, posts, left_out, skip_bad=skip_bad)
     agents = None
     if is_file(folder / AGENTS):
         agents = _actions(folder / AGENTS, people, posts, left_out, skip_bad=skip_bad, lenient=True)
-    rows = table.records
-    feeds = [str(row.cells["feed"]) for row in rows]
-    known = {name: k for k, name in enumerate(dict.fromkeys(feeds))}
     return Panel(
         people,
         posts,
         np.array([known[name] for name in feeds], np.int64),
         tuple(str(row.cells["text"]) for row in rows),
-        np.array([_number(row, "is_false") for row in rows]),
-        np.array([_number(row, "plausibility") for row in rows]),
+        false,
+        plausibility,
         np.array([_verdict(row) for row in rows], np.uint8),
         did,
         agents,

@@ -37,7 +37,7 @@ class PolicyFit:
     ----------
     fit : Fit
     tried : tuple of Tried
-        Every penalty, in the order of ``PENALTIES``.
+        Every penalty of ``PENALTIES``, or the one that was asked for.
     loss_of_means : float
         Held-out deviance of one rate for each kind, whatever the post.
     intervals : mapping of str to (low, high)
@@ -81,9 +81,10 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
             "fit-policy", got=f"nobody who did {never[0]}", allowed="each of like, share, comment, add-note"
         )
     posts = covariates_of(panel)
-    every = list(splits(panel, posts, PENALTIES, repeats=repeats, seed=seed))
-    tried = _tried(panel, posts, every)
-    chosen = min(tried, key=lambda one: one.loss).penalty if penalty is None else penalty
+    penalties = PENALTIES if penalty is None else (penalty,)
+    every = list(splits(panel, posts, penalties, repeats=repeats, seed=seed))
+    tried = _tried(panel, posts, every, penalties)
+    chosen = min(tried, key=lambda one: one.loss).penalty
     fit = fit_policy(panel.did, posts, chosen)
     return PolicyFit(
         fit,
@@ -97,11 +98,11 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
     )
 
 
-def _tried(panel: Panel, posts: Covariates, every: list[Split]) -> tuple[Tried, ...]:
+def _tried(panel: Panel, posts: Covariates, every: list[Split], penalties: tuple[float, ...]) -> tuple[Tried, ...]:
     weights = [split.posts.size for split in every]
     losses = np.average([loss_of(panel, posts, split) for split in every], axis=0, weights=weights)
-    ranks = np.zeros((len(PENALTIES), 0))
-    expected = np.zeros((len(PENALTIES), len(panel.posts)))
+    ranks = np.zeros((len(penalties), 0))
+    expected = np.zeros((len(penalties), len(panel.posts)))
     seen = 0
     for split in every:
         for q, fit in enumerate(split.fits):
@@ -113,7 +114,7 @@ def _tried(panel: Panel, posts: Covariates, every: list[Split]) -> tuple[Tried, 
             ranks, seen = np.c_[ranks, found], 0
     return tuple(
         Tried(penalty, float(loss), float(rank))
-        for penalty, loss, rank in zip(PENALTIES, losses, ranks.mean(1), strict=True)
+        for penalty, loss, rank in zip(penalties, losses, ranks.mean(1), strict=True)
     )
 
 
@@ -136,7 +137,7 @@ def coefficient_names() -> tuple[str, ...]:
 
 
 def _values(content: Content) -> Float:
-    return np.r_[content.base, content.plausibility, content.attention, content.appeal]
+    return np.asarray(np.r_[content.base, content.plausibility, content.attention, content.appeal])
 
 
 def coefficients(fit: Fit) -> dict[str, float]:

@@ -31,17 +31,27 @@ class Split:
 
 
 def splits(
-    panel: Panel, posts: Covariates, penalties: Sequence[float], *, repeats: int = 2, seed: int = 42
+    panel: Panel,
+    posts: Covariates,
+    penalties: Sequence[float],
+    *,
+    repeats: int = 2,
+    seed: int = 42,
+    posts_too: bool = True,
 ) -> Iterator[Split]:
-    """Every half and fold of every repeat; ``penalties`` are ways to fit the same rest."""
-    draw = np.random.default_rng(seed)
+    """Every half and fold of every repeat; ``penalties`` are ways to fit the same rest.
+
+    Without ``posts_too`` only people are held out: one fold, of all posts, which the fits have seen under other people.
+    """
     j = len(panel.posts)
-    for _ in range(repeats):
+    for repeat in range(repeats):
+        draw = np.random.default_rng((seed, repeat))  # the same halves whatever else is asked for
         half = draw.permutation(panel.n) % HALVES
-        fold = _folds(panel, draw)
+        fold = _folds(panel, draw) if posts_too else np.zeros(j, np.int64)
         for h in range(HALVES):
-            for g in range(min(FOLDS, j)):
-                others, rest = np.flatnonzero(half != h), np.flatnonzero(fold != g)
+            for g in range(int(fold.max()) + 1):
+                others = np.flatnonzero(half != h)
+                rest = np.flatnonzero(fold != g) if posts_too else np.arange(j)
                 did, seen = panel.did[np.ix_(others, rest)], posts.of(rest)
                 first = fit_policy(did, seen, penalties[0])
                 more = [fit_policy(did, seen, penalty, first.crowd) for penalty in penalties[1:]]
@@ -78,4 +88,4 @@ def loss_of_means(panel: Panel, split: Split) -> float:
 
 def _deviance(did: Float, rate: Float) -> float:
     """Mean over posts, summed over kinds."""
-    return -2.0 * float((did * np.log(rate) + (1 - did) * np.log1p(-rate)).sum()) / did.shape[0]
+    return float(-2.0 * (did * np.log(rate) + (1 - did) * np.log1p(-rate)).sum() / did.shape[0])

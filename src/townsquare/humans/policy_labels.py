@@ -1,9 +1,9 @@
 """What fact checks do to sharing and belief, from the shares of people who believed and would share headlines.
 
 A table with one row a headline: ``is_true``, ``ai_verdict`` (true, false, unsure), and the shares
-``rate_belief_<condition>`` and ``rate_share_<condition>``. Conditions: ``control`` (no check), ``forced`` (an AI's check
-under every headline), ``human_fc`` (a person's, always right), ``optional`` (an AI's, for who asks). People were assigned
-to one condition and one of the two questions by chance.
+``rate_belief_<condition>`` and ``rate_share_<condition>``. Conditions: ``control`` (no check), ``forced`` (an AI's
+check under every headline), ``human_fc`` (a person's, always right), ``optional`` (an AI's, for who asks). People were
+assigned to one condition and one of the two questions by chance.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class LabelEffect:
 class Labels:
     """Every effect, and the coefficients of sharing made of them.
 
-    ``verdict_false`` and ``verdict_true``: mean move under a person's check, which is always right. ``unsure``: how much
-    more an AI's ``unsure`` moves than its ``false`` does, over false headlines, mean of forced and optional: the hint that
-    what was looked at and not called false is true. ``by_belief``: slope of the log odds of sharing over the share that
-    believes, without a check.
+    ``verdict_false`` and ``verdict_true``: mean move under a person's check, which is always right. ``unsure``: how
+    much more an AI's ``unsure`` moves than its ``false`` does, over false headlines, mean of forced and optional: the
+    hint that what was looked at and not called false is true (implied truth). ``by_belief``: slope of the log odds of
+    sharing over the share that believes, without a check; ``believed_*`` are those shares on average.
     """
 
     effects: tuple[LabelEffect, ...]
@@ -62,6 +62,7 @@ class Labels:
 
     @property
     def verdict_unverified(self) -> float:
+        """A person's check has no such verdict: what its ``false`` does, and the hint."""
         return self.verdict_false + self.unsure
 
 

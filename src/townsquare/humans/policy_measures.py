@@ -20,8 +20,8 @@ _SHARE = 1
 class Measure(NamedTuple):
     """One measure.
 
-    ``of(did, false)`` is its value for one set; ``apart(mine, people)`` how far two values are apart, 0 for alike. For the
-    action mix and the rank correlations the value is an array, and ``shown`` says what one set alone shows.
+    ``of(did, false)`` is its value for one set: an array for the action mix and for ranks. ``apart(mine, people)`` is
+    how far two values are apart, 0 for alike.
     """
 
     name: str
@@ -130,4 +130,3 @@ MEASURES = (
     Measure("rank_note", "ranks by notes", per_post_of(3), spearman_apart),
     Measure("false_to_true", "shares of false to true", false_to_true, log_ratio),
 )
-RANKS = tuple(measure.name for measure in MEASURES if measure.apart is spearman_apart)

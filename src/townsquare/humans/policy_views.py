@@ -81,9 +81,10 @@ def _world(panel: Panel, plausibility: Float, population: Population, agents: in
 def _feed(panel: Panel, posts: npt.NDArray[np.int64], agents: npt.NDArray[np.int32], step: int) -> Feed:
     """The same posts for everybody, in the order in which they stand."""
     shown = np.tile(posts, agents.size)
+    rank = np.tile(np.arange(posts.size), agents.size)
     rows = schema.rows(
-        "exposures", shown.size, step=step, agent=np.repeat(agents, posts.size), rank=np.tile(np.arange(posts.size), agents.size),
-        post=shown, root=shown, author=agents.size, under=NONE, slot=Slot.OTHER, likes=0, dislikes=0, shares=0,
+        "exposures", shown.size, step=step, agent=np.repeat(agents, posts.size), rank=rank, post=shown, root=shown,
+        author=agents.size, under=NONE, slot=Slot.OTHER, likes=0, dislikes=0, shares=0,
         comments=0, flags=0, verdict=panel.verdict[shown], note=NONE, offered=NONE, first_seen=True, weight=1.0,
     )  # fmt: skip
     return Feed(agents, np.arange(agents.size + 1, dtype=np.int64) * posts.size, rows)

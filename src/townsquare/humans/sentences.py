@@ -6,7 +6,7 @@ from townsquare.humans.fit import RULE
 from townsquare.humans.pooled import NEXT
 from townsquare.humans.study import Study
 from townsquare.humans.uncertainty import Certainty
-from townsquare.humans.words import METHODS, verdict, with_interval
+from townsquare.humans.words import BETTER, METHODS, kind_of, verdict, with_interval
 from townsquare.report.words import count, number, percent
 
 
@@ -45,8 +45,8 @@ def _against(found: Study) -> list[str]:
         f"{rule} is {verdict(found.scored.paired[name].people, METHODS[name])}."
         for name in ("no_change", "prior_only", "linear", "mean_received", "regression")
     ]
-    if found.scored.paired["prior_only"].people.high >= 0:
-        said.append(f"So the messages add nothing to the start, as {rule} reads them: it does not beat prior only.")
+    if kind_of(found.scored.paired["prior_only"].people) != BETTER:
+        said.append(f"So, as {rule} reads them, the messages add nothing to the start: it does not beat prior only.")
     floor = found.ready.floor
     if floor.n:
         words = f"with {count(floor.n, 'control conversation')} about something else, people moved by an RMSE of "

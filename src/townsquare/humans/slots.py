@@ -10,7 +10,7 @@ from townsquare.humans.trajectories import Int
 
 @nb.njit(cache=True, error_model="numpy")
 def author_slots(rows: Replayed, i: int, slot: Int) -> int:
-    """Write the number of the author of each event of person ``i``, from 0 in order of appearance; how many there are."""
+    """Write the number of the author of each event of person ``i``, from 0 as they appear; how many there are."""
     first, n = rows.indptr[i], 0
     for x in range(first, rows.indptr[i + 1]):
         slot[x - first] = -1

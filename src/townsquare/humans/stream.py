@@ -132,8 +132,8 @@ def _resolved(claims: Claims, indptr: Int, choice: EvidenceChoice, theta: float)
             vectors = Vectors(embedder, embedder.params()).of(texts)
             blank = texts.index("") if "" in texts else -1
             resolve(
-                indptr[first : end + 1] - lo, claims.polarity[lo:hi], claims.strength[lo:hi], text, vectors, theta, blank,
-                accepted[lo:hi], replaced[lo:hi],
+                indptr[first : end + 1] - lo, claims.polarity[lo:hi], claims.strength[lo:hi], text, vectors,
+                theta, blank, accepted[lo:hi], replaced[lo:hi],
             )  # fmt: skip
             replaced[lo:hi] += np.where(replaced[lo:hi] >= 0, lo, 0)
         first = end

@@ -37,15 +37,26 @@ def with_interval(one: Interval, digits: int = 3, *, signed: bool = False) -> st
     return f"{value} [{number(one.low, digits, signed=signed)}, {number(one.high, digits, signed=signed)}]"
 
 
+BETTER, WORSE, ALIKE = "better than", "worse than", "not told apart from"
+_NOTHING = 0.0005
+"""Differences of RMSE below this are none, however narrow the interval: they show as 0.000."""
+
+
+def kind_of(difference: Interval) -> str:
+    """Whether a method is better than another, by the interval of its RMSE less the other's.
+
+    >>> kind_of(Interval(0.0001, 0.00005, 0.0002)), kind_of(Interval(-0.1, -0.2, -0.05))
+    ('not told apart from', 'better than')
+    """
+    if abs(difference.value) < _NOTHING:
+        return ALIKE
+    return BETTER if difference.high < 0 else WORSE if difference.low > 0 else ALIKE
+
+
 def verdict(difference: Interval, against: str) -> str:
-    """Whether a method is better than another, in words; the difference is its RMSE less the other's.
+    """Whether a method is better than another, in words.
 
     >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
     'better than prior only (RMSE −0.100 [−0.200, −0.050])'
     """
-    said = with_interval(difference, signed=True)
-    if difference.high < 0:
-        return f"better than {against} (RMSE {said})"
-    if difference.low > 0:
-        return f"worse than {against} (RMSE {said})"
-    return f"not told apart from {against} (RMSE {said})"
+    return f"{kind_of(difference)} {against} (RMSE {with_interval(difference, signed=True)})"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -122,20 +123,28 @@ def _instruct(body: dict[str, Any], schema: Mapping[str, Any]) -> None:
     body["messages"] = [*messages[:-1], {**last, "content": f"{last['content']}\n\n{text}".lstrip()}]
 
 
-def fits_strict(schema: Any) -> bool:
+def fits_strict(schema: Mapping[str, Any]) -> bool:
     """Whether a schema keeps the rules of OpenAI's ``strict``: every property required, no others allowed.
 
     >>> fits_strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
     True
     """
-    if isinstance(schema, Mapping):
-        properties = schema.get("properties")
-        if isinstance(properties, Mapping) and not (
-            schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(properties)
-        ):
-            return False
-        return all(fits_strict(below) for below in schema.values())
-    return all(fits_strict(below) for below in schema) if isinstance(schema, list | tuple) else True
+    return _fits_strict(orjson.dumps(schema))
+
+
+@lru_cache(maxsize=1024)
+def _fits_strict(schema: bytes) -> bool:
+    level: list[Any] = [orjson.loads(schema)]
+    while level:
+        for item in level:
+            properties = item.get("properties") if isinstance(item, dict) else None
+            if isinstance(properties, dict) and not (
+                item.get("additionalProperties") is False and set(item.get("required", ())) == set(properties)
+            ):
+                return False
+        inner = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
+        level = [below for items in inner for below in items]
+    return True
 
 
 def without_lengths(schema: Any) -> Any:

@@ -153,24 +153,26 @@ class Door:
         """Ask every request; the workers take them in order, so that the first is under way first."""
         waiting = iter(missing.items())
         done: dict[str, Call] = {}
+
+        def kept(call: Call) -> None:
+            done[call.identity] = call
+            self.tally.add(call)
+            if self._on_call is not None:
+                self._on_call(call)
+
         try:
-            async with Keeper(self.store) as keeper, asyncio.TaskGroup() as group:
+            async with Keeper(self.store, kept) as keeper, asyncio.TaskGroup() as group:
                 for _ in range(min(self.concurrency, len(missing))):
-                    group.create_task(self._work(waiting, done, keeper))
-        except BaseExceptionGroup as group_error:
-            raise _first(group_error) from None
+                    group.create_task(self._work(waiting, keeper))
+        except BaseExceptionGroup as errors:
+            raise _first(errors) from None
         finally:
             self._ended.set()
         return done
 
-    async def _work(self, waiting: Iterator[tuple[str, Request]], done: dict[str, Call], keeper: Keeper) -> None:
+    async def _work(self, waiting: Iterator[tuple[str, Request]], keeper: Keeper) -> None:
         for identity, request in waiting:
-            call = await self._call(identity, request)
-            await keeper.keep(call)
-            done[identity] = call
-            self.tally.add(call)
-            if self._on_call is not None:
-                self._on_call(call)
+            keeper.keep(await self._call(identity, request))
 
     async def _call(self, identity: str, request: Request) -> Call:
         started = time.perf_counter()

@@ -83,16 +83,17 @@ class Endpoints:
     def give_back(self, slot: Slot) -> None:
         """The request is over."""
         slot.endpoint.in_flight -= 1
-        self._wake()
+        self.wake()
 
     def pause(self, endpoint: Endpoint, seconds: float) -> None:
         """Give a server no calls for a while."""
         until = time.monotonic() + seconds
         if until > endpoint.not_before:
             endpoint.not_before = until
-            asyncio.get_running_loop().call_later(seconds + 0.001, self._wake)
+            asyncio.get_running_loop().call_later(seconds + 0.001, self.wake)
 
-    def _wake(self) -> None:
+    def wake(self) -> None:
+        """Give free places to calls that wait for one."""
         while self._waiting:
             future, avoid = self._waiting[0]
             if future.done():

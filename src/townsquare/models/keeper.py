@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 from townsquare.models.calls import put_all
@@ -11,43 +11,45 @@ from townsquare.models.contract import Call, CallStore
 
 
 class Keeper:
-    """Writes to a store from a thread of its own, so that a slow disk holds up no server.
+    """Writes to a store from a thread of its own, so that a slow disk holds up neither servers nor the next question.
 
-    Use as ``async with``; when it ends, what was handed in is recorded, also if the work was given up.
+    Use as ``async with``; when it ends, all that was handed in is recorded, also if the work was given up.
+
+    Parameters
+    ----------
+    store : CallStore
+    on_kept : callable
+        Called with each call once it is recorded, in the event loop.
+
+    Raises
+    ------
+    ModelError
+        The store could not take a call: at the next :meth:`keep`, or at the end.
     """
 
-    def __init__(self, store: CallStore) -> None:
-        self._store = store
-        self._waiting: list[tuple[Call, asyncio.Future[None]]] = []
+    def __init__(self, store: CallStore, on_kept: Callable[[Call], None]) -> None:
+        self._store, self._on_kept = store, on_kept
+        self._waiting: list[Call] = []
         self._writer: asyncio.Task[None] | None = None
+        self._error: Exception | None = None
 
-    async def keep(self, call: Call) -> None:
-        """Record a call; returns when it is recorded.
-
-        Raises
-        ------
-        ModelError
-            The store could not take it.
-        """
-        recorded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((call, recorded))
+    def keep(self, call: Call) -> None:
+        """Hand in a call that has ended."""
+        if self._error is not None:
+            raise self._error
+        self._waiting.append(call)
         if self._writer is None or self._writer.done():
             self._writer = asyncio.create_task(self._write())
-        await recorded
 
     async def _write(self) -> None:
-        while self._waiting:
+        while self._waiting and self._error is None:
             batch, self._waiting = self._waiting, []
             try:
-                await asyncio.to_thread(self._put, [call for call, _ in batch])
-            except Exception as error:  # whatever it is, those who wait for this batch must hear of it
-                for _, recorded in batch:
-                    if not recorded.done():
-                        recorded.set_exception(error)
-            else:
-                for _, recorded in batch:
-                    if not recorded.done():
-                        recorded.set_result(None)
+                await asyncio.to_thread(self._put, batch)
+                for call in batch:
+                    self._on_kept(call)
+            except Exception as error:  # whatever it is, it must stop the work
+                self._error = error
 
     def _put(self, calls: Sequence[Call]) -> None:
         put_all(self._store, calls)
@@ -60,3 +62,5 @@ class Keeper:
     ) -> None:
         if self._writer is not None:
             await asyncio.shield(self._writer)
+        if self._error is not None and error is None:
+            raise self._error

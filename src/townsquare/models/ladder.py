@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
-
-import orjson
 
 from townsquare.errors import Unreachable
 from townsquare.models import reading
-from townsquare.models.contract import Message, Request
+from townsquare.models.contract import Message, Outcome, Request
 from townsquare.models.conversation import STEPS_DOWN
 from townsquare.models.dialect import Mode
 from townsquare.models.endpoints import ASIDE, Endpoint
 from townsquare.models.line import Line
+from townsquare.models.parse import candidates
 from townsquare.models.reading import BadEnvelope
 from townsquare.models.retry import CROWDED, MOST_ASKED, RETRIED, backoff
 from townsquare.models.transport import NoResponse, Parcel, Sent
@@ -54,10 +52,11 @@ class Ladder:
 
     def __init__(self, line: Line) -> None:
         self._line = line
-        self._lock = asyncio.Lock()
+        self._under_way: dict[Endpoint, asyncio.Task[None]] = {}
+        self._faults: dict[Endpoint, str] = {}
 
     async def settle(self) -> None:
-        """Contact the servers that are not known yet; returns at once where all are.
+        """Contact the servers that are not known yet; waits until one is. The others are contacted beside the run.
 
         Raises
         ------
@@ -67,33 +66,42 @@ class Ladder:
         servers = self._line.endpoints.all
         if all(endpoint.dialect.mode is not None for endpoint in servers):
             return
-        async with self._lock:
-            now = time.monotonic()
-            unknown = [e for e in servers if e.dialect.mode is None and now >= e.not_before]
-            faults = await asyncio.gather(*map(self._contact, unknown))
-            for endpoint, fault in zip(unknown, faults, strict=True):
-                if fault:
-                    self._line.endpoints.pause(endpoint, ASIDE)
-            if all(endpoint.dialect.mode is None for endpoint in servers):
-                raise self._unreachable([f"{e.url}: {fault}" for e, fault in zip(unknown, faults, strict=True)])
+        now = time.monotonic()
+        for endpoint in servers:
+            if endpoint.dialect.mode is None and now >= endpoint.not_before and endpoint not in self._under_way:
+                self._under_way[endpoint] = asyncio.create_task(self._contact(endpoint))
+        while all(endpoint.dialect.mode is None for endpoint in servers):
+            if not self._under_way:
+                raise self._unreachable()
+            await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
 
-    def _unreachable(self, faults: list[str]) -> Unreachable:
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _unreachable(self) -> Unreachable:
         do = "start the server, or correct model.base_url or the name of the model"
         if self._line.key_hint:
             do += f"; {self._line.key_hint}"
-        got = self._line.transport.scrubbed("; ".join(faults)) or "no server that answers"
-        return Unreachable(f"model {self._line.name}", got=got, do=do)
+        faults = "; ".join(f"{endpoint.url}: {fault}" for endpoint, fault in self._faults.items())
+        return Unreachable(f"model {self._line.name}", got=self._line.transport.scrubbed(faults), do=do)
 
-    async def _contact(self, endpoint: Endpoint) -> str:
-        """Find a server's rung; what is wrong with it, or "" if nothing is."""
+    async def _contact(self, endpoint: Endpoint) -> None:
+        """Find a server's rung, or leave it aside for a while."""
         try:
             for mode in Mode:
                 if await self._honours(endpoint, mode):
                     endpoint.dialect.mode = mode
-                    return ""
+                    self._line.endpoints.wake()
+                    return
         except NoContact as error:
-            return str(error)
-        return "no way of asking works"
+            self._faults[endpoint] = str(error)
+            self._line.endpoints.pause(endpoint, ASIDE)
+        finally:
+            del self._under_way[endpoint]
 
     async def _honours(self, endpoint: Endpoint, mode: Mode) -> bool:
         failures = 0
@@ -123,18 +131,20 @@ class Ladder:
 
 
 def _is_honoured(sent: Sent, mode: Mode) -> bool:
-    """Whether a reply shows that the server did what it was asked."""
+    """Whether a reply shows that the server did what it was asked.
+
+    Bounds of numbers are no part of that: llama.cpp, for one, heeds schemas but for those.
+    """
     found = reading.read(sent.body, QUESTION)
-    choice = orjson.loads(sent.body)["choices"][0]
-    message: dict[str, Any] = choice.get("message") or {}
+    values = candidates(found.text)
+    is_object = len(values) == 1 and isinstance(values[0], dict)
     match mode:
         case Mode.SCHEMA | Mode.LOOSE_SCHEMA:
-            return (isinstance(found.value, dict) and found.value.get("code") == CODE) or (
-                choice.get("finish_reason") == "length" and not found.text  # all of it went into thinking
-            )
+            all_thought = found.outcome is Outcome.TRUNCATED and not found.text
+            return (is_object and values[0].get("code") == CODE) or all_thought
         case Mode.OBJECT:
-            return isinstance(found.value, dict) or found.text.lstrip().startswith("{")
+            return is_object
         case Mode.TOOL:
-            return bool(message.get("tool_calls"))
+            return found.is_call
         case Mode.TEXT:
             return True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from dataclasses import dataclass, field
 
 from townsquare.models.endpoints import Endpoints
 from townsquare.models.transport import Transport
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass
@@ -45,3 +48,4 @@ class Line:
         text = f"{self.name} at {url}: {learnt}"
         if text not in self.notes:
             self.notes.append(text)
+            _LOG.warning("%s", text)

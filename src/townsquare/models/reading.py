@@ -37,6 +37,7 @@ class Reading(NamedTuple):
     tokens_in: int = -1
     tokens_out: int = -1
     is_reply: bool = False
+    is_call: bool = False  # of a function
 
     @property
     def may_ask_again(self) -> bool:
@@ -63,6 +64,7 @@ def read(body: bytes, request: Request) -> Reading:
     tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     finish, refusal = choice.get("finish_reason"), message.get("refusal")
     said = without_thinking(_text_of(message))
+    is_call = bool(message.get("tool_calls"))
     text = parse.clean(said[:KEPT])
     if refusal:
         outcome, value, error = Outcome.REFUSED, None, "the model refused: " + parse.clean(str(refusal))[:500]
@@ -72,7 +74,7 @@ def read(body: bytes, request: Request) -> Reading:
         outcome, value, error = _object(said, request, finish == "length")
     else:
         outcome, value, error = _plain(said, text, finish == "length")
-    return Reading(outcome, value, text, error, _reported(envelope), tokens_in, tokens_out, True)
+    return Reading(outcome, value, text, error, _reported(envelope), tokens_in, tokens_out, True, is_call)
 
 
 def _envelope(body: bytes) -> dict[str, Any]:
@@ -82,7 +84,7 @@ def _envelope(body: bytes) -> dict[str, Any]:
         raise BadEnvelope(f"the response is no JSON: {error}") from error
     choices = envelope.get("choices") if isinstance(envelope, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise BadEnvelope("the response holds no choices")
+        raise BadEnvelope(f"the response holds no choices: {error_text(body)[:200]}")
     if not isinstance(choices[0].get("message") or {}, dict):
         raise BadEnvelope("the response holds no message")
     return dict(envelope)

@@ -44,6 +44,8 @@ def asked_wait(header: str | None, milliseconds: str | None, now: datetime) -> f
     >>> [asked_wait(header, None, now) for header in ("2.5", "Thu, 01 Jan 2026 00:00:07 GMT", "soon")]
     [2.5, 7.0, None]
     """
+    if not header and not milliseconds:
+        return None
     for text, unit in ((milliseconds, 1000.0), (header, 1.0)):
         try:
             seconds = float(text or "") / unit

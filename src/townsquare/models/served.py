@@ -35,4 +35,5 @@ class ServedModel:
 
     async def close(self) -> None:
         """Give back connections."""
+        await self._ladder.close()
         await self.line.transport.close()

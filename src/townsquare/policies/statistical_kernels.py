@@ -20,7 +20,7 @@ _BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED
 _PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
 _COMMENT_SLOT = 2
 REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
-"""Posts in the feed that bases refer to; and the lengths between which attention was measured, nothing being known beyond."""
+"""Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
 
 
 @nb.njit(inline="always", cache=True)

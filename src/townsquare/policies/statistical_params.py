@@ -1,12 +1,13 @@
 """Parameters of the statistical policy, each with where its default comes from.
 
 *Fitted* by ``townsquare fit-policy`` (docs/policy-fit.md): base, plausibility, appeal and taste of like, share, comment
-and add_note, the weights of appeal, attention, and with them the settings of activity in ``population``. Source: 126 of
-the 204 participants of MOSAIC's human study (genglinliu/MOSAIC at de373bd, 2025-04-22), two feeds of 10 and 20 posts each.
-*Measured*: what verdicts and missing labels do to sharing; 24 headlines by condition (``headlines``). Both on 2026-11-22.
-*Assumed*: every other number. Labels are taken to do to likes what they do to shares. The bases of other kinds give stated
-mean rates over the default distribution of activity; `tests/test_policies.py` checks them. Signs follow common findings
-(people like and share what they agree with, flag what they doubt); sizes are guesses.
+and add_note, the weights of appeal, attention, and with them the settings of activity in ``population``. Source: 126
+of the 204 participants of MOSAIC's human study (genglinliu/MOSAIC at de373bd, 2025-04-22), two feeds, 10 and 20 posts.
+*Measured*: what verdicts do to sharing, 24 headlines by condition; ``unlabeled`` is the nearest thing that they tell.
+Both on 2026-11-22.
+*Assumed*: every other number. Verdicts are taken to do to likes what they do to shares. The bases of other kinds give
+stated mean rates over the default distribution of activity; `tests/test_policies.py` checks them. Signs follow common
+findings (people like and share what they agree with, flag what they doubt); sizes are guesses.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class KindParams(MemberParams):
     + verdict_unverified [..] + noted [..] + unlabeled [none of these, though another row has one]
     + plausibility (p - 0.5) + appeal A(text) + repeated [seen before]``;
     the term in distance is 0 where the post takes no stance, and its mean over the propositions it speaks to elsewhere.
-    x is a standard logistic draw that an agent keeps for life, one a kind; n is the number of posts shown, within 10 and 20.
+    x is a standard logistic draw that an agent keeps for life, one a kind; n is the number of posts shown, taken as 10
+    where it is smaller and as 20 where it is larger.
     """
 
     base: float = Field(description="log odds at the reference row, for activity 1")
@@ -130,7 +132,7 @@ class Params(MemberParams):
         -1.0,
         ge=-1,
         le=0,
-        description="per unit of ln(posts shown / 15), within 10 and 20 posts; -1: more posts, no more actions (fitted)",
+        description="per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
     )
     appeal: Appeal = Field(default_factory=_appeal, description="what the words of a post add (fitted)")
     posts_per_step: float = Field(0.05, ge=0, description="posts a step at activity 1 (assumed)")

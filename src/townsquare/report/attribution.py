@@ -6,7 +6,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from townsquare.analysis.attribution import attribution
+from townsquare.analysis.attribution import attributions
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.report.axes import NICE, tick
@@ -30,7 +30,7 @@ def attribution_section(run: Reads) -> Section:
     """The figure, from a run."""
     if not setting(run, "record", "trail", default=True):
         return Section("attribution", TITLE, ["This run was recorded without a trail, so nothing can be attributed."])
-    by = {kind: attribution(run, kind) for kind in ("veracity", "label", "author", "post")}
+    by = attributions(run, ("veracity", "label", "author", "post"))
     if not by["veracity"].height:
         return Section("attribution", TITLE, ["No belief moved, so there is nothing to attribute."])
     listed = names(run).head(MOST_DRAWN)
@@ -65,13 +65,17 @@ def _word(what: str) -> str:
 
 def _panels(row: dict[str, object], by: dict[str, pl.DataFrame]) -> list[Panel]:
     name, number_ = clean(str(row["name"]), 40), row["proposition"]
-    titles = {"veracity": "by truth of what was shown", "label": "by label shown with it", "author": "by who passed it on"}
+    titles = {
+        "veracity": "by truth of what was shown",
+        "label": "by label shown with it",
+        "author": "by who passed it on",
+    }
     found = []
     for kind, title in titles.items():
         mine = by[kind].filter(pl.col("proposition") == number_).head(MOST)
         if mine.height:
             caption = f"{name}: change {title}"
-            drawn = panel(_bars(mine), f"attribution-{kind}-{number_}", caption, height=70 + 24 * mine.height)
+            drawn = panel(_bars(mine), f"attribution-{kind}-{number_}", caption)
             found.append(Panel(caption, drawn))
     return found
 

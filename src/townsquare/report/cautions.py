@@ -113,7 +113,8 @@ def _flagged(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> list[str]
 
 
 _FLAGS = {
-    "gain": "In one step people moved by {value} on average in {name}: that is much for a day. Look for a smaller pull.",
+    "gain": "In one step people moved by {value} on average in {name}: that is much for a day. Look for a smaller "
+    "pull.",
     "flips": "People went back and forth over the middle of {name}, {value} times each beyond their first crossing: a "
     "rule that goes too far does that. Look for a smaller pull, or a bounded rule.",
     "trust_saturated": "Trust is saturated: {share} of what was read late in the run about {name} stood at 0 or at 1, "

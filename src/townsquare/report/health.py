@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from townsquare.analysis.beliefs import names
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import participation, refusals
+from townsquare.analysis.model_calls import model_calls
 from townsquare.analysis.posts import per
 from townsquare.report.axes import NICE, from_zero, line, over_steps, reference
 from townsquare.report.section import Format, Panel, Section, Table, table_of
@@ -26,17 +27,49 @@ def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Sec
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    refused, spread = refusals(run), spread_course(course)
+    refused, spread, asked = refusals(run), spread_course(course), model_calls(run)
     return Section(
         "health",
         TITLE,
         says=[
-            " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps))))
+            " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)))),
+            *_asked(run, asked),
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         panels=[*_belief_panels(moves, spread, run.last_step), *_action_panels(steps, refused, run.last_step)],
-        tables=_tables(steps, moves, refused),
+        tables=[*_tables(steps, moves, refused), *_call_tables(asked)],
     )
+
+
+def _asked(run: Reads, asked: pl.DataFrame) -> list[str]:
+    """What was asked of a language model, and whether so much of it failed that the run is not to be believed."""
+    if asked.is_empty():
+        return []
+    calls = int(asked["calls"].sum())
+    failed = asked.filter(pl.col("outcome") != "ok")
+    lost = int(failed["calls"].sum())
+    silent = int(failed.filter(pl.col("purpose").is_in(["react", "post"]))["agents"].sum())
+    tokens = f"{number(int(asked['tokens_in'].sum()))} tokens in and {number(int(asked['tokens_out'].sum()))} out"
+    said = f"A language model was asked {number(calls)} times ({tokens}); {number(lost)} calls failed"
+    said += f", which left agents silent {number(silent)} times." if lost else "."
+    limit = float(setting(run, "serving", "unhealthy_above", default=0.1))
+    if lost > limit * calls:
+        said += f" That is {percent(lost / calls)}, more than {percent(limit)}: the run is unhealthy."
+    return [said]
+
+
+def _call_tables(asked: pl.DataFrame) -> list[Table]:
+    if asked.is_empty():
+        return []
+    columns: list[tuple[str, str, Format]] = [
+        ("purpose", "purpose", str),
+        ("outcome", "outcome", str),
+        ("calls", "calls", number),
+        ("share", "share", percent),
+        ("tokens in", "tokens_in", number),
+        ("tokens out", "tokens_out", number),
+    ]
+    return [table_of("Calls of a language model", asked, columns, words=2)]
 
 
 def spread_course(course: pl.DataFrame) -> pl.DataFrame:

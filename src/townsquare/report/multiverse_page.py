@@ -48,7 +48,7 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
     universes = math.prod(len(experiment.vary[key]) for key in multiverse.across)
     facts = [
         ("universes", str(universes)),
-        ("modelling choices", clean(", ".join(multiverse.across), 200)),
+        ("modeling choices", clean(", ".join(multiverse.across), 200)),
         ("in question", clean(", ".join(multiverse.contrast) or "levels of outcomes", 200)),
         ("seeds", str(len(experiment.seeds))),
         ("runs", f"{len(experiment.finished)} of {len(experiment.runs)} finished"),
@@ -61,9 +61,9 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
         warnings.append("There is one seed only: effects have no intervals, and chance is not told from interactions.")
     text = render(
         "multiverse.html",
-        title="A multiverse of modelling choices",
+        title="A multiverse of modeling choices",
         facts=facts,
-        summary=[f"The same question was asked in {count(universes, 'universe')} of modelling choices."],
+        summary=[f"The same question was asked in {count(universes, 'universe')} of modeling choices."],
         warnings=warnings,
         sections=sections,
         limits=_LIMITS,
@@ -86,11 +86,13 @@ def _section(multiverse: Multiverse, what: Outcome, side: str, key: str) -> Sect
     title = clean(what.title, 80) + (f": {clean(side, 60)}" if multiverse.contrast else "")
     drawn = Panel(
         f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each",
-        panel(lambda axes: _curve(axes, curve, across, what.unit), f"curve-{key}", title, height=_height(curve, across)),
+        panel(
+            lambda axes: _curve(axes, curve, across, what.unit), f"curve-{key}", title, height=_height(curve, across)
+        ),
     )
     bars = Panel(
         "Share of the variation that goes with each choice",
-        panel(lambda axes: _bars(axes, shares), f"shares-{key}", f"{title}: shares", height=60 + 34 * shares.height),
+        panel(lambda axes: _bars(axes, shares), f"shares-{key}", f"{title}: shares", height=_height(curve, across)),
     )
     return Section(
         f"outcome-{key}", title, says=[_sentence(curve, shares, what)], panels=[drawn, bars],
@@ -125,7 +127,7 @@ def _curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> Non
     axes.remove()
     listed = _choices(curve, across)
     rows = ROW * len(listed) + 8 * len(across)
-    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))  # type: ignore[union-attr]
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))
     at = curve["place"].to_numpy()
     for place, low, high in curve.select("place", "low", "high").iter_rows():
         if low is not None and not math.isnan(low):
@@ -142,7 +144,7 @@ def _curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> Non
             here = curve.filter(pl.col(key) == value)["place"].to_numpy()
             below.scatter(here, [y] * here.size, s=9, marker="s", color=colour(SERIES[number % len(SERIES)]))
             places.append(y)
-            words.append(clean(f"{key.rpartition('.')[2]} {value}", 26))
+            words.append(clean(f"{_short(key)} {value}", 26))
             y -= 1
     below.set_yticks(places, words, fontsize=9.5)
     below.set_ylim(y + 0.3, 0.8)
@@ -151,13 +153,25 @@ def _curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> Non
     below.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
 
 
+def _short(key: str) -> str:
+    """The last word of a setting, or that of its section where it is only a name.
+
+    >>> _short("feed.ranker"), _short("policy.name")
+    ('ranker', 'policy')
+    """
+    section, _, last = key.rpartition(".")
+    return section if last == "name" else last
+
+
 def _bars(axes: Axes, shares: pl.DataFrame) -> None:
     shown = shares.filter(pl.col("share").is_not_nan()).reverse()
     if not shown.height:
         axes.annotate("the effect does not vary", (0.5, 0.5), xycoords="axes fraction", ha="center")
         axes.set_yticks([])
         return
-    axes.barh([clean(word, 26) for word in shown["source"]], shown["share"].to_numpy(), color=colour("first"), height=0.6)
+    axes.barh(
+        [clean(word, 26) for word in shown["source"]], shown["share"].to_numpy(), color=colour("first"), height=0.6
+    )
     axes.set_xlim(0, 1)
     axes.set_xlabel("share of the variation")
     axes.grid(False, axis="y")

@@ -7,21 +7,26 @@ from pathlib import Path
 import yaml
 
 from townsquare.analysis.beliefs import belief_course, stance_bins
-from townsquare.analysis.contract import Kept, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.outcome_words import describe
 from townsquare.analysis.outcomes import outcomes_of
 from townsquare.analysis.reach import exposure_counts
+from townsquare.report.attribution import attribution_section
 from townsquare.report.cautions import limits, warnings
+from townsquare.report.diffusion import diffusion_section, influence_section
 from townsquare.report.engagement import engagement_section
 from townsquare.report.health import health_section
+from townsquare.report.kept import KeptForReport
 from townsquare.report.moderation import moderation_section
 from townsquare.report.page import render, write
+from townsquare.report.polarization import polarization_section
 from townsquare.report.section import Table
 from townsquare.report.stances import stance_section
 from townsquare.report.summary import facts, summary
 from townsquare.report.svg import clean
 from townsquare.report.top_posts import top_posts
+from townsquare.report.treatments import treatment_section
 from townsquare.report.words import number
 
 
@@ -45,11 +50,12 @@ def write_report(run: Reads, path: Path | str) -> Path:
     RecordError
         If the run cannot be read or the page not be written.
     """
-    kept = Kept(run)
+    kept = KeptForReport(run)
     counts, bins = exposure_counts(kept), stance_bins(kept)
     course, moves = belief_course(kept), belief_movement(kept)
     found = outcomes_of(kept, counts, course)
     most, false = top_posts(kept, counts)
+    treated = treatment_section(kept)
     scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
     text = render(
         "run.html",
@@ -63,6 +69,11 @@ def write_report(run: Reads, path: Path | str) -> Path:
             stance_section(kept, bins, course),
             moderation_section(kept, counts),
             health_section(kept, course, moves),
+            diffusion_section(kept),
+            polarization_section(kept),
+            attribution_section(kept),
+            *([treated] if treated else []),
+            influence_section(kept),
         ],
         most_posts=most,
         false_posts=false,

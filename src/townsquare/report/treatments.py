@@ -45,7 +45,7 @@ def treatment_section(run: Reads) -> Section | None:
         tables.append(_table(name, tested))
         for number_, outcome in enumerate(tested["outcome"].unique(maintain_order=True)):
             mine = tested.filter(pl.col("outcome") == outcome)
-            caption = f"{name}: {clean(outcome, 50)}, with 95% intervals"
+            caption = f"{name}: {_outcome(outcome)}, with 95% intervals"
             panels.append(Panel(caption, panel(_intervals(mine), f"treatment-{at}-{number_}", caption, height=170)))
     return Section("treatments", TITLE, says=says, notes=_NOTES if tables else [], panels=panels, tables=tables)
 
@@ -57,14 +57,17 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
         f"{_outcome(one['outcome'])} ({one['estimate']} {significant(one['value'], 2, signed=True)})"
         for one in clear.iter_rows(named=True)
     ]
-    people = f"{name} (assigned with chance {percent(share)}): {number(row['treated'])} of {number(row['persons'])} people"
+    people = (
+        f"{name} (assigned with chance {percent(share)}): {number(row['treated'])} of {number(row['persons'])} people"
+    )
     return f"{people} got it. " + (
         f"Told apart from chance after correction: {'; '.join(told)}." if told else "Nothing is told apart from chance."
     )
 
 
 def _outcome(name: str) -> str:
-    return clean(name.replace("_", " "), 50)
+    kind, dot, proposition = name.partition(".")
+    return clean(f"move of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 
 
 def _intervals(rows: pl.DataFrame):  # type: ignore[no-untyped-def]
@@ -81,7 +84,7 @@ def _intervals(rows: pl.DataFrame):  # type: ignore[no-untyped-def]
         axes.grid(True, axis="x")
         axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
         axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_xlabel("stance" if rows["outcome"][0].startswith(("move", "accuracy")) else "actions per person")
+        axes.set_xlabel("stance" if rows["outcome"][0].startswith("move.") else "actions per person")
 
     return draw
 

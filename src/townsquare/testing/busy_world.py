@@ -39,7 +39,7 @@ class BusyWorld(NamedTuple):
         config, ranker = self.setup.settings.config, self.setup.member("ranker")
         persons = np.flatnonzero(self.world.persons()).astype(np.int32)
         shown = feed.build(self.world, persons, ranker, config.feed, config.beliefs, self.draws(Stage.FEED))
-        return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions)
+        return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.about)
 
 
 def busy_world(seed: int, steps: int = 5) -> BusyWorld:

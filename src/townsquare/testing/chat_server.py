@@ -185,9 +185,8 @@ class ChatServer:
             seen.last = body
             if name_of(body) != "contact":
                 seen.bodies[hashlib.sha256(raw).hexdigest()] += 1
-            response = self._turned_away(request, body)
-            if response is None:
-                response = await self._answered(request, number, body, raw)
+            refused = self._turned_away(request, body)
+            response = await self._answered(request, number, body, raw) if refused is None else refused
             seen.statuses[response.status] += 1
             return response
         except orjson.JSONDecodeError:

@@ -29,6 +29,7 @@ from townsquare.evidence.near import Vectors
 from townsquare.prompts.bands import TEN_BINS, ten_bins
 from townsquare.schema import HoldingChange, Origin
 from townsquare.settings.base import MemberParams
+from townsquare.testing.fake_asker import with_fake
 from townsquare.testing.member_calls import Suspect
 
 TOPIC = "compulsory-voting"
@@ -71,6 +72,7 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
+    speaker = with_fake(speaker)
     suspect = Suspect("speaker", speaker.name)
     chosen = params or suspect.check_params(speaker.params)
     floor = a_floor()
@@ -114,6 +116,7 @@ def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
+    debater = with_fake(debater)
     suspect = Suspect("debater", debater.name)
     chosen = params or suspect.check_params(debater.params)
     courses = [_course(suspect, debater, chosen) for _ in range(2)]
@@ -167,6 +170,7 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
     ContractError
         For the first thing that broke.
     """
+    judge = with_fake(judge)
     suspect = Suspect("stance_judge", judge.name)
     chosen = params or suspect.check_params(judge.params)
     floor = a_floor()

@@ -54,7 +54,7 @@ def requests(count: int = 24) -> list[Request]:
             messages=(Message("system", "You take part in a test."), Message("user", f"Question {i}: what now?")),
             schema=SCHEMAS[i % len(SCHEMAS)],
             temperature=0.0 if i % 2 else 1.0,
-            max_tokens=400,
+            max_tokens=200,
             agent=i,
             step=1,
         )
@@ -93,7 +93,7 @@ def check_model(model: ChatModel, asked: Sequence[Request] | None = None, *, is_
 
 async def _check(model: ChatModel, asked: list[Request], is_function: bool) -> list[Answer]:
     name = model.name
-    if not (isinstance(name, str) and name and isinstance(model.servers, tuple) and model.servers):
+    if not name or not model.servers or not all(isinstance(server, str) for server in model.servers):
         raise ContractError(
             f"model {name!r}", got=f"servers {model.servers!r}", allowed="a name and a tuple of servers"
         )

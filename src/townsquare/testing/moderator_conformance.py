@@ -16,6 +16,7 @@ from townsquare.moderation.contract import Moderator
 from townsquare.record.batches import Batches
 from townsquare.schema import NONE, ActionKind, LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.testing.busy_world import BusyWorld, busy_world
+from townsquare.testing.fake_asker import with_fake
 from townsquare.testing.member_calls import Suspect, snapshot
 from townsquare.threads import threads_for
 from townsquare.world import World
@@ -49,6 +50,7 @@ def check_moderator(moderator: Moderator, params: MemberParams | None = None, se
     ContractError
         For the first thing that broke.
     """
+    moderator = with_fake(moderator)
     suspect = Suspect("moderator", moderator.name)
     settings = suspect.check_params(moderator.params) if params is None else params
     if not moderator.adds <= set(ActionKind):

@@ -14,6 +14,7 @@ from townsquare.errors import ContractError
 from townsquare.policies.contract import Policy, check_chosen
 from townsquare.schema import NONE, ActionKind, Veracity
 from townsquare.testing.busy_world import BusyWorld, busy_world
+from townsquare.testing.fake_asker import with_fake
 from townsquare.testing.member_calls import Suspect, snapshot
 from townsquare.threads import threads_for
 from townsquare.views import Chosen, Views
@@ -35,6 +36,8 @@ _NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
 def check_policy(policy: Policy, params: MemberParams | None = None, seed: int = 0) -> None:
     """Raise if a policy breaks its contract.
 
+    One that asks a language model is given the fake to ask.
+
     Checked, for nobody, for people without a feed and for everybody in a busy world: ``decide`` reads and writes
     nothing, and the same call gives the same choice; dtypes, and that choices are of agents that were asked, on rows
     of their own feed, with kinds, texts and declared stances that there are; an agent chooses the same whoever else is
@@ -54,6 +57,7 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
     ContractError
         For the first thing that broke.
     """
+    policy = with_fake(policy)
     suspect = Suspect("policy", policy.name)
     settings = suspect.check_params(policy.params) if params is None else params
     for steps in (0, 5):

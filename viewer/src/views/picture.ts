@@ -1,6 +1,7 @@
 // The drawn network: a sigma graph whose colors follow the slider without being laid out again.
 import Graph from "graphology";
 import Sigma from "sigma";
+import { NodePointProgram } from "sigma/rendering";
 import type { Network } from "../api";
 import { stanceColor, type Colors } from "../theme";
 
@@ -50,12 +51,16 @@ export class Picture {
     });
     this.drawn = new Sigma<Node>(this.graph, box, {
       allowInvalidContainer: true,
+      // Points, not instances of a shape: where a browser draws by software, each instance costs a call of its own.
+      nodeProgramClasses: { circle: NodePointProgram },
       hideEdgesOnMove: true,
       labelRenderedSizeThreshold: 11,
       labelDensity: 0.6,
       zIndex: true,
       minEdgeThickness: 0.5,
     });
+    this.drawn.on("enterNode", () => (box.style.cursor = "pointer"));
+    this.drawn.on("leaveNode", () => (box.style.cursor = ""));
     this.drawn.on("clickNode", ({ node }) => onPick(network.agent[Number(node)] ?? 0));
   }
 
