@@ -18,7 +18,7 @@ from typing import Any
 
 from townsquare.humans.baselines import BASELINES
 from townsquare.humans.evidence_choice import EvidenceChoice
-from townsquare.humans.figures import scores_figure, surfaces_figure, traces_figure
+from townsquare.humans.figures import groups_figure, scores_figure, surfaces_figure, traces_figure
 from townsquare.humans.fit import RULE
 from townsquare.humans.grids import GRIDS
 from townsquare.humans.options_of_fit import FitOptions
@@ -124,7 +124,7 @@ def choices_table(results: Results, name: str) -> str:
         change = scored.scores[RULE].rmse - base.scores[RULE].rmse
         rows.append(
             [
-                words, f"{counts['accepted']:,.0f}, {counts['messages']:,.0f}", percent(counts["share_for"]),
+                words, f"{counts['accepted']:,.0f} from {counts['messages']:,.0f}", percent(counts["share_for"]),
                 number(counts["mean_strength"], 2), number(scored.scores[RULE].rmse, 3),
                 with_interval(scored.paired["prior_only"].people, signed=True), number(change, 3, signed=True),
                 f"{found.point[0]:g}, {found.point[1]:g}",
@@ -139,7 +139,7 @@ def choices_table(results: Results, name: str) -> str:
         rows.append([f"first row, {words}", "", "", "", *error])
     head = [
         "messages read by",
-        "claims taken in, messages",
+        "claims, from messages",
         "for",
         "strength",
         "RMSE",
@@ -147,7 +147,18 @@ def choices_table(results: Results, name: str) -> str:
         "change",
         "u, a",
     ]
-    return as_markdown(Table("", head, rows))
+    return as_markdown(Table("", head, rows)) + "\n\n" + text_words(results, name)
+
+
+def text_words(results: Results, name: str) -> str:
+    """By how much strength and sides read from the text change the error, and whether it then beats the start alone."""
+    base = results.fit(name).scored.scores[RULE].rmse
+    read = [words for words, choice in CHOICES[name].items() if "embedded" in choice.values()]
+    fits = {words: results.fit(name, evidence=words).scored for words in read}
+    parts = [f"{words}: {number(one.scores[RULE].rmse - base, 3, signed=True)}" for words, one in fits.items()]
+    better = sum(kind_of(one.paired["prior_only"].people) == BETTER for one in fits.values())
+    said = f"Strength and sides read from the text change the RMSE of `log_odds` so: {'; '.join(parts)}. "
+    return said + f"With {better} of these {len(fits)} it is better than prior only."
 
 
 def people_table(results: Results) -> str:
@@ -214,6 +225,7 @@ def draw(results: Results) -> Iterator[Path]:
         found = results.fit(name)
         figures = {
             "scores": scores_figure(found),
+            "groups": groups_figure(found),
             "surfaces": surfaces_figure(found),
             "traces": traces_figure(traces_of(found), found),
         }

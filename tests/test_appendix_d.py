@@ -396,7 +396,7 @@ def test_views_need_what_their_text_names() -> None:
 def test_a_view_that_needs_parquet_says_so_to_other_programs(runs: Runs) -> None:
     assert runs.parquet.folder is not None
     with closing(sqlite3.connect(runs.parquet.folder / "run.db")) as connection:
-        assert connection.execute("SELECT count(*) FROM posts").fetchone()[0] > 0
+        assert connection.execute("SELECT count(*) FROM fact_checks").fetchone()[0] > 0
         for view in FRAMES:
             with pytest.raises(sqlite3.OperationalError, match=r"in Parquet: ask through Run\.sql"):
                 connection.execute(f"SELECT * FROM {view}")

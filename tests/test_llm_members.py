@@ -63,7 +63,7 @@ def test_an_extractor_distils_then_classifies() -> None:
 
     def judged(request: Request) -> object:
         first = "cloning" in request.messages[0].content
-        sides = [(1, "for", 0.8), (2, "neither", 0.9)] if first else [(1, "against", 0.4)]
+        sides = [(1, "for", 80), (2, "neither", 90)] if first else [(1, "against", 40)]
         return {"judged": [{"number": n, "side": s, "strength": w, "category": "ethics"} for n, s, w in sides]}
 
     model = Saying(distil=told, classify=judged)

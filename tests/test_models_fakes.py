@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,6 +54,41 @@ def test_every_registered_member_is_a_member() -> None:
         member = registry.get("model", name)
         assert isinstance(member, ModelMember)
         assert member.name == name
+
+
+ECHO = """
+from townsquare.models.contract import Answer, Outcome
+from townsquare.models.member import ModelMember
+
+
+class Echo:
+    def __init__(self, name):
+        self.name, self.servers = name, ("echo",)
+
+    async def complete(self, request, draw):
+        if request.schema:
+            return Answer(Outcome.REFUSED, None, "", "an echo makes no objects", "echo", "echo", -1, -1, 1)
+        said = request.messages[-1].content
+        return Answer(Outcome.OK, said, said, "", "echo", "echo", -1, -1, 1)
+
+    async def close(self):
+        pass
+
+
+MODEL = ModelMember("echo", lambda rest, model: ("echo",), lambda rest, model, serving: Echo("echo"), network=False)
+"""
+
+
+def test_a_member_of_your_own_is_a_file_and_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "echo_model.py").write_text(ECHO, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_FAMILIES", deepcopy(registry._FAMILIES))
+    registry.register("model", "echo", "echo_model:MODEL")
+    check_model(opened("echo"), is_function=True)
+    with door("echo") as through:
+        plain, shaped = through.ask([question(1, schema={}), question(1)])
+    assert plain.value == "Here is your feed, number 1."
+    assert shaped.outcome is Outcome.REFUSED
 
 
 class Broken(FakeModel):

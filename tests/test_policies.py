@@ -34,10 +34,10 @@ from townsquare.views import Bank, Chosen, Views
 from townsquare.world import World
 
 K = ActionKind
-FITTED = {"like": 0.067, "comment": 0.045, "share": 0.026, "add_note": 0.038}
+FITTED = {"like": 0.067, "comment": 0.045, "share": 0.0243, "add_note": 0.038}
 SHAPE, SILENT = Population().activity_shape, Population().silent_share
 ASSUMED = {
-    "dislike": 0.02, "like_comment": 0.06, "flag": 0.01, "follow": 0.01, "unfollow": 0.001, "rate_note": 0.1,
+    "dislike": 0.02, "like_comment": 0.03, "flag": 0.01, "follow": 0.01, "unfollow": 0.001, "rate_note": 0.1,
 }  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_a_population_acts_at_these_rates_on_a_plain_row() -> None:
     root = post(world, 1, kind=PostKind.INJECTED)
     post(world, 1, under=root)
     views = views_of(world, feed_of(world))
-    for kind, rate in (FITTED | {"like_comment": 0.06}).items():
+    for kind, rate in (FITTED | {"like_comment": 0.03}).items():
         assert rate_of(views, K[kind.upper()], attention=0.0, appeal=Appeal()) == pytest.approx(rate, abs=0.005)
 
 

@@ -278,7 +278,7 @@ def headlines(path: Path) -> Path:
     rows = []
     for k in range(8):
         true = k % 2
-        row = {"is_true": true, "ai_verdict": ("false", "true", "unsure", "unsure")[k % 4]}
+        row: dict[str, Any] = {"is_true": true, "ai_verdict": ("false", "true", "unsure", "unsure")[k % 4]}
         for condition, move in (("control", 0.0), ("forced", 0.02), ("human_fc", 0.1 * true), ("optional", 0.0)):
             row |= {
                 f"rate_belief_{condition}": 0.3 + 0.3 * true + move,

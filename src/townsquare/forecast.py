@@ -17,11 +17,12 @@ import numpy as np
 
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
+from townsquare.models import prices
 from townsquare.models.calls import MemoryCalls
 from townsquare.models.contract import Outcome, Reply, Request
 from townsquare.models.door import Door
 from townsquare.models.fake import FakeModel
-from townsquare.models.prices import Price, bundled, estimate
+from townsquare.models.prices import Price, estimate
 from townsquare.policies import llm, statistical
 from townsquare.policies.contract import Policy
 from townsquare.policies.statistical_params import Params as StatisticalParams
@@ -85,7 +86,7 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
     """
     counted = count(settings, sample)
     lengths = ASSUMED_REPLY if like is None else reply_lengths(like)
-    price = bundled().price(settings.config.model.name)
+    price = prices.of(settings.config.serving.prices).price(settings.config.model.name)
     return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in counted.tokens]
 
 

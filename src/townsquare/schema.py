@@ -190,6 +190,7 @@ _TABLES = (
             _C("n_claims", "u1", "how many rows of claims", "count", current=True),
         ),
         kept=True,
+        bulky=True,
     ),
     Table(
         "post_stances",
@@ -202,6 +203,7 @@ _TABLES = (
             _C("scorer", "u1", "given, declared in the action, or a text scorer", words=Scorer),
         ),
         kept=True,
+        bulky=True,
     ),
     Table(
         "claims",
@@ -281,6 +283,7 @@ _TABLES = (
             _C("reason", "u1", "why it was refused", words=Reason),
             _C("result", "i4", "row of posts or notes that it made; -1 for none"),
         ),
+        bulky=True,
     ),
     Table(
         "notes",
@@ -296,11 +299,13 @@ _TABLES = (
             _count("not_helpful", "ratings that did not", current=True),
         ),
         kept=True,
+        bulky=True,
     ),
     Table(
         "note_ratings",
         "one rating an agent and note",
         (_C("note", "i4", "row of notes"), _AGENT, _STEP, _C("helpful", "?", "found it helpful")),
+        bulky=True,
     ),
     Table(
         "verdicts",

@@ -25,7 +25,7 @@ from townsquare.feed_personal import personal
 from townsquare.models.binding import bound
 from townsquare.models.budget import Spent
 from townsquare.models.door import Door, OnCall
-from townsquare.models.open import open_door
+from townsquare.models.open import open_door, open_model
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
@@ -189,6 +189,8 @@ def simulate(
     if settings.scenario_digest not in ("", scenario.digest):
         raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
     check_contents(settings.file_contents, contents_now(settings, scenario.folder))
+    if door is None and asks(settings):
+        open_model(settings.config.model, settings.config.serving)  # a missing key is said before a folder is made
     last = recorder.open(header(settings))
     state, health, own = "stopped", "", None
     try:

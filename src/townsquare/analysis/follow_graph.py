@@ -24,8 +24,8 @@ from townsquare.schema import AgentKind
 Whole = npt.NDArray[np.int64]
 MOST_NULL_FOLLOWS = 500_000
 """Above this many follows no null model is drawn: ``draws`` is 0 and what needs it is NaN."""
-SWAPS_IN_ALL = 4_000_000
-"""Draws are as many as come to about this many follows, between 20 and 100."""
+SWAPS_IN_ALL = 2_000_000
+"""Draws are as many as come to about this many follows, between 10 and 100."""
 MOST_STEPS = 6
 """Measures over time are taken at this many steps at most, evenly spread, first and last included."""
 
@@ -110,11 +110,11 @@ def null_draws(follows: int) -> int:
     """How many null graphs are drawn for a graph of so many follows.
 
     >>> null_draws(3_000), null_draws(40_000), null_draws(10**6), null_draws(0)
-    (100, 100, 0, 0)
+    (100, 50, 0, 0)
     """
     if not 1 < follows <= MOST_NULL_FOLLOWS:
         return 0
-    return int(np.clip(SWAPS_IN_ALL // follows, 20, 100))
+    return int(np.clip(SWAPS_IN_ALL // follows, 10, 100))
 
 
 def rewired(graph: Any, draws: int, seed: int = 0) -> Iterator[Any]:

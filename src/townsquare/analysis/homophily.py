@@ -60,7 +60,8 @@ def homophily(run: Reads) -> pl.DataFrame:
         follows = follow_graph(run, step).of_persons()
         attributes = _attributes(run, follows)
         graph = follows.directed()
-        draws = null_draws(graph.ecount()) // (1 if step == run.last_step else 2)
+        draws = null_draws(graph.ecount())
+        draws = draws if step == run.last_step else (draws // 2 if draws >= 20 else 0)
         found = _alike(graph, attributes)
         drawn = [_alike(one, attributes) for one in rewired(graph, draws)]
         for (attribute, measure), (value, n) in found.items():
@@ -81,7 +82,7 @@ def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for (label,), rows in trait_groups(run).group_by("grouping", maintain_order=True):
         codes = nodes.join(rows.with_columns(pl.col("group").rank("dense").cast(pl.Int64)), on="agent", how="left")
-        found[str(label)] = codes["group"].fill_null(-1).to_numpy()
+        found[str(label)] = codes["group"].fill_null(-1).cast(pl.Int32).to_numpy()
     return found | _stances(run, follows)
 
 
@@ -99,38 +100,40 @@ def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
 def _alike(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:
     """By attribute and measure, its value and the follows it was taken over."""
     edges = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
+    follower, followed = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
     found: dict[tuple[str, str], tuple[float, int]] = {}
     for name, values in attributes.items():
-        ends = values[edges]
+        one, other = values[follower], values[followed]
+        known = ~(np.isnan(one) | np.isnan(other)) if values.dtype.kind == "f" else (one >= 0) & (other >= 0)
+        if not known.all():
+            one, other = one[known], other[known]
         if values.dtype.kind == "f":
-            known = ends[~np.isnan(ends).any(axis=1)]
-            spread = len(known) > 1 and np.ptp(known[:, 0]) > 0 and np.ptp(known[:, 1]) > 0
-            found[name, "assortativity"] = (
-                float(np.corrcoef(known.T)[0, 1]) if spread else math.nan,
-                len(known),
-            )
+            spread = one.size > 1 and np.ptp(one) > 0 and np.ptp(other) > 0
+            correlation = float(np.corrcoef(one, other)[0, 1]) if spread else math.nan
+            found[name, "assortativity"] = (correlation, one.size)
             continue
-        known = ends[(ends >= 0).all(axis=1)]
-        same = float((known[:, 0] == known[:, 1]).mean()) if len(known) else math.nan
-        found[name, "same"] = (same, len(known))
-        found[name, "assortativity"] = (nominal_assortativity(known), len(known))
+        same, assortativity = alike(one, other)
+        found[name, "same"] = (same, one.size)
+        found[name, "assortativity"] = (assortativity, one.size)
     return found
 
 
-def nominal_assortativity(ends: np.ndarray) -> float:
-    """Newman's coefficient of codes of either end of each follow, (m, 2); NaN where all have one code.
+def alike(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """Of codes of either end of each follow: the share of equals, and Newman's assortativity, NaN where all are one.
 
-    The same as ``assortativity_nominal`` of igraph; from the ends, so that follows of unknown ends can be left out.
+    The second is what ``assortativity_nominal`` of igraph gives; from the ends, so that follows of unknown ends can be
+    left out, and both come from one count.
 
-    >>> nominal_assortativity(np.array([[0, 0], [1, 1]]))
-    1.0
+    >>> alike(np.array([0, 1]), np.array([0, 1]))
+    (1.0, 1.0)
     """
-    if not len(ends):
-        return math.nan
-    width = int(ends.max()) + 1
-    mixing = np.bincount(ends[:, 0] * width + ends[:, 1], minlength=width * width).reshape(width, width) / len(ends)
-    chance = float(mixing.sum(axis=0) @ mixing.sum(axis=1))
-    return (float(mixing.trace()) - chance) / (1.0 - chance) if chance < 1.0 else math.nan
+    if not one.size:
+        return math.nan, math.nan
+    width = int(max(one.max(), other.max())) + 1
+    pairs = np.bincount(one.astype(np.int64) * width + other, minlength=width * width)
+    mixing = pairs.reshape(width, width) / one.size
+    same, chance = float(mixing.trace()), float(mixing.sum(axis=0) @ mixing.sum(axis=1))
+    return same, ((same - chance) / (1.0 - chance) if chance < 1.0 else math.nan)
 
 
 def communities(run: Reads) -> pl.DataFrame:

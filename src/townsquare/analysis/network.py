@@ -29,22 +29,23 @@ CENTRALITIES = {
     "agent": pl.Int32, "kind": pl.String, "followers": pl.Int64, "followed": pl.Int64, "pagerank": pl.Float64,
     "betweenness": pl.Float64, "harmonic": pl.Float64, "core": pl.Int64, "community": pl.Int64,
 }  # fmt: skip
+MOST_CHAINS = 300_000
+"""Chains of two follows that closure is counted over; of more, those from a sample of accounts."""
 MOST_EXACT = 20_000_000
-"""Betweenness and harmonic centrality look at nodes × follows, closure at chains of two follows; above this many, a
-sample of nodes stands for all."""
+"""Betweenness and harmonic centrality look at nodes × follows; above this, a sample of nodes stands for all."""
 
 
 def _two_path_closure(graph: Any) -> float:
     """Of the chains a → b → c of different accounts, the part in which a follows c too.
 
-    Of more chains than ``MOST_EXACT``, those that start at a sample of accounts with a fixed seed.
+    Of more chains than ``MOST_CHAINS``, those that start at a sample of accounts with a fixed seed.
     """
     adjacency = graph.get_adjacency_sparse()
     starts = np.arange(graph.vcount())
     chains_from = adjacency @ np.asarray(adjacency.sum(axis=1)).ravel()
-    if chains_from.sum() > MOST_EXACT:
+    if chains_from.sum() > MOST_CHAINS:
         starts = np.random.default_rng(0).permutation(starts)
-        starts = starts[: max(1, int(np.searchsorted(np.cumsum(chains_from[starts]), MOST_EXACT)))]
+        starts = starts[: max(1, int(np.searchsorted(np.cumsum(chains_from[starts]), MOST_CHAINS)))]
     first = adjacency[starts]
     chains = first @ adjacency
     back = float(chains[np.arange(starts.size), starts].sum())
@@ -95,7 +96,7 @@ def network_over_time(run: Reads) -> pl.DataFrame:
         ``draws`` (how many were drawn; 0 where none were, and what degrees alone decide has none). Measures:
         ``accounts``, ``follows``, ``density``, ``largest_component``, ``follower_gini``; ``reciprocity`` (follows that
         are returned), ``clustering`` (transitivity without directions), ``triadic_closure`` (of chains a → b → c those
-        with a → c; of over 20 million chains, those from a sample of accounts), ``degree_assortativity`` (of numbers of
+        with a → c; of over 300,000 chains, those from a sample of accounts), ``degree_assortativity`` (of numbers of
         followers), ``modularity`` (of Leiden's communities).
         Null graphs are drawn for the last step only.
 
@@ -112,7 +113,7 @@ def network_over_time(run: Reads) -> pl.DataFrame:
         for measure, (unit, size) in _SIZE.items():
             value = size(follows, graph) if follows.agents.size else math.nan
             rows.append((step, measure, unit, value, *[math.nan] * 5, 0))
-        draws = null_draws(graph.ecount()) // 2 if step == steps[-1] else 0
+        draws = (null_draws(graph.ecount()) + 10) // 2 if step == steps[-1] and null_draws(graph.ecount()) else 0
         found = _shape(graph)
         drawn = [_shape(one) for one in rewired(graph, draws)]
         for measure, (unit, _) in _SHAPE.items():

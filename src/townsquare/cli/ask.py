@@ -116,7 +116,7 @@ def panel(
         feeds = split_feeds(posts, folder / "feeds")
         for number, (name, feed) in enumerate(feeds.items(), 1):
             settings = panel_settings(feed, people, personas, [f"policy={policy}", *(sets or ())], seed)
-            calls = Calls(settings.config.model.name)
+            calls = Calls(settings.config.serving.prices)
             runs[name] = hold_panel(settings, folder / f"feed-{number}", calls.add)
             if calls.note(1):
                 complain(f"feed {name}: {calls.note(1)}", kind="note")

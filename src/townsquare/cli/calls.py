@@ -8,11 +8,11 @@ from townsquare.models.tally import Tally
 
 
 class Calls:
-    """Counts calls as they end; ``step`` is the last step that is done."""
+    """Counts calls as they end; ``step`` is the last step that is done, ``own_prices`` is ``serving.prices``."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, own_prices: str | None) -> None:
         self.step = 0
-        self._tally = Tally(prices.bundled())
+        self._tally = Tally(prices.of(own_prices))
         self._first: int | None = None
 
     def add(self, call: Call) -> None:

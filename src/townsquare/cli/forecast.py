@@ -37,7 +37,7 @@ def forecast(
     from townsquare.errors import SettingError
     from townsquare.forecast import Amount
     from townsquare.forecast import forecast as estimate
-    from townsquare.models.prices import bundled
+    from townsquare.models import prices
     from townsquare.record.run import Run
     from townsquare.resolve import resolve_for
 
@@ -50,7 +50,7 @@ def forecast(
     if sample < 2:
         raise SettingError("--sample", got=str(sample), allowed="at least 2")
     found = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
-    date = bundled().date
+    date = prices.of(settings.config.serving.prices).date
     if as_json:
         rows = [
             asdict(one)

@@ -47,8 +47,8 @@ def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *
         )
         return
     rows = [
-        (name, side, str(part.height), signed(float(np.median(part["effect"])), 3), signed(min(part["effect"].to_list()), 3),
-         signed(max(part["effect"].to_list()), 3), f"{(part['effect'] > 0).sum()}", most)
+        (name, side, str(part.height), *(signed(float(end), 3) for end in np.quantile(part["effect"], (0.5, 0, 1))),
+         f"{(part['effect'] > 0).sum()}", most)
         for curve, share in zip(curves, shares, strict=True)
         for (name, side), part in curve.group_by("outcome", "side", maintain_order=True)
         for most in [_most(share.filter(pl.col("side") == side))]

@@ -69,7 +69,7 @@ def branch(
         )
     old = Run.open(folder)
     settings = branch_settings(settings_of(old, str(folder)), at, merge(*map(parse_set, sets)))
-    calls = Calls(settings.config.model.name)
+    calls = Calls(settings.config.serving.prices)
     total = settings.config.steps
 
     def on_step(mark: StepMark) -> None:

@@ -83,7 +83,7 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
     total = settings.config.steps
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
 
-    calls = Calls(settings.config.model.name)
+    calls = Calls(settings.config.serving.prices)
 
     def on_step(mark: StepMark) -> None:
         calls.step = mark.step

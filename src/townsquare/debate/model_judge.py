@@ -22,9 +22,10 @@ from townsquare.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
 MESSAGE = 4000  # characters
+PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
 STANCE_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"stance": {"type": "number", "minimum": -1, "maximum": 1}},
+    "properties": {"stance": {"type": "integer", "minimum": -PERCENT, "maximum": PERCENT}},
     "required": ["stance"],
     "additionalProperties": False,
 }
@@ -51,7 +52,7 @@ def read(
         )
         for text in texts
     ]
-    return np.array([float(reply.value["stance"]) if reply.ok else np.nan for reply in asker.ask(asked)])
+    return np.array([int(reply.value["stance"]) / PERCENT if reply.ok else np.nan for reply in asker.ask(asked)])
 
 
 def bind(asker: Asker) -> StanceJudge:

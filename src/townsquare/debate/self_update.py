@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Line, Mind, Move, Seat
-from townsquare.debate.model_judge import STANCE_SCHEMA
+from townsquare.debate.model_judge import PERCENT, STANCE_SCHEMA
 from townsquare.errors import SettingError
 from townsquare.evidence.near import cosines
 from townsquare.models.contract import Asker, Message, Request
@@ -118,7 +118,7 @@ def by_model(asked: Asked, floor: Floor, params: Params, asker: Asker | None = N
     prompt = filled(
         "self_update",
         statement=quoted(asked.statement),
-        stance=f"{asked.stance:.2f}",
+        stance=f"{PERCENT * asked.stance:.0f}",
         records=listed([f"{sides[one.polarity]}: {quoted(one.text)}" for one in asked.retrieved]),
         dialogue="\n".join(lines),
     )
@@ -127,7 +127,7 @@ def by_model(asked: Asked, floor: Floor, params: Params, asker: Asker | None = N
         max_tokens=64, agent=seat, step=floor.draws.step,
     )  # fmt: skip
     (reply,) = asker.ask([request])
-    return float(reply.value["stance"]) if reply.ok else asked.stance
+    return int(reply.value["stance"]) / PERCENT if reply.ok else asked.stance
 
 
 def debater(name: str, revise: Revise, *, with_records: bool, asker: Asker | None = None) -> Debater:

@@ -23,6 +23,7 @@ from townsquare.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
 MESSAGE, CLAIM, TAG = 4000, 300, 40  # characters
+PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
 SIDES = {"for": 1, "against": -1}
 
 
@@ -105,7 +106,7 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
             {
                 "number": {"enum": list(range(1, len(claims) + 1))},
                 "side": {"enum": [*SIDES, "neither"]},
-                "strength": {"type": "number", "minimum": 0, "maximum": 1},
+                "strength": {"type": "integer", "minimum": 0, "maximum": PERCENT},
                 "category": {"type": "string", "maxLength": TAG},
             },
         )
@@ -116,7 +117,7 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
             one = claims[entry["number"] - 1]
             if entry["side"] in SIDES:
                 tag = " ".join(clean(str(entry["category"])).split())
-                judged.setdefault(one, _Judged(one, SIDES[entry["side"]], float(entry["strength"]), tag))
+                judged.setdefault(one, _Judged(one, SIDES[entry["side"]], int(entry["strength"]) / PERCENT, tag))
     return [judged[one] for one in dict.fromkeys(found) if one in judged]
 
 

@@ -166,7 +166,7 @@ def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
 
 
 def traces_figure(people: list[Trace], found: Study) -> Figure:
-    """One person a group: the replay after each event, what the person said, and no change beside it (Figure 5)."""
+    """One person a group: the replay after each event, what the person said, no change and prior only (Figure 5)."""
     grid = found.setup.grid
 
     def draw(figure: Figure, panels: np.ndarray) -> None:
@@ -178,7 +178,7 @@ def traces_figure(people: list[Trace], found: Study) -> Figure:
             )  # fmt: skip
         panels.ravel()[0].set_ylabel("stance")
         handles, labels = panels.ravel()[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", ncols=5, fontsize=10.5)
+        figure.legend(handles, labels, loc="outside lower left", ncols=6, fontsize=10.5)
 
     return _made(1, len(people), 300.0, draw)
 
@@ -187,6 +187,7 @@ def _trace(axes: Axes, trace: Trace) -> None:
     at = np.arange(trace.stance.size)
     last = at[-1]
     axes.axhline(trace.initial, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), label="no change")
+    axes.axhline(trace.stance[0], color=colour("fourth"), linewidth=1.2, linestyle=(0, (6, 2)), label="prior only")
     axes.plot(at, trace.stance, color=colour("first"), label="replayed")
     for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
         here = at[1:][trace.polarity == sign]

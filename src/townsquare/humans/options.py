@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from townsquare.evidence.text import MAX_CHARACTERS
+
 FOR, AGAINST, SILENT = 1, -1, 0
 
-_REFERENCE = re.compile(r"@?\s*\[[^\]]{0,40}\]")  # a person, as the data write names
+_REFERENCE = re.compile(r"@?\s?\[[^\]]{0,40}\]")  # a person, as the data write names
 _CLAUSE = re.compile(r"[.;!?,]|\b(?:but|because|becuase|cause|since|although|however|if)\b", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d+")
 _ALL = re.compile(
@@ -64,7 +66,7 @@ def option_sides(
 
 
 def _side(text: str, option: str, options: Sequence[str], *, exclusive: bool) -> int:
-    plain = _REFERENCE.sub(" ", text.replace("’", "'"))
+    plain = _REFERENCE.sub(" ", text[:MAX_CHARACTERS].replace("’", "'"))
     said = dict.fromkeys(options, 0)
     for clause in _CLAUSE.split(plain):
         tokens = _TOKEN.findall(clause)

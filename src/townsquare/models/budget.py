@@ -16,7 +16,7 @@ from townsquare.models.prices import Prices, tokens_of
 class Spent:
     """Calls that a run made, whenever that was: those answered from the store of an earlier stretch count too.
 
-    ``calls``, ``tokens`` and ``usd`` are of calls that were paid for; ``outcomes`` counts every request by how it ended.
+    ``calls``, ``tokens`` and ``usd`` are of calls that were paid for; ``outcomes`` counts each request by how it ended.
     """
 
     prices: Prices = field(default_factory=Prices)

@@ -145,7 +145,7 @@ class Call:
     tokens_out: int
     seconds: float
     tries: int
-    """Requests that were sent for it, the first one included; 0 for a call answered from the store."""
+    """Requests that were sent for it, the first one included; 0 where another request had paid for it."""
 
 
 class CallStore(Protocol):

@@ -17,6 +17,7 @@ _LENGTHS = frozenset({"minLength", "maxLength"})
 INSTRUCTION = "Answer with one JSON object and nothing else. It must fit this JSON Schema:\n"
 """Before the schema, where it stands in the prompt."""
 _SAMPLING = ("temperature", "seed")
+_NOT_TAKEN = re.compile("unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not (?:allowed|permitted)|extra ")
 
 
 class Mode(IntEnum):
@@ -86,12 +87,14 @@ class Dialect:
 
         >>> Dialect().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
         'max_completion_tokens instead of max_tokens'
+        >>> Dialect().learn("The prompt speaks of temperature.", {"temperature": 0.3})
+        ''
         """
         low = said.lower()
         if self.tokens_key == "max_tokens" and "max_completion_tokens" in low:
             self.tokens_key = "max_completion_tokens"
             return "max_completion_tokens instead of max_tokens"
-        for key in _SAMPLING:
+        for key in _SAMPLING if _NOT_TAKEN.search(low) else ():
             if key in body and key not in self.dropped and re.search(rf"\b{key}\b", low):
                 self.dropped.add(key)
                 return f"{key} is not taken; the server's own holds"

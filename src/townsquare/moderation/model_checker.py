@@ -18,13 +18,14 @@ from townsquare.schema import Verdict
 from townsquare.world import World
 
 EXPLANATION, SOURCE, SOURCES = 600, 160, 5
+PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
 NO_ANSWER = "The checker gave no answer that could be used."
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "verdict": {"enum": ["true", "false", "unverified"]},
         "explanation": {"type": "string", "maxLength": EXPLANATION},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "confidence": {"type": "integer", "minimum": 0, "maximum": PERCENT},
         "sources": {"type": "array", "maxItems": SOURCES, "items": {"type": "string", "maxLength": SOURCE}},
     },
     "required": ["verdict", "explanation", "confidence", "sources"],
@@ -40,7 +41,7 @@ def ask_about(
     replies = asker.ask([_question(world, int(post), params, with_notes) for post in posts])
     return Findings(
         verdict=np.array([_VERDICTS[r.value["verdict"]] if r.ok else Verdict.UNVERIFIED for r in replies], np.uint8),
-        confidence=np.array([float(r.value["confidence"]) if r.ok else 0.0 for r in replies], np.float64),
+        confidence=np.array([int(r.value["confidence"]) / PERCENT if r.ok else 0.0 for r in replies], np.float64),
         explanation=[_explanation(reply) for reply in replies],
         sources=[_sources(reply) for reply in replies],
     )

@@ -14,6 +14,7 @@ from townsquare.views import Chosen, Views, nothing_chosen
 
 WRITTEN = 600  # characters of a post or note that a model is asked for at most
 REASON = 300
+TENTHS = 10  # a stance of 1 in a reply
 _WORDS = {kind.name.lower(): kind for kind in ActionKind}
 _WRITES = (ActionKind.COMMENT, ActionKind.ADD_NOTE)
 _TARGETS = {ActionKind.FOLLOW: "author", ActionKind.UNFOLLOW: "author", ActionKind.RATE_NOTE: "offered"}
@@ -27,7 +28,8 @@ class _Params(Protocol):
 
 
 def _stance(names: tuple[str, ...]) -> dict[str, Any]:
-    return {"about": {"enum": [*names, "none"]}, "stance": {"type": "number", "minimum": -1, "maximum": 1}}
+    # Whole numbers: grammars of servers keep to their bounds, and not to those of fractions.
+    return {"about": {"enum": [*names, "none"]}, "stance": {"type": "integer", "minimum": -TENTHS, "maximum": TENTHS}}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class Replies:
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
         if content and entry.get("about", "none") != "none":
             about = self._views.about.names.index(entry["about"])
-            self._declared.append((len(self._rows), about, float(entry["stance"])))
+            self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS))
         self._rows.append(
             (int(self._views.agents[place]), int(kind), row, target, self._text(content), helpful, self._text(reason))
         )

@@ -83,7 +83,7 @@ def _comment() -> KindParams:
 
 
 def _like_comment() -> KindParams:
-    return KindParams(base=-2.6298, distance=-1.2, engagement=0.08, repeated=-1.5)
+    return KindParams(base=-3.4145, distance=-1.2, engagement=0.08, repeated=-1.5)
 
 
 def _flag() -> KindParams:
@@ -122,7 +122,7 @@ class Params(MemberParams):
     dislike: KindParams = Field(default_factory=_dislike, description="assumed; rate 0.02")
     share: KindParams = Field(default_factory=_share, description="fitted and measured in part, see the module")
     comment: KindParams = Field(default_factory=_comment, description="fitted and measured in part, see the module")
-    like_comment: KindParams = Field(default_factory=_like_comment, description="assumed; rate 0.06")
+    like_comment: KindParams = Field(default_factory=_like_comment, description="assumed; rate 0.03")
     flag: KindParams = Field(default_factory=_flag, description="assumed; rate 0.01")
     follow: KindParams = Field(default_factory=_follow, description="assumed; rate 0.01")
     unfollow: KindParams = Field(default_factory=_unfollow, description="assumed; rate 0.001")

@@ -113,31 +113,28 @@ def _among(kinds: tuple[IntEnum, ...]) -> str:
     return f"({', '.join(str(int(kind)) for kind in kinds)})"
 
 
-def _day(step: str) -> str:
-    return f"datetime('{EPOCH}', {step} || ' days')"
-
-
 _ACCEPTED = f"status = {int(ActionStatus.ACCEPTED)}"
 _TEXT = "LEFT JOIN ts_texts {0} ON {0}.text = {1}"
 _ITEM = f"(CASE p.kind WHEN {int(PostKind.COMMENT)} THEN 'comment-' ELSE 'post-' END || p.post)"
 
-_USERS = f"""
+
+def _users(sql: Dialect) -> str:
+    return f"""
 WITH received AS (
-  SELECT p.author AS agent, sum(a.kind = {ActionKind.LIKE:d}) AS likes, sum(a.kind = {ActionKind.SHARE:d}) AS shares,
-    sum(a.kind = {ActionKind.COMMENT:d}) AS comments
+  SELECT p.author AS agent, count(*) FILTER (WHERE a.kind = {ActionKind.LIKE:d}) AS likes, count(*) FILTER (WHERE a.kind = {ActionKind.SHARE:d}) AS shares,
+    count(*) FILTER (WHERE a.kind = {ActionKind.COMMENT:d}) AS comments
   FROM ts_actions a JOIN ts_posts p ON p.post = a.target
   WHERE a.{_ACCEPTED} AND a.kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT))}
   GROUP BY p.author
 ), followed AS (
   SELECT followed AS agent, count(*) AS followers
-  FROM (SELECT followed FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0) GROUP BY followed
+  FROM (SELECT followed FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0) now GROUP BY followed
 ), answered AS (
-  SELECT agent, group_concat(label || ': ' || answer, '; ') AS persona,
-    json_group_object(label, CASE WHEN answer = CAST(value AS TEXT) THEN value ELSE answer END) AS labels
+  SELECT agent, {sql.persona} AS persona, {sql.labels} AS labels
   FROM (
-    SELECT t.agent, t.value, v.label, v.answer FROM ts_traits t
+    SELECT t.agent, t.trait, t.value, v.label, v.answer FROM ts_traits t
     JOIN ts_trait_values v ON v.trait = t.trait AND v.value = t.value ORDER BY t.agent, t.trait
-  ) GROUP BY agent
+  ) given GROUP BY agent
 ), counted AS MATERIALIZED (
   SELECT a.agent, a.kind, a.born, a.name, coalesce(f.followers, 0) AS followers, coalesce(r.likes, 0) AS likes,
     coalesce(r.shares, 0) AS shares, coalesce(r.comments, 0) AS comments
@@ -152,41 +149,43 @@ WITH received AS (
   FROM counted c, most m
 ), shown AS MATERIALIZED (
   SELECT 'user-' || c.agent AS user_id,
-    iif(c.kind = {
-    AgentKind.SOURCE:d}, n.content, t.persona) AS persona, coalesce(t.labels, '{{}}') AS background_labels, {
-    _day("c.born")
+    CASE c.kind WHEN {AgentKind.SOURCE:d} THEN n.content ELSE t.persona END AS persona, coalesce(t.labels, '{{}}') AS background_labels, {
+    sql.day("c.born")
 } AS creation_time,
     c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
     c.comments AS total_comments_received, c.influence AS influence_score,
     c.influence > {INFLUENCER_ABOVE} AS is_influencer,
-    {_day("(SELECT max(step) FROM ts_steps)")} AS last_influence_update
+    {sql.day("(SELECT max(step) FROM ts_steps)")} AS last_influence_update
   FROM scored c LEFT JOIN answered t ON t.agent = c.agent {_TEXT.format("n", "c.name")}
 )
 SELECT * FROM shown
 """
 
-_POSTS = f"""
+
+def _posts(sql: Dialect) -> str:
+    return f"""
 WITH counts AS (
-  SELECT target AS post, sum(kind = {ActionKind.LIKE:d}) AS likes, sum(kind = {ActionKind.SHARE:d}) AS shares,
-    sum(kind = {ActionKind.FLAG:d}) AS flags, sum(kind = {ActionKind.COMMENT:d}) AS comments
+  SELECT target AS post, count(*) FILTER (WHERE kind = {ActionKind.LIKE:d}) AS likes, count(*) FILTER (WHERE kind = {ActionKind.SHARE:d}) AS shares,
+    count(*) FILTER (WHERE kind = {ActionKind.FLAG:d}) AS flags, count(*) FILTER (WHERE kind = {ActionKind.COMMENT:d}) AS comments
   FROM ts_actions
   WHERE {_ACCEPTED}
     AND kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.FLAG, ActionKind.COMMENT))}
   GROUP BY target
 ), gone AS (
-  SELECT post, step, reason, min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post
+  SELECT post, step, reason FROM ts_moderation_log
+  WHERE rowid IN (SELECT min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post)
 ), checked AS (
-  SELECT post, step, verdict, max(rowid) FROM ts_verdicts GROUP BY post
+  SELECT post, step, verdict FROM ts_verdicts WHERE rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
 ), shown AS MATERIALIZED (
-  SELECT 'post-' || p.post AS post_id, t.content, 'user-' || p.author AS author_id, {_day("p.step")} AS created_at,
+  SELECT 'post-' || p.post AS post_id, t.content, 'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at,
     coalesce(c.likes, 0) AS num_likes, coalesce(c.shares, 0) AS num_shares,
     coalesce(c.flags, 0) AS num_flags, coalesce(c.comments, 0) AS num_comments,
     CASE p.kind WHEN {PostKind.SHARE:d} THEN 'post-' || p.parent END AS original_post_id,
     p.kind = {PostKind.INJECTED:d} AS is_news,
     CASE p.kind WHEN {PostKind.INJECTED:d} THEN {_case("p.veracity", NEWS_TYPES)} END AS news_type,
-    iif(g.post IS NULL, 'active', 'taken_down') AS status, {_day("g.step")} AS takedown_timestamp,
+    CASE WHEN g.post IS NULL THEN 'active' ELSE 'taken_down' END AS status, {sql.day("g.step")} AS takedown_timestamp,
     g.reason AS takedown_reason,
-    nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {_day("v.step")} AS fact_checked_at
+    nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {sql.day("v.step")} AS fact_checked_at
   FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post = p.root
     LEFT JOIN checked v ON v.post = p.post {_TEXT.format("t", "p.text")}
   WHERE p.kind <> {PostKind.COMMENT:d}
@@ -194,28 +193,32 @@ WITH counts AS (
 SELECT * FROM shown
 """
 
-_FOLLOWS = f"""
+
+def _follows(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
   SELECT 'user-' || follower AS follower_id, 'user-' || followed AS followed_id,
-    {_day("max(CASE WHEN change > 0 THEN step END)")} AS created_at
+    {sql.day("max(CASE WHEN change > 0 THEN step END)")} AS created_at
   FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
 )
 SELECT * FROM shown
 """
 
-_ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
-_USER_ACTIONS = f"""
+ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+
+def _user_actions(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
   SELECT a.rowid AS id, 'user-' || a.agent AS user_id, {_case("a.kind", ACTION_WORDS)} AS action_type,
     CASE
-      WHEN a.kind IN {_among(_ON_POSTS)} THEN 'post-' || a.target
+      WHEN a.kind IN {_among(ON_POSTS)} THEN 'post-' || a.target
       WHEN a.kind = {ActionKind.LIKE_COMMENT:d} THEN 'comment-' || a.target
       WHEN a.kind = {ActionKind.FLAG:d} THEN {_ITEM}
       WHEN a.kind IN {_among((ActionKind.FOLLOW, ActionKind.UNFOLLOW))} THEN 'user-' || a.target
       WHEN a.kind = {ActionKind.RATE_NOTE:d} THEN 'note-' || a.target
       WHEN a.kind = {ActionKind.POST:d} THEN 'post-' || a.result
     END AS target_id,
-    t.content, r.content AS reasoning, {_day("a.step")} AS created_at
+    t.content, r.content AS reasoning, {sql.day("a.step")} AS created_at
   FROM ts_actions a LEFT JOIN ts_posts p ON p.post = a.target
     {_TEXT.format("t", "a.text")} {_TEXT.format("r", "a.reasoning")}
   WHERE a.{_ACCEPTED}
@@ -223,76 +226,90 @@ WITH shown AS MATERIALIZED (
 SELECT * FROM shown
 """
 
-_COMMENTS = f"""
+
+def _comments(sql: Dialect) -> str:
+    return f"""
 WITH liked AS (
   SELECT target AS post, count(*) AS likes FROM ts_actions
   WHERE {_ACCEPTED} AND kind = {ActionKind.LIKE_COMMENT:d} GROUP BY target
 ), shown AS MATERIALIZED (
   SELECT 'comment-' || p.post AS comment_id, t.content, 'post-' || p.parent AS post_id,
-    'user-' || p.author AS author_id, {_day("p.step")} AS created_at, coalesce(l.likes, 0) AS num_likes
+    'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at, coalesce(l.likes, 0) AS num_likes
   FROM ts_posts p LEFT JOIN liked l ON l.post = p.post {_TEXT.format("t", "p.text")}
   WHERE p.kind = {PostKind.COMMENT:d}
 )
 SELECT * FROM shown
 """
 
-_COMMUNITY_NOTES = f"""
+
+def _community_notes(sql: Dialect) -> str:
+    return f"""
 WITH rated AS (
-  SELECT note, sum(helpful) AS helpful, sum(NOT helpful) AS not_helpful FROM ts_note_ratings GROUP BY note
+  SELECT note, sum(helpful) AS helpful, sum(1 - helpful) AS not_helpful FROM ts_note_ratings GROUP BY note
 ), shown AS MATERIALIZED (
   SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
     t.content, coalesce(r.helpful, 0) AS helpful_ratings,
-    coalesce(r.not_helpful, 0) AS not_helpful_ratings, {_day("n.step")} AS created_at
+    coalesce(r.not_helpful, 0) AS not_helpful_ratings, {sql.day("n.step")} AS created_at
   FROM ts_notes n LEFT JOIN rated r ON r.note = n.note {_TEXT.format("t", "n.text")}
 )
 SELECT * FROM shown
 """
 
-_NOTE_RATINGS = f"""
+
+def _note_ratings(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
-  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id, iif(helpful, 'helpful', 'not_helpful') AS rating,
-    {_day("step")} AS created_at
+  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id, CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
+    {sql.day("step")} AS created_at
   FROM ts_note_ratings
 )
 SELECT * FROM shown
 """
 
-_MODERATION_LOGS = f"""
+
+def _moderation_logs(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
   SELECT l.rowid AS log_id, {_ITEM} AS post_id, {_case("l.kind", LogKind)} AS action_type, l.reason,
-    {_day("l.step")} AS timestamp
+    {sql.day("l.step")} AS timestamp
   FROM ts_moderation_log l LEFT JOIN ts_posts p ON p.post = l.post
 )
 SELECT * FROM shown
 """
 
-_FACT_CHECKS = f"""
+
+def _fact_checks(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
   SELECT 'post-' || v.post AS post_id, '{CHECKER}' AS checker_id, {_case("v.verdict", Verdict)} AS verdict,
-    coalesce(e.content, '') AS explanation, v.confidence, iif(s.text IS NULL, '[]', json_array(s.content)) AS sources,
-    {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {_day("v.step")} AS created_at
+    coalesce(e.content, '') AS explanation, v.confidence, CASE WHEN s.text IS NULL THEN '[]' ELSE {sql.json_list("s.content")} END AS sources,
+    {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {sql.day("v.step")} AS created_at
   FROM ts_verdicts v {_TEXT.format("e", "v.explanation")} {_TEXT.format("s", "v.sources")}
   WHERE v.verdict <> {Verdict.NONE:d} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
 )
 SELECT * FROM shown
 """
 
-_AGENT_MEMORIES = f"""
+
+def _agent_memories(sql: Dialect) -> str:
+    return f"""
 WITH accessed AS MATERIALIZED (
   SELECT memory, step, decay FROM ts_memory_accesses
   WHERE rowid IN (SELECT max(rowid) FROM ts_memory_accesses GROUP BY memory)
 ), shown AS MATERIALIZED (
   SELECT 'memory-' || m.memory AS memory_id, 'user-' || m.agent AS user_id,
     {_case("m.kind", MemoryKind)} AS memory_type, coalesce(c.content, '') AS content,
-    m.importance AS importance_score, {_day("m.step")} AS created_at,
-    {_day("coalesce(a.step, m.step)")} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
+    m.importance AS importance_score, {sql.day("m.step")} AS created_at,
+    {sql.day("coalesce(a.step, m.step)")} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
   FROM ts_agent_memories m {_TEXT.format("c", "m.text")} LEFT JOIN accessed a ON a.memory = m.memory
 )
 SELECT * FROM shown
 """
 
 _SEEN = -1  # a view, among the kinds of action
-_SPREAD_METRICS = f"""
+
+def _spread_metrics(sql: Dialect) -> str:
+    return f"""
 WITH RECURSIVE happened AS (
   SELECT target AS root, kind, agent, step FROM ts_actions
   WHERE {_ACCEPTED} AND kind IN {_among(tuple(kind for kind in SPREAD.values() if kind != ActionKind.RATE_NOTE))}
@@ -309,17 +326,18 @@ WITH RECURSIVE happened AS (
   SELECT s.post, c.root, s.step, c.depth + 1 FROM chains c JOIN ts_posts s ON s.parent = c.post
   WHERE s.kind = {PostKind.SHARE:d}
 ), new AS MATERIALIZED (
-  SELECT root, step, sum(kind = {_SEEN}) AS views, {
-    ", ".join(f"sum(kind = {kind:d}) AS {name}" for name, kind in SPREAD.items())
+  SELECT root, step, count(*) FILTER (WHERE kind = {_SEEN}) AS views, {
+    ", ".join(f"count(*) FILTER (WHERE kind = {kind:d}) AS {name}" for name, kind in SPREAD.items())
 }, 0 AS depth
   FROM firsts GROUP BY root, step
 ), deeper AS MATERIALIZED (
   SELECT root, step, max(depth) AS depth FROM chains GROUP BY root, step
 ), gone AS MATERIALIZED (
-  SELECT post, step, reason, min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post
+  SELECT post, step, reason FROM ts_moderation_log
+  WHERE rowid IN (SELECT min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post)
 ), far AS (
   SELECT p.post, s.step, max(coalesce(d.depth, 0)) OVER so_far AS diffusion_depth,
-    {", ".join(f"sum(coalesce(n.{name}, 0)) OVER so_far AS {name}" for name in ("views", *SPREAD))}
+    {", ".join(f"CAST(sum(coalesce(n.{name}, 0)) OVER so_far AS BIGINT) AS {name}" for name in ("views", *SPREAD))}
   FROM ts_posts p JOIN ts_steps s ON s.step >= p.step
     LEFT JOIN new n ON n.root = p.post AND n.step = s.step
     LEFT JOIN deeper d ON d.root = p.post AND d.step = s.step
@@ -328,33 +346,35 @@ WITH RECURSIVE happened AS (
 ), shown AS MATERIALIZED (
   SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_depth, {", ".join(SPREAD)},
     {" + ".join(SPREAD)} AS total_interactions, g.post IS NOT NULL AS should_takedown, g.reason AS takedown_reason,
-    g.post IS NOT NULL AS takedown_executed, {_day("f.step")} AS created_at
+    g.post IS NOT NULL AS takedown_executed, {sql.day("f.step")} AS created_at
   FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
 )
 SELECT * FROM shown
 """
 
-_FEED_EXPOSURES = f"""
+
+def _feed_exposures(sql: Dialect) -> str:
+    return f"""
 WITH shown AS MATERIALIZED (
-  SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {_day("step")} AS created_at
+  SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {sql.day("step")} AS created_at
   FROM ts_exposures WHERE under < 0
 )
 SELECT * FROM shown
 """
 
 VIEWS: dict[str, str] = {
-    "users": _USERS,
-    "posts": _POSTS,
-    "follows": _FOLLOWS,
-    "user_actions": _USER_ACTIONS,
-    "comments": _COMMENTS,
-    "community_notes": _COMMUNITY_NOTES,
-    "note_ratings": _NOTE_RATINGS,
-    "moderation_logs": _MODERATION_LOGS,
-    "fact_checks": _FACT_CHECKS,
-    "agent_memories": _AGENT_MEMORIES,
-    "spread_metrics": _SPREAD_METRICS,
-    "feed_exposures": _FEED_EXPOSURES,
+    "users": _users,
+    "posts": _posts,
+    "follows": _follows,
+    "user_actions": _user_actions,
+    "comments": _comments,
+    "community_notes": _community_notes,
+    "note_ratings": _note_ratings,
+    "moderation_logs": _moderation_logs,
+    "fact_checks": _fact_checks,
+    "agent_memories": _agent_memories,
+    "spread_metrics": _spread_metrics,
+    "feed_exposures": _feed_exposures,
 }
 """The SELECT of every view."""
 

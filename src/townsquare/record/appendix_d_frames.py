@@ -1,22 +1,30 @@
 """Those views of appendix D that need tables of which large runs keep Parquet parts, as lazy frames.
 
-They hold what :data:`townsquare.record.appendix_d.VIEWS` says in SQL; a test compares the two. The other views read
-tables that are in SQLite in every run.
+They hold what :data:`townsquare.record.appendix_d.VIEWS` says in SQL; a test compares the two. Those about posts,
+actions and notes stand in :mod:`townsquare.record.appendix_d_posts`; the other views read tables that are in SQLite in
+every run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 
 import numpy as np
 import polars as pl
 
 from townsquare.record.appendix_d import COLUMNS, INFLUENCE, INFLUENCER_ABOVE, NUMBERS, ROOT_POSTS, SPREAD
-from townsquare.schema import EPOCH, ActionKind, ActionStatus, AgentKind, LogKind, PostKind
-
-Tables = Callable[[str], pl.LazyFrame]
-"""Gives a table of ``schema`` by its name, with values as SQLite holds them."""
+from townsquare.record.appendix_d_posts import (
+    Tables,
+    comments,
+    community_notes,
+    day,
+    moderation_logs,
+    named,
+    note_ratings,
+    posts,
+    user_actions,
+)
+from townsquare.schema import ActionKind, ActionStatus, AgentKind, LogKind, PostKind
 
 _RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": ActionKind.COMMENT}
 
@@ -24,9 +32,9 @@ _RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": A
 def follows(tables: Tables) -> pl.LazyFrame:
     """Who follows whom at the end of the run, and since when."""
     return _follows(tables).select(
-        _named("user", "follower").alias("follower_id"),
-        _named("user", "followed").alias("followed_id"),
-        _day(pl.col("step")).alias("created_at"),
+        named("user", "follower").alias("follower_id"),
+        named("user", "followed").alias("followed_id"),
+        day(pl.col("step")).alias("created_at"),
     )
 
 
@@ -36,10 +44,10 @@ def feed_exposures(tables: Tables) -> pl.LazyFrame:
         tables("exposures")
         .filter(pl.col("under") < 0)
         .select(
-            _named("user", "agent").alias("user_id"),
-            _named("post", "post").alias("post_id"),
+            named("user", "agent").alias("user_id"),
+            named("post", "post").alias("post_id"),
             pl.col("step").alias("time_step"),
-            _day(pl.col("step")).alias("created_at"),
+            day(pl.col("step")).alias("created_at"),
         )
     )
 
@@ -56,13 +64,13 @@ def users(tables: Tables) -> pl.LazyFrame:
         .with_columns(pl.col(list(INFLUENCE)).fill_null(0).cast(pl.Int64))
         .with_columns(_influence().alias("influence_score"))
     )
-    last = tables("steps").select(_day(pl.col("step").max()).alias("last_influence_update"))
+    last = tables("steps").select(day(pl.col("step").max()).alias("last_influence_update"))
     is_source = pl.col("kind") == AgentKind.SOURCE
     return joined.join(last, how="cross").select(
-        _named("user", "agent").alias("user_id"),
+        named("user", "agent").alias("user_id"),
         pl.when(is_source).then(pl.col("content")).otherwise(pl.col("persona")).alias("persona"),
         pl.col("labels").fill_null("{}").alias("background_labels"),
-        _day(pl.col("born")).alias("creation_time"),
+        day(pl.col("born")).alias("creation_time"),
         pl.col("followers").alias("follower_count"),
         *(pl.col(what).alias(f"total_{what}_received") for what in _RECEIVED),
         "influence_score",
@@ -93,7 +101,7 @@ def spread_metrics(tables: Tables) -> pl.LazyFrame:
         .with_columns(pl.col(counts).fill_null(0).cast(pl.Int64).cum_sum().over("root"))
         .with_columns(pl.col("depth").fill_null(0).cast(pl.Int64).cum_max().over("root"))
         .select(
-            _named("post", "root").alias("post_id"),
+            named("post", "root").alias("post_id"),
             pl.col("step").alias("time_step"),
             "views",
             pl.col("depth").alias("diffusion_depth"),
@@ -102,14 +110,20 @@ def spread_metrics(tables: Tables) -> pl.LazyFrame:
             is_gone.fill_null(False).cast(pl.Int64).alias("should_takedown"),
             pl.when(is_gone).then(pl.col("reason")).alias("takedown_reason"),
             is_gone.fill_null(False).cast(pl.Int64).alias("takedown_executed"),
-            _day(pl.col("step")).alias("created_at"),
+            day(pl.col("step")).alias("created_at"),
         )
     )
 
 
 FRAMES: dict[str, Callable[[Tables], pl.LazyFrame]] = {
     "users": users,
+    "posts": posts,
     "follows": follows,
+    "user_actions": user_actions,
+    "comments": comments,
+    "community_notes": community_notes,
+    "note_ratings": note_ratings,
+    "moderation_logs": moderation_logs,
     "spread_metrics": spread_metrics,
     "feed_exposures": feed_exposures,
 }
@@ -119,14 +133,6 @@ def typed(view: str, frame: pl.DataFrame) -> pl.DataFrame:
     """A view as SQLite answered it, with the dtypes of its columns even where they hold nothing but NULL."""
     kinds = {int: pl.Int64, float: pl.Float64, str: pl.String}
     return frame.cast({name: kinds[NUMBERS.get(name, str)] for name in COLUMNS[view]})
-
-
-def _named(word: str, column: str) -> pl.Expr:
-    return pl.format(f"{word}-{{}}", pl.col(column))
-
-
-def _day(step: pl.Expr) -> pl.Expr:
-    return (pl.lit(datetime.fromisoformat(EPOCH)) + pl.duration(days=step)).dt.strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _follows(tables: Tables) -> pl.LazyFrame:
@@ -192,14 +198,14 @@ def _firsts(tables: Tables, roots: pl.LazyFrame) -> pl.LazyFrame:
 
 def _depths(tables: Tables) -> pl.LazyFrame:
     """By ``root`` and ``step``, the longest chain of shares that was made in that step."""
-    posts = tables("posts").select("post", "root", "parent", "step", "kind").collect()
-    is_share = (posts["kind"] == PostKind.SHARE).to_numpy()
-    parent = posts["parent"].to_numpy()
+    rows = tables("posts").select("post", "root", "parent", "step", "kind").collect()
+    is_share = (rows["kind"] == PostKind.SHARE).to_numpy()
+    parent = rows["parent"].to_numpy()
     depth = is_share.astype(np.int64)
     while True:  # one pass a link of the longest chain
         deeper = np.where(is_share, depth[parent] + 1, 0)
         if np.array_equal(deeper, depth):
             break
         depth = deeper
-    made = posts.select("root", "step", pl.Series("depth", depth)).lazy()
+    made = rows.select("root", "step", pl.Series("depth", depth)).lazy()
     return made.group_by("root", "step").agg(pl.col("depth").max())

@@ -18,7 +18,19 @@ class KeptForReport(Kept):
 
     _READ_ONCE: ClassVar = {
         **Kept._READ_ONCE,
-        "exposures": ("step", "agent", "rank", "post", "root", "author", "under", "verdict", "note", "first_seen"),
+        "exposures": (
+            "step",
+            "agent",
+            "rank",
+            "post",
+            "root",
+            "author",
+            "under",
+            "verdict",
+            "note",
+            "first_seen",
+            "weight",
+        ),
         "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
         "trail": ("step", "agent", "proposition", "kind", "rank", "post", "amount", "trust"),
     }

@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,8 @@ class Seen:
         The last body.
     in_flight, peak : int
         Requests under way, now and at most.
+    began, ended : float
+        When the first request came and the last answer went, by ``time.monotonic()``; without those of first contact.
     """
 
     requests: int = 0
@@ -115,6 +118,8 @@ class Seen:
     last: Mapping[str, Any] = field(default_factory=dict)
     in_flight: int = 0
     peak: int = 0
+    began: float = 0.0
+    ended: float = 0.0
 
 
 class ChatServer:
@@ -164,6 +169,7 @@ class ChatServer:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._complete)
         app.router.add_get("/v1/models", self._models)
+        app.router.add_get("/stats", self._stats)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port, backlog=4096).start()
@@ -174,6 +180,10 @@ class ChatServer:
         names = self.behavior.models or ("any",)
         return _json(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
 
+    async def _stats(self, request: web.Request) -> web.Response:
+        seen = self.seen
+        return _json(200, {"requests": seen.requests, "peak": seen.peak, "seconds": seen.ended - seen.began})
+
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         seen = self.seen
         raw = await request.read()
@@ -183,11 +193,14 @@ class ChatServer:
         try:
             body = orjson.loads(raw)
             seen.last = body
-            if name_of(body) != "contact":
+            is_contact = name_of(body) == "contact"
+            if not is_contact:
+                seen.began = seen.began or time.monotonic()
                 seen.bodies[hashlib.sha256(raw).hexdigest()] += 1
             refused = self._turned_away(request, body)
             response = await self._answered(request, number, body, raw) if refused is None else refused
             seen.statuses[response.status] += 1
+            seen.ended = seen.ended if is_contact else time.monotonic()
             return response
         except orjson.JSONDecodeError:
             return _error(400, "the body is no JSON")
