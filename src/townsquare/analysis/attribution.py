@@ -25,11 +25,12 @@ LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
+_SHOWN = {"author", "label"}
 
 
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
-    rows = contributions(run)
+    rows = contributions(run, shown=bool(_SHOWN & set(kinds)))
     if run.lazy("trail").select(pl.len()).collect().item() <= MOST_KEPT:
         rows = rows.collect().lazy()
     return {kind: _summed(run, kind, None, rows) for kind in kinds}
@@ -66,7 +67,7 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     if by not in BY:
         raise UnknownName("by", got=repr(by), allowed=", ".join(BY), do=did_you_mean(by, list(BY)))
     check_person(run, agent)
-    return _summed(run, by, agent, contributions(run, agent))
+    return _summed(run, by, agent, contributions(run, agent, shown=by in _SHOWN))
 
 
 def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.DataFrame:
@@ -106,7 +107,12 @@ def attribution_error(run: Reads) -> float:
     RecordError
         The run was recorded without a trail.
     """
-    sums = contributions(run).group_by("agent", "proposition").agg(pl.col("amount").sum()).collect(engine=ORDERED)
+    sums = (
+        contributions(run, shown=False)
+        .group_by("agent", "proposition")
+        .agg(pl.col("amount").sum())
+        .collect(engine=ORDERED)
+    )
     both = changes(run).join(sums, on=["agent", "proposition"], how="left")
     apart = (both["change"] - both["amount"].fill_null(0.0)).abs().max()
     return float(apart) if isinstance(apart, float) else 0.0

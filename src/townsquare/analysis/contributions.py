@@ -63,7 +63,7 @@ def changes(run: Reads) -> pl.DataFrame:
     )
 
 
-def contributions(run: Reads, agent: int | None = None) -> pl.LazyFrame:
+def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -> pl.LazyFrame:
     """Every row of the trail after its owner joined, in stance, with what brought it about.
 
     Parameters
@@ -71,6 +71,9 @@ def contributions(run: Reads, agent: int | None = None) -> pl.LazyFrame:
     run : Reads
     agent : int, optional
         Only this person's.
+    shown : bool
+        With what was shown, ``author`` and ``label``; without them exposures need not be read, which in a large run
+        takes most of the time.
 
     Returns
     -------
@@ -96,7 +99,13 @@ def contributions(run: Reads, agent: int | None = None) -> pl.LazyFrame:
         .filter(pl.col("step") > pl.col("born"))
         .select(*_BELIEF, "kind", "rank", "post", pl.col("amount").alias("recorded"))
     )
-    return _with_causes(run, _in_stance(run, trail, mine), mine)
+    rows = _in_stance(run, trail, mine)
+    if shown:
+        who = pl.col("author").alias("passed_on")
+        seen = run.lazy("exposures").filter(mine)
+        seen = seen.select("step", "agent", "rank", "post", who, label_of().alias("label"))
+        rows = rows.join(seen, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
+    return _with_causes(run, rows, shown=shown)
 
 
 def _in_stance(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame:
@@ -123,16 +132,11 @@ def _in_stance(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame:
     )
 
 
-def _with_causes(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame:
-    shown = run.lazy("exposures").filter(mine)
-    shown = shown.select(
-        "step", "agent", "rank", "post", pl.col("author").alias("passed_on"), label_of().alias("label")
-    )
+def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFrame:
     of_root = roots(run).lazy().select("root", pl.col("author").alias("writer"), "veracity")
     own = pl.col("kind") == TrailKind.OWN
     return (
-        trail.join(shown, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
-        .join(run.table("posts").lazy().select("post", "root"), on="post", how="left", maintain_order="left")
+        trail.join(run.table("posts").lazy().select("post", "root"), on="post", how="left", maintain_order="left")
         .join(of_root, on="root", how="left", maintain_order="left")
         .select(
             *_BELIEF,
@@ -141,10 +145,10 @@ def _with_causes(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame
             "amount",
             "recorded",
             pl.col("root").fill_null(NONE),
-            pl.when(own).then("agent").otherwise("passed_on").fill_null(NONE).alias("author"),
+            *([pl.when(own).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")] if shown else []),
             pl.col("writer").fill_null(NONE),
             "veracity",
-            "label",
+            *(["label"] if shown else []),
         )
     )
 

@@ -33,6 +33,8 @@ from townsquare.schema import ActionKind, ActionStatus, AgentKind
 Float = npt.NDArray[np.float64]
 DRAWS = 499
 """Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""
+FEWEST, MOST_WORK = 99, 100_000_000
+"""Draws at least; and follows and persons gone through in all, to which larger runs cut the number of draws."""
 LEAST = 10
 """Persons in each group below which nothing is estimated."""
 ESTIMATES = ("difference", "direct", "spillover", "total")
@@ -188,7 +190,8 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
     given = assignment(run, treatment)
     listed = list(setting(run, "treatments", default=()))
     start = int(listed[_number(listed, treatment)].get("start", 1))
-    return effects_of(given, person_outcomes(run, start - 1), draws)
+    fewer = max(FEWEST, MOST_WORK // max(1, given.follows.nnz + given.agents.size))
+    return effects_of(given, person_outcomes(run, start - 1), min(draws, fewer))
 
 
 def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:

@@ -4,18 +4,19 @@ Source: seeds/mosaic.txt, appendix D. Columns bear the names and the types of th
 does not have is NULL. What differs on purpose, and what every id, count and time means, stands in ``docs/record.md``.
 
 Each view is computed once where a query names it (``AS MATERIALIZED``): SQLite can index the outcome for a join, which
-it cannot do for ids that are put together from a word and a number.
+it cannot do for ids that are put together from a word and a number. What SQLite and PostgreSQL write differently stands
+in :mod:`townsquare.record.dialects`; all else is written so that both take it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any
 
+from townsquare.record.dialects import SQLITE, Dialect
 from townsquare.schema import (
-    EPOCH,
     ActionKind,
     ActionStatus,
     AgentKind,
@@ -113,22 +114,31 @@ def _among(kinds: tuple[IntEnum, ...]) -> str:
     return f"({', '.join(str(int(kind)) for kind in kinds)})"
 
 
+def _n(column: str, kind: int) -> str:
+    """How many rows have that kind; PostgreSQL does not sum comparisons."""
+    return f"count(*) FILTER (WHERE {column} = {int(kind)})"
+
+
 _ACCEPTED = f"status = {int(ActionStatus.ACCEPTED)}"
 _TEXT = "LEFT JOIN ts_texts {0} ON {0}.text = {1}"
 _ITEM = f"(CASE p.kind WHEN {int(PostKind.COMMENT)} THEN 'comment-' ELSE 'post-' END || p.post)"
+
+_INFLUENCE = " + ".join(
+    f"{weight} * coalesce(1.0 * c.{what} / nullif(m.{what}, 0), 0)" for what, weight in INFLUENCE.items()
+)
 
 
 def _users(sql: Dialect) -> str:
     return f"""
 WITH received AS (
-  SELECT p.author AS agent, count(*) FILTER (WHERE a.kind = {ActionKind.LIKE:d}) AS likes, count(*) FILTER (WHERE a.kind = {ActionKind.SHARE:d}) AS shares,
-    count(*) FILTER (WHERE a.kind = {ActionKind.COMMENT:d}) AS comments
+  SELECT p.author AS agent, {_n("a.kind", ActionKind.LIKE)} AS likes,
+    {_n("a.kind", ActionKind.SHARE)} AS shares, {_n("a.kind", ActionKind.COMMENT)} AS comments
   FROM ts_actions a JOIN ts_posts p ON p.post = a.target
   WHERE a.{_ACCEPTED} AND a.kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT))}
   GROUP BY p.author
 ), followed AS (
   SELECT followed AS agent, count(*) AS followers
-  FROM (SELECT followed FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0) now GROUP BY followed
+  FROM (SELECT followed FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0) still GROUP BY followed
 ), answered AS (
   SELECT agent, {sql.persona} AS persona, {sql.labels} AS labels
   FROM (
@@ -143,15 +153,12 @@ WITH received AS (
   SELECT max(followers) AS followers, max(likes) AS likes, max(shares) AS shares, max(comments) AS comments
   FROM counted
 ), scored AS MATERIALIZED (
-  SELECT c.*, round({
-    " + ".join(f"{weight} * coalesce(1.0 * c.{what} / nullif(m.{what}, 0), 0)" for what, weight in INFLUENCE.items())
-}, 3) AS influence
+  SELECT c.*, {sql.rounded(_INFLUENCE, 3)} AS influence
   FROM counted c, most m
 ), shown AS MATERIALIZED (
   SELECT 'user-' || c.agent AS user_id,
-    CASE c.kind WHEN {AgentKind.SOURCE:d} THEN n.content ELSE t.persona END AS persona, coalesce(t.labels, '{{}}') AS background_labels, {
-    sql.day("c.born")
-} AS creation_time,
+    CASE c.kind WHEN {AgentKind.SOURCE:d} THEN n.content ELSE t.persona END AS persona,
+    coalesce(t.labels, '{{}}') AS background_labels, {sql.day("c.born")} AS creation_time,
     c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
     c.comments AS total_comments_received, c.influence AS influence_score,
     c.influence > {INFLUENCER_ABOVE} AS is_influencer,
@@ -165,8 +172,8 @@ SELECT * FROM shown
 def _posts(sql: Dialect) -> str:
     return f"""
 WITH counts AS (
-  SELECT target AS post, count(*) FILTER (WHERE kind = {ActionKind.LIKE:d}) AS likes, count(*) FILTER (WHERE kind = {ActionKind.SHARE:d}) AS shares,
-    count(*) FILTER (WHERE kind = {ActionKind.FLAG:d}) AS flags, count(*) FILTER (WHERE kind = {ActionKind.COMMENT:d}) AS comments
+  SELECT target AS post, {_n("kind", ActionKind.LIKE)} AS likes, {_n("kind", ActionKind.SHARE)} AS shares,
+    {_n("kind", ActionKind.FLAG)} AS flags, {_n("kind", ActionKind.COMMENT)} AS comments
   FROM ts_actions
   WHERE {_ACCEPTED}
     AND kind IN {_among((ActionKind.LIKE, ActionKind.SHARE, ActionKind.FLAG, ActionKind.COMMENT))}
@@ -183,8 +190,8 @@ WITH counts AS (
     CASE p.kind WHEN {PostKind.SHARE:d} THEN 'post-' || p.parent END AS original_post_id,
     p.kind = {PostKind.INJECTED:d} AS is_news,
     CASE p.kind WHEN {PostKind.INJECTED:d} THEN {_case("p.veracity", NEWS_TYPES)} END AS news_type,
-    CASE WHEN g.post IS NULL THEN 'active' ELSE 'taken_down' END AS status, {sql.day("g.step")} AS takedown_timestamp,
-    g.reason AS takedown_reason,
+    CASE WHEN g.post IS NULL THEN 'active' ELSE 'taken_down' END AS status,
+    {sql.day("g.step")} AS takedown_timestamp, g.reason AS takedown_reason,
     nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {sql.day("v.step")} AS fact_checked_at
   FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post = p.root
     LEFT JOIN checked v ON v.post = p.post {_TEXT.format("t", "p.text")}
@@ -204,7 +211,9 @@ WITH shown AS MATERIALIZED (
 SELECT * FROM shown
 """
 
+
 ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+
 
 def _user_actions(sql: Dialect) -> str:
     return f"""
@@ -259,7 +268,8 @@ SELECT * FROM shown
 def _note_ratings(sql: Dialect) -> str:
     return f"""
 WITH shown AS MATERIALIZED (
-  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id, CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
+  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id,
+    CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
     {sql.day("step")} AS created_at
   FROM ts_note_ratings
 )
@@ -282,7 +292,8 @@ def _fact_checks(sql: Dialect) -> str:
     return f"""
 WITH shown AS MATERIALIZED (
   SELECT 'post-' || v.post AS post_id, '{CHECKER}' AS checker_id, {_case("v.verdict", Verdict)} AS verdict,
-    coalesce(e.content, '') AS explanation, v.confidence, CASE WHEN s.text IS NULL THEN '[]' ELSE {sql.json_list("s.content")} END AS sources,
+    coalesce(e.content, '') AS explanation, v.confidence,
+    CASE WHEN s.text IS NULL THEN '[]' ELSE {sql.json_list("s.content")} END AS sources,
     {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {sql.day("v.step")} AS created_at
   FROM ts_verdicts v {_TEXT.format("e", "v.explanation")} {_TEXT.format("s", "v.sources")}
   WHERE v.verdict <> {Verdict.NONE:d} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
@@ -306,7 +317,9 @@ WITH accessed AS MATERIALIZED (
 SELECT * FROM shown
 """
 
+
 _SEEN = -1  # a view, among the kinds of action
+
 
 def _spread_metrics(sql: Dialect) -> str:
     return f"""
@@ -326,9 +339,9 @@ WITH RECURSIVE happened AS (
   SELECT s.post, c.root, s.step, c.depth + 1 FROM chains c JOIN ts_posts s ON s.parent = c.post
   WHERE s.kind = {PostKind.SHARE:d}
 ), new AS MATERIALIZED (
-  SELECT root, step, count(*) FILTER (WHERE kind = {_SEEN}) AS views, {
-    ", ".join(f"count(*) FILTER (WHERE kind = {kind:d}) AS {name}" for name, kind in SPREAD.items())
-}, 0 AS depth
+  SELECT root, step, {_n("kind", _SEEN)} AS views, {
+        ", ".join(f"{_n('kind', kind)} AS {name}" for name, kind in SPREAD.items())
+    }, 0 AS depth
   FROM firsts GROUP BY root, step
 ), deeper AS MATERIALIZED (
   SELECT root, step, max(depth) AS depth FROM chains GROUP BY root, step
@@ -362,7 +375,8 @@ WITH shown AS MATERIALIZED (
 SELECT * FROM shown
 """
 
-VIEWS: dict[str, str] = {
+
+_QUERIES: dict[str, Callable[[Dialect], str]] = {
     "users": _users,
     "posts": _posts,
     "follows": _follows,
@@ -376,7 +390,15 @@ VIEWS: dict[str, str] = {
     "spread_metrics": _spread_metrics,
     "feed_exposures": _feed_exposures,
 }
-"""The SELECT of every view."""
+
+
+def views_in(sql: Dialect) -> dict[str, str]:
+    """The SELECT of every view, in a dialect."""
+    return {view: query(sql) for view, query in _QUERIES.items()}
+
+
+VIEWS = views_in(SQLITE)
+"""The SELECT of every view, as SQLite has it."""
 
 
 def tables_of(view: str) -> frozenset[str]:

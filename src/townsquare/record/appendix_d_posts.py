@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.record.appendix_d import ACTION_WORDS, NEWS_TYPES, ON_POSTS
+from townsquare.record.appendix_d import ACTION_WORDS, NEWS_TYPES
 from townsquare.schema import EPOCH, ActionKind, ActionStatus, LogKind, PostKind, Verdict
 
 Tables = Callable[[str], pl.LazyFrame]
@@ -24,6 +24,8 @@ _COUNTED = {
     "num_flags": ActionKind.FLAG,
     "num_comments": ActionKind.COMMENT,
 }
+
+_ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
 
 
 def posts(tables: Tables) -> pl.LazyFrame:
@@ -86,7 +88,7 @@ def user_actions(tables: Tables) -> pl.LazyFrame:
     """Accepted actions, numbered among all."""
     kind, target = pl.col("kind"), pl.col("target")
     target_id = (
-        pl.when(kind.is_in([int(one) for one in ON_POSTS]))
+        pl.when(kind.is_in([int(one) for one in _ON_POSTS]))
         .then(pl.format("post-{}", target))
         .when(kind == ActionKind.LIKE_COMMENT)
         .then(pl.format("comment-{}", target))

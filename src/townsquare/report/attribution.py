@@ -18,6 +18,9 @@ from townsquare.report.words import count, number, significant
 TITLE = "Attribution: what changed minds"
 MOST = 8
 """Authors and posts that are drawn and listed."""
+KINDS = ("veracity", "label", "author", "post")
+MOST_JOINED, MOST_ROWS = 2_000_000, 20_000_000
+"""Rows of the trail up to which labels and authors are looked up, and up to which they are summed at all."""
 MOST_DRAWN = 2
 """Propositions with panels."""
 _NOTE = (
@@ -30,11 +33,16 @@ def attribution_section(run: Reads) -> Section:
     """The figure, from a run."""
     if not setting(run, "record", "trail", default=True):
         return Section("attribution", TITLE, ["This run was recorded without a trail, so nothing can be attributed."])
-    by = attributions(run, ("veracity", "label", "author", "post"))
+    rows = int(run.lazy("trail").select(pl.len()).collect().item())
+    if rows > MOST_ROWS:
+        return Section("attribution", TITLE, [f"The trail has {number(rows)} rows: “townsquare attribute” sums them."])
+    by = attributions(run, KINDS if rows <= MOST_JOINED else ("veracity", "post"))
     if not by["veracity"].height:
         return Section("attribution", TITLE, ["No belief moved, so there is nothing to attribute."])
     listed = names(run).head(MOST_DRAWN)
     notes = [_NOTE]
+    if rows > MOST_JOINED:
+        notes.append("In a run as large as this, “townsquare attribute” sums contributions by label and author.")
     if names(run).height > MOST_DRAWN:
         notes.append(f"Panels show the first {MOST_DRAWN} propositions; the tables hold all.")
     return Section(
@@ -72,7 +80,7 @@ def _panels(row: dict[str, object], by: dict[str, pl.DataFrame]) -> list[Panel]:
     }
     found = []
     for kind, title in titles.items():
-        mine = by[kind].filter(pl.col("proposition") == number_).head(MOST)
+        mine = by[kind].filter(pl.col("proposition") == number_).head(MOST) if kind in by else pl.DataFrame()
         if mine.height:
             caption = f"{name}: change {title}"
             drawn = panel(_bars(mine), f"attribution-{kind}-{number_}", caption)
