@@ -20,9 +20,15 @@ from townsquare.resolve import resolve
 
 def main() -> None:
     """Run, analyze, and print."""
-    agents, steps = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (1_000, 15)
+    agents, steps = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (2_000, 23)
     settings = resolve(
-        {"scenario": "health-rumour", "agents": agents, "steps": steps, "moderation": {"strategy": "hybrid"}}
+        {
+            "scenario": "health-rumour",
+            "agents": agents,
+            "steps": steps,
+            "feed": {"comments": 0},
+            "moderation": {"strategy": "hybrid"},
+        }
     )
     with tempfile.TemporaryDirectory() as folder:
         ts.simulate(settings, Path(folder) / "run")

@@ -125,7 +125,7 @@ def analysis_section(found: dict[str, Any]) -> str:
         "## Analysis",
         "",
         f"All {found['analyses']} analyses of a run of {found['agents']:,} accounts, {found['follows']:,} follows, "
-        f"{found['exposures']:,} exposures and {found['actions']:,} actions, read from SQLite on disk: "
+        f"{found['exposures']:,} exposures and {found['actions']:,} actions, read from disk: "
         f"**{found['seconds']:.1f} s**, {found['processor']:.1f} s of processor time, at a load average of "
         f"{found['load']:.1f} (goal: under 30 s).",
         "",

@@ -60,6 +60,15 @@ def test_known_numbers_come_back() -> None:
     assert (at**2).mean() > square.mean(axis=0).min()
 
 
+def test_intervals_stay_where_the_numbers_can_be() -> None:
+    people = population(80, 0.1, 0.2, rule="averaging", messages=6, noise=0.5)
+    for rule in ("averaging", "bounded_confidence"):
+        again = study(people, OPTIONS.model_copy(update={"rule": rule, "continuous": True}))
+        grid = again.setup.grid
+        for one, (low, high) in ((again.certainty.x, grid.x_bounds), (again.certainty.y, grid.y_bounds)):
+            assert low <= one.low <= one.value <= one.high <= high
+
+
 @pytest.mark.parametrize(
     ("rule", "x", "y"), [("averaging", 0.1, 0.2), ("bounded_confidence", 0.15, 2.0), ("social_log_odds", 0.6, 0.6)]
 )
@@ -253,7 +262,8 @@ def test_the_folder_of_a_fit(tmp_path: Path) -> None:
         "table-1.csv",
         "table-a7.csv",
     } <= names
-    assert {f"{stem}.{ending}" for stem in ("scores", "groups", "surfaces", "traces") for ending in ("svg", "png")} <= names
+    stems = ("scores", "groups", "surfaces", "traces")
+    assert {f"{stem}.{ending}" for stem in stems for ending in ("svg", "png")} <= names
     summary = (tmp_path / "fit" / "summary.txt").read_text(encoding="utf-8")
     assert "conditioned on the outcome" in summary
     assert "log_odds is better than prior only" in summary

@@ -15,7 +15,7 @@ from made import run_of, settings_of
 from pages import Elements, Visit, assert_self_contained, browser
 from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
 from townsquare.cli import main
-from townsquare.report import write_report
+from townsquare.report import attribution, write_report
 from townsquare.report.files import write_run_files
 
 __all__ = ["browser"]
@@ -97,6 +97,15 @@ def test_tables_of_a_run_without_a_trail_leave_attribution_out(tmp_path: Path) -
     written = {path.stem for path in write_run_files(run, tmp_path)}
     assert "belief_course" in written
     assert not any(name.startswith("attribution") for name in written)
+
+
+def test_a_large_trail_is_summed_in_part_or_not_at_all(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit, said in (("MOST_JOINED", "run as large as this"), ("MOST_ROWS", "The trail has")):
+        monkeypatch.setattr(attribution, limit, 10)
+        text = Elements(write_report(ts.Run.open(folder), tmp_path / "report.html").read_text(encoding="utf-8")).text
+        assert said in text
 
 
 def test_files_of_a_comparison(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,6 +29,8 @@ CENTRALITIES = {
     "agent": pl.Int32, "kind": pl.String, "followers": pl.Int64, "followed": pl.Int64, "pagerank": pl.Float64,
     "betweenness": pl.Float64, "harmonic": pl.Float64, "core": pl.Int64, "community": pl.Int64,
 }  # fmt: skip
+MOST_DRAWS = 30
+"""Null graphs at most: communities are sought in each."""
 MOST_CHAINS = 300_000
 """Chains of two follows that closure is counted over; of more, those from a sample of accounts."""
 MOST_EXACT = 20_000_000
@@ -113,7 +115,7 @@ def network_over_time(run: Reads) -> pl.DataFrame:
         for measure, (unit, size) in _SIZE.items():
             value = size(follows, graph) if follows.agents.size else math.nan
             rows.append((step, measure, unit, value, *[math.nan] * 5, 0))
-        draws = (null_draws(graph.ecount()) + 10) // 2 if step == steps[-1] and null_draws(graph.ecount()) else 0
+        draws = min(MOST_DRAWS, null_draws(graph.ecount())) if step == steps[-1] else 0
         found = _shape(graph)
         drawn = [_shape(one) for one in rewired(graph, draws)]
         for measure, (unit, _) in _SHAPE.items():

@@ -96,7 +96,7 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     point = choose(spans, setup, square, everyone)
     rows, said = group_rows(spans, setup, square, held, options.thresholds)
     certainty = (
-        beyond_grid(spans, setup, point, ready.group)
+        beyond_grid(spans, setup, point, ready.group, options.seed)
         if options.continuous
         else on_grid(square, ready.group, grid, options.seed)
     )

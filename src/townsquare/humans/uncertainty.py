@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.humans.fit import Setup
+from townsquare.humans.fit import Setup, square_errors
 from townsquare.humans.grids import Grid
 from townsquare.humans.predict import predict_cell
 from townsquare.humans.replayed import Spans
@@ -22,6 +22,7 @@ from townsquare.humans.trajectories import Float, Int
 WIDE = 0.7
 """Share of a grid above which an interval says nothing."""
 TIED = 0.9
+ABRUPT = frozenset({"bounded_confidence"})
 _Z = 1.959963984540054
 
 
@@ -50,9 +51,15 @@ def on_grid(square: Float, group: Int, grid: Grid, seed: int) -> Certainty:
     return found._replace(warnings=tuple(warnings_of(found, grid)))
 
 
-def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int) -> Certainty:
-    """Intervals at an optimum found by continuous search, in the logarithms of the numbers where both are above 0."""
+def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int, seed: int) -> Certainty:
+    """Intervals at an optimum found by continuous search, in the logarithms of the numbers where they are above 0.
+
+    Rules whose error jumps with a number (:data:`ABRUPT`) have no curvature: theirs are those of the grid.
+    """
     grid = setup.grid
+    if grid.rule in ABRUPT:
+        found = on_grid(square_errors(spans, setup), group, grid, seed)
+        return found._replace(x=_moved(found.x, point[0]), y=_moved(found.y, point[1]))
     slopes = _slopes(spans, setup, point)
     error = predict_cell(spans.rows, grid, setup.margin, *point) - spans.final
     _, code = np.unique(group, return_inverse=True)
@@ -66,7 +73,8 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     inverse = np.linalg.inv(bread)
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
     sd = np.sqrt(np.diag(spread))
-    x, y = (_log_interval(value, one) for value, one in zip(point, sd.tolist(), strict=True))
+    bounds = (grid.x_bounds, grid.y_bounds)
+    x, y = (_log_interval(value, one, within) for value, one, within in zip(point, sd.tolist(), bounds, strict=True))
     correlation = float(spread[0, 1] / (sd[0] * sd[1])) if sd.all() else math.nan
     found = Certainty(x, y, correlation, ())
     return found._replace(warnings=tuple(warnings_of(found, grid)))
@@ -106,11 +114,16 @@ def _slopes(spans: Spans, setup: Setup, point: tuple[float, float]) -> Float:
     return np.stack(columns, axis=1)
 
 
-def _log_interval(value: float, sd: float) -> Interval:
-    if value <= 0:
-        return Interval(value, 0.0, _Z * sd)
+def _log_interval(value: float, sd: float, within: tuple[float, float]) -> Interval:
     # Beyond a factor of e^50 the interval says nothing anyway.
-    return Interval(value, value * math.exp(-min(_Z * sd, 50.0)), value * math.exp(min(_Z * sd, 50.0)))
+    factor = math.exp(min(_Z * sd, 50.0))
+    low, high = (0.0, _Z * sd) if value <= 0 else (value / factor, value * factor)
+    return Interval(value, max(low, within[0]), min(high, within[1]))
+
+
+def _moved(one: Interval, value: float) -> Interval:
+    """The interval of another value, widened to hold it."""
+    return Interval(value, min(one.low, value), max(one.high, value))
 
 
 def _around(value: float, drawn: Float) -> Interval:

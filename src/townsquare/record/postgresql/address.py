@@ -1,0 +1,137 @@
+"""Where a run stands on a PostgreSQL server, in one line that never holds a password, and in the folder of the run."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+import yaml
+
+from townsquare.errors import RecordError, SettingError
+
+FILE = "record.yaml"
+"""In the folder of a run that is recorded on a server: where."""
+SCHEMES = ("postgresql", "postgres")
+PARAMETERS = ("host", "hostaddr", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
+"""What may stand behind the ``?`` of an address, beside ``schema``; names and meanings are libpq's."""
+_FORM = "postgresql://USER@HOST:PORT/DATABASE"
+_NO_PASSWORD = "leave it out: it is taken from ~/.pgpass, PGPASSWORD or PGSERVICE, and never stored"
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A schema of a database.
+
+    Attributes
+    ----------
+    url : str
+        What libpq connects to; without a password and without the schema.
+    schema : str
+        Name of the schema: small letters, digits and underscores, at most 63.
+    """
+
+    url: str
+    schema: str
+
+    @classmethod
+    def parse(cls, text: str, schema: str = "", where: str = "--record") -> Address:
+        """Read ``postgresql://USER@HOST:PORT/DATABASE?schema=NAME``; ``schema`` is the name where it says none.
+
+        Raises
+        ------
+        SettingError
+            It cannot be read, holds a password, or names no schema. What was given is never repeated, since a
+            password could stand in it.
+
+        Examples
+        --------
+        >>> str(Address.parse("postgresql://me@localhost/runs?sslmode=require&schema=one"))
+        'postgresql://me@localhost/runs?sslmode=require&schema=one'
+        """
+        try:
+            parts = urlsplit(text)
+            _, given = parts.port, parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        except ValueError:
+            raise SettingError(where, got="an address that cannot be read", allowed=_FORM) from None
+        if parts.scheme not in SCHEMES or parts.fragment or not parts.path.strip("/"):
+            raise SettingError(where, got="no address of a database of PostgreSQL", allowed=_FORM)
+        if parts.password is not None or any("password" in name for name, _ in given):
+            raise SettingError(where, got="an address with a password", allowed=_FORM, do=_NO_PASSWORD)
+        if any(name not in (*PARAMETERS, "schema") for name, _ in given):
+            allowed = f"{_FORM}, with {', '.join(PARAMETERS)} or schema behind a `?`"
+            do = "give other parameters by PGSERVICE or the environment, as libpq reads them"
+            raise SettingError(where, got="another parameter", allowed=allowed, do=do)
+        name = dict(given).get("schema", schema)
+        query = urlencode([pair for pair in given if pair[0] != "schema"])
+        return cls(urlunsplit(("postgresql", parts.netloc, parts.path, query, "")), checked_schema(name, where))
+
+    def __str__(self) -> str:
+        return f"{self.url}{'&' if '?' in self.url else '?'}schema={self.schema}"
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is meant as an address; one slash is enough, since paths lose the other.
+
+    >>> is_address("postgresql://me@host/db"), is_address("runs/postgresql")
+    (True, False)
+    """
+    return re.match(rf"({'|'.join(SCHEMES)}):/", text) is not None
+
+
+def full_address(text: str) -> str:
+    """An address that was taken for a path, with both slashes again.
+
+    >>> full_address(str(Path("postgresql://me@host/db")))
+    'postgresql://me@host/db'
+    """
+    return re.sub(r"^(\w+):/+(?=[^/])", r"\1://", text, count=1)
+
+
+def checked_schema(name: str, where: str = "--record-schema") -> str:
+    """The name, if a schema may have it; raises ``SettingError``."""
+    if not _SCHEMA.fullmatch(name):
+        allowed = "a name of 1 to 63 small letters, digits and underscores that starts with no digit and not with pg_"
+        raise SettingError(where, got=f"the schema {name[:80]!r}" if name else "no schema", allowed=allowed)
+    return name
+
+
+def schema_for(folder: Path) -> str:
+    """The name of the schema of the run in a folder, unless another is given.
+
+    >>> schema_for(Path("runs/health-rumour-seed1-2")), schema_for(Path("2024"))
+    ('health_rumour_seed1_2', 'run_2024')
+    """
+    name = re.sub(r"[^a-z0-9]+", "_", folder.resolve().name.lower()).strip("_")
+    return (name if re.match(r"(?!pg_)[a-z]", name) else f"run_{name}")[:63]
+
+
+def address_in(folder: Path) -> Address | None:
+    """Where the run of a folder is recorded, if that is a server.
+
+    Raises
+    ------
+    RecordError
+        The file that says so cannot be read.
+    """
+    path = folder / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(str(path), got=str(error), do="give it back as it was") from error
+    try:
+        found = yaml.safe_load(text)
+        return Address.parse(str(found["postgresql"]), str(found["schema"]), where=str(path))
+    except (yaml.YAMLError, KeyError, TypeError, SettingError) as error:
+        got = str(error).splitlines()[0] if isinstance(error, SettingError) else "no address and schema"
+        raise RecordError(str(path), got=got, allowed="the keys `postgresql` and `schema`") from None
+
+
+def write_address(folder: Path, address: Address) -> None:
+    """Say in a folder where its run is recorded."""
+    text = yaml.safe_dump({"postgresql": address.url, "schema": address.schema}, sort_keys=False)
+    (folder / FILE).write_text(text, encoding="utf-8")
