@@ -49,7 +49,10 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
             connection.execute(f'CREATE SCHEMA "{address.schema}"')
         for table in schema.TABLES.values():
             connection.execute(_table(table))
-            connection.execute(f'CREATE INDEX ON "ts_{table.name}" USING brin (rowid) WITH (pages_per_range = 32)')
+            connection.execute(
+                f'CREATE INDEX "ts_{table.name}_by_rowid" ON "ts_{table.name}"'
+                " USING brin (rowid) WITH (pages_per_range = 32)"
+            )
         connection.execute(
             "CREATE TABLE ts_batches (step int4 NOT NULL, name text NOT NULL, rows int8 NOT NULL,"
             " PRIMARY KEY (name, step))"
@@ -112,7 +115,7 @@ def create_indexes(connection: Connection, names: Iterable[str] = INDEXES) -> No
 
 def summarize(connection: Connection, table: str) -> None:
     """Let the index by ``rowid`` know of new rows, so that those of a step are found without reading all."""
-    connection.execute("SELECT brin_summarize_new_values(%s::regclass)", (f"ts_{table}_rowid_idx",))
+    connection.execute("SELECT brin_summarize_new_values(%s::regclass)", (f"ts_{table}_by_rowid",))
 
 
 def _schema_is_there(connection: Connection, address: Address) -> bool:

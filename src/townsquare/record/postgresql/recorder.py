@@ -1,0 +1,167 @@
+"""A run recorded in a schema of a PostgreSQL server; its folder holds the settings, the report and the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import astuple
+from datetime import UTC, datetime
+from pathlib import Path
+
+from townsquare import schema
+from townsquare.errors import RecordError, WrongVersion
+from townsquare.record import database
+from townsquare.record.batches import Batches
+from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
+from townsquare.record.folder import header_from, info_of
+from townsquare.record.postgresql import server, tables
+from townsquare.record.postgresql.address import FILE, Address, address_in, write_address
+from townsquare.record.postgresql.reader import PostgresReader
+from townsquare.record.postgresql.wire import copy_in, stored_text
+from townsquare.record.resume import check_next, check_same_step
+from townsquare.record.sqlite import SETTINGS_FILE, write_settings
+
+
+class PostgresRecorder:
+    """Records into a schema of its own, which is made if it is not there.
+
+    A step is one transaction whose last row is that of ``ts_steps``. While a run is open, an advisory lock keeps
+    others from writing it; it ends with the connection. All rows go to the server, those of bulky tables too. A
+    recording that is stopped before its first step leaves nothing behind.
+
+    Parameters
+    ----------
+    folder : path
+        Of the run: ``run.yaml`` and ``record.yaml`` are written there; the latter says where the rows are.
+    address : Address
+        Of the schema.
+    """
+
+    def __init__(self, folder: Path | str, address: Address) -> None:
+        self.folder = Path(folder)
+        self.address = address
+        self._connection: server.Connection | None = None
+        self._rows: dict[str, int] = {}
+        self._is_new = self._made_schema = False
+        self._last = -1
+
+    def open(self, header: RunHeader) -> int:
+        """Start a run, or go on with one: takes the lock, compares the header."""
+        if self._connection is not None:
+            raise ValueError(f"{self.address} is open already")
+        self._check_folder()
+        with ExitStack() as undo:
+            undo.callback(self._release)
+            with server.explained(self.address, server.UNREADABLE):
+                self._connection = server.connect(self.address, writing=True)
+                server.check_server(self._connection, self.address)
+                server.take_lock(self._connection, self.address)
+                self._start(self._connection, header)
+            undo.pop_all()
+        return self._last
+
+    def save_step(self, out: Batches, mark: StepMark) -> None:
+        """Commit the rows of a step, or compare those of a committed one."""
+        connection = self._opened()
+        if check_next(mark, out.step, self._last):
+            reader = PostgresReader(self.address)
+            check_same_step(reader, out, mark, str(reader.marks()["hash"][mark.step]))
+            return
+        counts = {name: out.count(name) for name in out.tables()}
+        with self._writing():
+            with connection.transaction():
+                for name in counts:
+                    copy_in(connection, name, out.get(name), self._rows.get(name, 0))
+                with connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
+                    for name, n in (*counts.items(), ("steps", 1)):
+                        copy.write_row((out.step, name, n))
+                marks = ", ".join(["%s"] * (len(schema.TABLES["steps"].recorded) + 1))
+                connection.execute(f"INSERT INTO ts_steps VALUES ({marks})", (*astuple(mark), out.step + 1))
+            for name in counts:
+                if schema.TABLES[name].bulky:
+                    tables.summarize(connection, name)
+        for name, n in counts.items():
+            self._rows[name] = self._rows.get(name, 0) + n
+        self._last = out.step
+
+    def close(self, state: str, health: str = "") -> None:
+        """End as ``"finished"`` or ``"stopped"``: makes the indexes and lets go of the lock."""
+        if state not in STATES[1:]:
+            raise ValueError(f"state {state!r} is none of {STATES[1:]}")
+        if self._connection is None:
+            return
+        try:
+            if state == "stopped" and self._is_new and self._last < 0:
+                self._discard()
+                return
+            with self._writing():
+                tables.set_info(self._connection, {"state": state, "health": stored_text(health)})
+                tables.create_indexes(self._connection)
+        finally:
+            self._release()
+
+    def _check_folder(self) -> None:
+        with database.explained(self.folder, "choose another folder"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+        there = address_in(self.folder)
+        if there is not None and there != self.address:
+            do = "choose another folder"
+            raise RecordError(str(self.folder), got=f"a run that is recorded at {there}", do=do)
+        if (self.folder / database.FILE).exists():
+            raise RecordError(str(self.folder), got="a run that is recorded in the folder", do="choose another one")
+
+    def _start(self, connection: server.Connection, header: RunHeader) -> None:
+        where = str(self.address)
+        info = tables.read_info(connection, self.address)
+        fingerprints = database.fingerprints()
+        self._is_new = not info
+        if info:
+            check_same_run(where, header_from(info, where), header)
+            if info["schema"] != fingerprints:
+                raise WrongVersion(f"{where}: tables", got="other tables or columns than were recorded", do="run it anew")
+        with database.explained(self.folder, "choose another folder"):
+            if address_in(self.folder) is None:
+                write_settings(self.folder / SETTINGS_FILE, header)
+                write_address(self.folder, self.address)
+        if info:
+            tables.set_info(connection, {"state": "running"})
+        else:
+            created = datetime.now(UTC).isoformat(timespec="seconds")
+            more = {"schema": fingerprints, "created_at": created, "state": "running"}
+            try:
+                self._made_schema = tables.create(connection, self.address, info_of(header) | more)
+            except server.driver().Error:
+                self._forget()
+                raise
+        counts = connection.execute("SELECT name, sum(rows)::int8 FROM ts_batches GROUP BY name").fetchall()
+        self._rows = {str(name): int(n) for name, n in counts}
+        self._last = self._rows.get("steps", 0) - 1
+
+    def _opened(self) -> server.Connection:
+        if self._connection is None:
+            raise ValueError(f"{self.address} is not open")
+        return self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        then = f"run `townsquare resume {self.folder}`: steps up to {self._last} are safe"
+        if self._last < 0:
+            then = "run it again: no step is recorded yet"
+        with server.explained(self.address, f"see that the server runs and has room, then {then}"):
+            yield
+
+    def _discard(self) -> None:
+        """Take away a record without a step, while nobody else can write there."""
+        with self._writing():
+            tables.drop(self._opened(), self.address, whole=self._made_schema)
+        self._forget()
+
+    def _forget(self) -> None:
+        for name in (SETTINGS_FILE, FILE):
+            with suppress(OSError):
+                (self.folder / name).unlink()
+
+    def _release(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
