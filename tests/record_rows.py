@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
+from postgres_server import is_here, new_address
 from townsquare import schema
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain, hashed_tables
 from townsquare.record.contract import Recorder, RunHeader, StepMark, hash_settings
 from townsquare.record.memory import MemoryRecorder
+from townsquare.record.postgresql.address import address_in
+from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 
@@ -96,15 +99,24 @@ def record(recorder: Recorder, steps: Iterable[Batches], *, close: str | None = 
     return last
 
 
-def recorded(kind: str, folder: Path, steps: list[Batches]) -> Run:
-    """A finished run: ``memory``, ``sqlite`` or ``parquet``."""
+def recorder_of(kind: str, folder: Path) -> MemoryRecorder | FolderRecorder | PostgresRecorder:
+    """A recorder of one of :data:`KINDS`; called again for a folder, the same place. Skips where it cannot be."""
     if kind == "memory":
-        memory = MemoryRecorder()
-        record(memory, steps)
-        return Run.of(memory)
-    record(FolderRecorder(folder), steps, bulky=kind == "parquet")
-    return Run.open(folder)
+        return MemoryRecorder()
+    if kind == "postgresql":
+        return PostgresRecorder(folder, address_in(folder) or new_address())
+    return FolderRecorder(folder)
 
 
-KINDS = ("memory", "sqlite", "parquet")
+def recorded(kind: str, folder: Path, steps: list[Batches]) -> Run:
+    """A finished run of one of :data:`KINDS`."""
+    recorder = recorder_of(kind, folder)
+    record(recorder, steps, bulky=kind == "parquet")
+    return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(folder)
+
+
+KINDS = ("memory", "sqlite", "parquet", "postgresql")
+KINDS_HERE = KINDS if is_here() else KINDS[:-1]
+"""For tests that compare them: those that this machine can have."""
+ON_DISK = KINDS[1:]
 MakeRun = Callable[[str, Path, list[Batches]], Run]

@@ -17,7 +17,7 @@ from townsquare.debate.asking import asks
 from townsquare.debate.resolve import resolve_debates
 from townsquare.errors import DataError, SettingError
 from townsquare.evidence.contract import Topics, check_found
-from townsquare.interview import interview
+from townsquare.interview import interview, persons_at
 from townsquare.models.calls import MemoryCalls
 from townsquare.models.contract import Answer, Outcome, Request
 from townsquare.models.door import Door
@@ -146,11 +146,17 @@ def test_interviews_change_nothing_and_are_recorded_apart(tmp_path: Path, capsys
     found = json.loads(capsys.readouterr().out)
     assert [one["agent"] for one in found["answers"]] == [2, 4, 5]
     assert main(asked) == 0
+    capsys.readouterr()
+    assert main([*asked[:3], "all", *asked[4:], "--step", "1", "--json"]) == 0
+    everybody = json.loads(capsys.readouterr().out)["answers"]
+    assert [one["agent"] for one in everybody] == persons_at(run, 1)
     assert (folder / "run.db").read_bytes() == before
-    assert counted(folder / "interviews") == {"interview": 3}, "a question that was put before is not asked again"
+    asked_at_the_end = 3  # and every person after step 1; a question that was put before is not asked again
+    assert counted(folder / "interviews") == {"interview": asked_at_the_end + len(everybody)}
     with Door(FakeModel(), MemoryCalls(), 1, concurrency=1) as door:
         early, late = (interview(run, [2], "Why?", door, step=step)[0].prompt for step in (0, 3))
         assert early != late
+        assert persons_at(run, 0) == list(range(10)), "sources are no persons"
         assert "(nothing)" in early
         for wrong, match in (([99], "persons at step"), ([], "nobody")):
             with pytest.raises(DataError, match=match):

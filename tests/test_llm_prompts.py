@@ -187,6 +187,24 @@ def test_a_forecast_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
     assert "--set policy=llm" in capsys.readouterr().err
 
 
+def test_a_forecast_of_a_mix_asks_for_its_share_alone() -> None:
+    members = "members: [{name: llm, share: 1}, {name: statistical, share: 3}]"
+    sets = [f"policy={{name: mix, by: followers, {members}}}", "model=fake"]
+    expected = {
+        one.purpose: one.calls for one in forecast(resolve_for("health-rumour", None, sets, agents=40, steps=2))
+    }
+    assert expected["react"] == 20, "a quarter of 40, twice"
+
+
+def test_a_question_is_shown_as_it_stands_in_that_step() -> None:
+    sets = ["policy=llm", "model=fake", "memory.reflect_every=1", "memory.reflection=model"]
+    wanted = resolve_for("health-rumour", None, sets, agents=20, steps=4)
+    early, late = (prompt_of(wanted, "reflect", -1, step) for step in (1, 4))
+    assert early is not None
+    assert late is not None
+    assert (early.step, late.step) == (1, 4)
+
+
 def test_nobody_is_asked_in_that_step() -> None:
     wanted = resolve_for("health-rumour", None, ["policy=llm", "model=fake"], agents=10, steps=3)
     assert prompt_of(wanted, "fact_check", -1, 2) is None

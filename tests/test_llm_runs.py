@@ -19,10 +19,11 @@ import polars as pl
 import pytest
 
 from townsquare.cli import main
-from townsquare.errors import BudgetReached, NotRecorded, SettingError
+from townsquare.cli.calls import Calls
+from townsquare.errors import BudgetReached, ModelError, NotRecorded, SettingError
 from townsquare.experiments.run_folders import settings_of
 from townsquare.models.calls import MemoryCalls
-from townsquare.models.contract import Answer, Request
+from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.door import Door
 from townsquare.models.fake import FakeModel
 from townsquare.record.run import Run
@@ -145,6 +146,40 @@ def test_a_budget_pauses_between_steps_and_more_goes_on(tmp_path: Path, capsys: 
     assert "settings of `budget`" in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--set", "budget.calls=1000", "--quiet"]) == 0
     assert Run.open(tmp_path / "run").content_hash == whole
+
+
+def test_a_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"budget\.usd: got 1, and no price of server/x"):
+        simulate(settings("budget.usd=1", "model.base_url=http://127.0.0.1:9/v1", model="server/x"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_calls_of_another_run_answer_without_a_server(tmp_path: Path) -> None:
+    old = simulate(settings(), tmp_path / "old")
+    lent = f"serving.calls={tmp_path / 'old'}"
+    new = simulate(settings(lent, model="recorded/fake"), tmp_path / "new")
+    assert new.content_hash == old.content_hash
+    assert replay(tmp_path / "new", settings_of(new, "")) == 4, "they were copied"
+    with pytest.raises(NotRecorded, match=r"serving\.calls"):
+        simulate(settings(lent, model="recorded/fake", seed=2), tmp_path / "other")
+    with pytest.raises(ModelError, match="no such file"):
+        simulate(settings(f"serving.calls={tmp_path / 'nowhere'}"), tmp_path / "third")
+
+
+def test_what_is_shown_while_a_run_goes_on() -> None:
+    calls = Calls(None)
+    assert calls.note(4) == ""
+    call = Call(
+        identity="", purpose="react", agent=0, step=1, turn=0, request="", outcome=Outcome.TIMEOUT, text="", value="",
+        error="", model="openai/gpt-4o", reported="", server="", tokens_in=1_000_000, tokens_out=0,
+        seconds=1.0, tries=1,
+    )  # fmt: skip
+    calls.add(call)
+    assert calls.note(4) == "1 calls, 1,000,000 tokens, $2.5000, 1 failed"
+    calls.done(1)
+    calls.add(call)
+    said = "2 calls, 2,000,000 tokens, $5.0000, about $10.00 at the end, 2 failed"
+    assert calls.note(4) == said, "a step that is not done does not raise the mean"
 
 
 def test_without_a_model_there_is_one_clear_error() -> None:

@@ -89,7 +89,8 @@ def test_a_stance_toward_a_proposition_that_is_not_there() -> None:
 
 # --- the mix -----------------------------------------------------------------------------------------------
 
-MIX = {
+SHARES = (("silent", 1.0), ("blind", 3.0), ("statistical", 6.0))
+MIX: dict[str, Any] = {
     "policy": {
         "name": "mix",
         "members": [
@@ -116,6 +117,36 @@ def test_members_of_a_mix_stay_what_they_are() -> None:
     for step in (0, 7):
         alone = members_of(np.array([17]), Draws(settings.config.seed, step)(Stage.POLICY), params)
         assert alone[0] == member[17]
+
+
+def test_a_mix_by_followers_gives_the_first_member_those_who_are_followed_most() -> None:
+    policy = {"name": "mix", "by": "followers", "members": [{"name": n, "share": s} for n, s in SHARES]}
+    settings = settings_of({"policy": policy}, agents=80, growth={"max_per_step": 9}, steps=6)
+    seen: dict[int, int] = {}
+    for world, _ in steps_of(settings):
+        now = dict(enumerate(world.agents["policy"].tolist()))
+        assert now.items() >= seen.items(), "for life"
+        if not seen:
+            persons = np.flatnonzero(world.persons())
+            member, followers = world.agents["policy"][persons], world.in_degree[persons]
+            assert np.bincount(member).tolist() == [8, 24, 48]
+            assert followers[member == 0].min() >= followers[member == 1].max()
+            assert followers[member == 1].min() >= followers[member == 2].max()
+        else:
+            assert {now[agent] for agent in now.keys() - seen.keys()} <= {2}, "newcomers have no followers"
+        seen = now
+    assert world.persons().sum() > 80
+
+
+def test_a_mix_by_followers_is_drawn_where_nobody_is_followed() -> None:
+    params = registry.get("policy", "mix").params.model_validate(
+        {"members": MIX["policy"]["members"], "by": "followers"}
+    )
+    draws = [Draws(seed, 0)(Stage.POLICY) for seed in (1, 2)]
+    one, other = (members_of(np.arange(40), each, params, np.zeros(40)) for each in draws)
+    assert np.bincount(one).tolist() == np.bincount(other).tolist() == [10, 20, 10]
+    assert (one != other).any()
+    assert members_of(np.empty(0, np.int64), draws[0], params, np.empty(0)).size == 0
 
 
 def test_a_member_decides_as_it_would_alone() -> None:

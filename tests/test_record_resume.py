@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from record_rows import KINDS, header, mark_of, random_batches, record, recorded
+from postgres_server import new_address
+from record_rows import KINDS, ON_DISK, header, mark_of, random_batches, record, recorded, recorder_of
 from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError, RunBusy, WrongVersion
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import Recorder
 from townsquare.record.memory import MemoryRecorder
+from townsquare.record.postgresql.address import address_in
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 
@@ -25,9 +26,13 @@ import sys
 from pathlib import Path
 from record_rows import random_batches, header, mark_of
 from townsquare.record.content_hash import HashChain
+from townsquare.record.postgresql.address import Address
+from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.sqlite import FolderRecorder
 
-recorder, chain = FolderRecorder(Path(sys.argv[1])), HashChain()
+folder, chain = Path(sys.argv[1]), HashChain()
+at = sys.argv[4]
+recorder = PostgresRecorder(folder, Address.parse(at)) if at else FolderRecorder(folder)
 print("open", recorder.open(header(bulky=sys.argv[2] == "parquet")), flush=True)
 for step in range(int(sys.argv[3])):
     out = random_batches(step, most=200)
@@ -37,13 +42,10 @@ recorder.close("finished")
 """
 
 
-def recorder_of(kind: str, folder: Path) -> Recorder:
-    return MemoryRecorder() if kind == "memory" else FolderRecorder(folder)
-
-
 def start_writer(folder: Path, kind: str, steps: int) -> subprocess.Popen[str]:
+    at = str(address_in(folder) or new_address()) if kind == "postgresql" else ""
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, "-c", WRITER, str(folder), kind, str(steps)]
+    command = [sys.executable, "-c", WRITER, str(folder), kind, str(steps), at]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
@@ -119,9 +121,9 @@ def test_files_of_a_step_that_was_not_committed_are_ignored_and_removed(tmp_path
     assert not torn.exists()
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "parquet"])
+@pytest.mark.parametrize("kind", ON_DISK)
 def test_others_see_committed_steps_while_a_run_goes_on(kind: str, tmp_path: Path) -> None:
-    recorder, chain = FolderRecorder(tmp_path), HashChain()
+    recorder, chain = recorder_of(kind, tmp_path), HashChain()
     recorder.open(header(bulky=kind == "parquet"))
     run = Run.open(tmp_path)
     assert (run.state, run.last_step) == ("running", -1)
@@ -155,7 +157,7 @@ def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
     assert Run.open(tmp_path).state == "stopped"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "parquet"])
+@pytest.mark.parametrize("kind", ON_DISK)
 def test_killed_at_any_moment_and_resumed(kind: str, tmp_path: Path) -> None:
     folder, n_steps = tmp_path / "run", 16
     for kill_after in (0, 9):

@@ -82,15 +82,15 @@ class Arrivals:
         n, s = config.agents, len(scenario.sources)
         names = np.r_[_rows_of(self._called(people), row, n), [row[source.name] for source in scenario.sources]]
         draws = Draws(config.seed, 0)
+        edges = self._first_edges(n, people, draws)
         agents = schema.rows(
             "agents", n + s, agent=np.arange(n + s), born=0,
             kind=np.r_[np.full(n, AgentKind.PERSON), np.full(s, AgentKind.SOURCE)],
             activity=np.r_[people.activity, np.zeros(s)],
-            policy=np.r_[self._members(np.arange(n), draws), np.zeros(s, np.int16)],
+            policy=np.r_[self._members(np.arange(n), draws, edges), np.zeros(s, np.int16)],
             credibility=np.r_[np.full(n, np.nan), [source.credibility for source in scenario.sources]],
             name=names.astype(np.int64),
         )  # fmt: skip
-        edges = self._first_edges(n, people, draws)
         start = self._start(world, np.arange(n), people, s, draws, texts)
         newborn = start.state
         joined = np.flatnonzero(agents["kind"] == AgentKind.PERSON)
@@ -160,8 +160,9 @@ class Arrivals:
         said = [row[text] for text in texts]
         return {"personas": schema.rows("personas", len(said), agent=agents, text=said)} if said else {}
 
-    def _members(self, agents: Array, draws: Draws) -> npt.NDArray[np.int16]:
-        return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"])
+    def _members(self, agents: Array, draws: Draws, edges: Edges | None = None) -> npt.NDArray[np.int16]:
+        followers = None if edges is None else np.bincount(edges.followed, minlength=agents.size)
+        return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"], followers)
 
     def _first_edges(self, n: int, people: People, draws: Draws) -> Edges:
         kind: GraphKind = self.settings.members["graph"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from townsquare.models.binding import member_asks
-from townsquare.models.calls import MemoryCalls, SqliteCalls
+from townsquare.models.calls import kept_at
 from townsquare.models.contract import CallStore
 from townsquare.policies import mix
 from townsquare.record.contract import Recorder
@@ -38,7 +38,7 @@ def remembers(settings: Settings) -> bool:
     return reads_memory(settings) if enabled is None else enabled
 
 
-def calls_beside(recorder: Recorder) -> CallStore:
-    """Where the calls of a run are kept: beside its database, or in memory with it."""
+def calls_beside(recorder: Recorder, other: str | None = None) -> CallStore:
+    """Where the calls of a run are kept: beside its database, or in memory with it; ``other`` is ``serving.calls``."""
     folder: Path | None = getattr(recorder, "folder", None)
-    return MemoryCalls() if folder is None else SqliteCalls(folder / CALLS_FILE)
+    return kept_at(None if folder is None else folder / CALLS_FILE, other)

@@ -280,6 +280,9 @@ class Serving(Section):
     prices: str | None = Field(
         None, description="file of your own prices; unset: those that come along; see docs/models.md"
     )
+    calls: str | None = Field(
+        None, description="folder of a run, or a calls.db: calls that it recorded are used, and copied, not asked again"
+    )
     unhealthy_above: Share = Field(0.1, description="share of failed calls from which a run is marked unhealthy")
 
     @field_validator("key_env")

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from townsquare.draws import U64, key2
 
 Array = npt.NDArray[Any]
+_ALL = U64(0xFFFFFFFFFFFFFFFF)
 
 
 @nb.njit(inline="always", cache=True)
@@ -104,49 +105,64 @@ def _among(keys: Array, wanted: int) -> bool:
     return bool(lo < keys.shape[0] and keys[lo] == wanted)
 
 
+@nb.njit(inline="always", cache=True)
+def _sort_places(place: Array, n: int, ties: Array) -> None:
+    """Put the first ``n`` places in the order of their draws, equal ones as they are."""
+    for x in range(1, n):
+        v = place[x]
+        y = x - 1
+        while y >= 0 and ties[place[y]] > ties[v]:
+            place[y + 1] = place[y]
+            y -= 1
+        place[y + 1] = v
+
+
 @nb.njit(cache=True)
 def _others(
     agent: int,
     followed: Array,
     pool: Array,
     n_injected: int,
+    pool_author: Array,
+    pool_key: Array,
     limit: int,
-    author: Array,
-    status: Array,
-    root: Array,
-    key: Array,
     base: U64,
-    above: Array,
-    n_above: int,
+    above_root: Array,
     out: Array,
     out_tie: Array,
 ) -> int:
     """The ``limit`` roots of the pool with the smallest draw by (agent, root), not followed and not above."""
-    m, n_rest = 0, pool.shape[0] - n_injected
-    for x in range(pool.shape[0]):
-        p = pool[x]
-        tie = key2(base, agent, key[p])
-        if x < n_injected < n_rest:  # few injected weigh as much as the many others
-            tie = tie // U64(n_rest) * U64(n_injected)
-        if m == limit and tie >= out_tie[m - 1]:
-            continue
-        if author[p] == agent or status[p] != 0 or _among(followed, author[p]):
-            continue
-        shown = False
-        for y in range(n_above):
-            if root[above[y]] == p:
-                shown = True
-                break
-        if shown:
-            continue
-        y = m if m < limit else m - 1
-        if m < limit:
-            m += 1
-        while y > 0 and tie < out_tie[y - 1]:
-            out[y], out_tie[y] = out[y - 1], out_tie[y - 1]
-            y -= 1
-        out[y], out_tie[y] = p, tie
-    return m
+    n = pool.shape[0]
+    n_rest = n - n_injected
+    ties, place = np.empty(n, np.uint64), np.empty(n + 1, np.int64)
+    for x in range(n):
+        ties[x] = key2(base, agent, pool_key[x])
+    if n_injected < n_rest:  # few injected weigh as much as the many others
+        for x in range(n_injected):
+            ties[x] = ties[x] // U64(n_rest) * U64(n_injected)
+    # Only the smallest draws are put in order, about twice as many as are wanted; more if those do not do.
+    wanted = 2 * limit + 8
+    while True:
+        found = 0
+        bound = _ALL if wanted >= n else _ALL // U64(n) * U64(wanted)
+        for x in range(n):
+            place[found] = x
+            found += ties[x] <= bound
+        m = 0
+        _sort_places(place, found, ties)
+        for y in range(found):
+            x = place[y]
+            p, shown = pool[x], pool_author[x] == agent or _among(followed, pool_author[x])
+            for r in above_root:
+                shown |= r == p
+            if not shown:
+                out[m], out_tie[m] = p, ties[x]
+                m += 1
+                if m == limit:
+                    return m
+        if wanted >= n:
+            return m
+        wanted *= 4
 
 
 @nb.njit(parallel=True, cache=True)
@@ -178,8 +194,9 @@ def fill_feeds(
 
     ``n_others`` (n,) int64 is the number of rows from other accounts for each agent. Writes ``rows`` and ``slots`` (n,
     n_followed + the largest of them) and ``counts`` (n,). Scores and keyed draws alone decide
-    the order, so neither the block nor the number of threads can change it.
+    the order, so neither the block nor the number of threads can change it. ``pool`` holds live roots only.
     """
+    pool_author, pool_key = author[pool], key[pool]
     for i in nb.prange(agents.shape[0]):
         agent = agents[i]
         followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
@@ -201,8 +218,9 @@ def fill_feeds(
         other_tie = np.empty(limit + 1, np.uint64)
         k = 0
         if limit:
+            above_root = root[top[:m]]
             k = _others(
-                agent, followed, pool, n_injected, limit, author, status, root, key, pool_base, top, m,
+                agent, followed, pool, n_injected, pool_author, pool_key, limit, pool_base, above_root,
                 other, other_tie,
             )  # fmt: skip
         # The followed are in order; the others are put among them by score, equal ones by draw.

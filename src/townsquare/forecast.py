@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +24,10 @@ from townsquare.models.contract import Outcome, Reply, Request
 from townsquare.models.door import Door
 from townsquare.models.fake import FakeModel
 from townsquare.models.prices import Price, estimate
-from townsquare.policies import llm, statistical
+from townsquare.policies import llm, mix, statistical
 from townsquare.policies.contract import Policy
 from townsquare.policies.statistical_params import Params as StatisticalParams
+from townsquare.record.contract import StepMark
 from townsquare.record.run import Run
 from townsquare.resolve import Settings
 from townsquare.simulation import simulate
@@ -35,7 +37,7 @@ ASSUMED_REPLY = {"react": (15, 60, 250), "post": (30, 70, 150), "reflect": (60, 
 """Tokens of a reply by purpose: low, expected, high. Assumptions, for want of a recorded run."""
 _OTHER = (10, 60, 250)
 TOKEN_RULE = (0.7, 1.35)
-"""Low and high: characters / 4 is a rule of thumb for text in English, and agents may write less or more than assumed."""
+"""Low and high: characters / 4 is a rule of thumb for English, and agents may write less or more than assumed."""
 SAMPLE = 200
 
 
@@ -94,11 +96,19 @@ def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
     """Execute the run without a model and put its questions together."""
     counted = _Counted()
     door: Any = _CountingDoor(counted, settings.config.seed)
-    if settings.member("policy") == "llm":
-        policy = Policy("llm", llm.Params, _Stand(counted, sample), reads=llm.POLICY.reads)
-        settings = replace(settings, members={**settings.members, "policy": policy})
-    simulate(settings, door=door)
+    simulate(_stood_in(settings, _Stand(counted, sample)), door=door)
     return counted
+
+
+def _stood_in(settings: Settings, stand: _Stand) -> Settings:
+    """The settings with ``stand`` in the place of the policy `llm`, also as a member of a mix."""
+    policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
+    name = settings.member("policy")
+    if name == "mix":
+        policy = replace(mix.POLICY, decide=partial(mix.decide, instead={"llm": policy}), bind=None)
+    elif name != "llm":
+        return settings
+    return replace(settings, members={**settings.members, "policy": policy})
 
 
 def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Request | None:
@@ -106,10 +116,13 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
     counted = _Counted()
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
     door: Any = _CountingDoor(counted, settings.config.seed, keep=(purpose, agent, step))
-    if cut.member("policy") == "llm":
-        policy = Policy("llm", llm.Params, _Stand(counted, None, (purpose, agent, step)), reads=llm.POLICY.reads)
-        cut = replace(cut, members={**cut.members, "policy": policy})
-    simulate(cut, door=door)
+    stand = _Stand(counted, None, (purpose, agent, step))
+
+    def on_step(mark: StepMark) -> None:
+        if mark.step < step:
+            counted.kept.clear()  # questions of earlier steps
+
+    simulate(_stood_in(cut, stand), door=door, on_step=on_step)
     return counted.kept[0] if counted.kept else None
 
 

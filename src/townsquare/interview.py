@@ -73,11 +73,17 @@ def _check(run: Run, agents: Sequence[int], question: str, step: int) -> None:
         raise DataError("--step", got=str(step), allowed=f"0 to {run.last_step}")
     if not question.strip() or len(question) > QUESTION:
         raise DataError("--question", got=f"{len(question)} characters", allowed=f"1 to {QUESTION}")
-    there = run.table("agents").filter((pl.col("kind") == AgentKind.PERSON) & (pl.col("born") <= step))["agent"]
-    unknown = sorted(set(agents) - set(there.to_list()))
+    there = persons_at(run, step)
+    unknown = sorted(set(agents) - set(there))
     if unknown or not agents:
         got = ", ".join(map(str, unknown[:5])) or "nobody"
-        raise DataError("--agents", got=got, allowed=f"persons at step {step}: {there.len():,} of them")
+        raise DataError("--agents", got=got, allowed=f"persons at step {step}: {len(there):,} of them")
+
+
+def persons_at(run: Run, step: int) -> list[int]:
+    """Rows of the persons who were there after a step, ascending: sources, and who joined later, are none."""
+    there = run.table("agents").filter((pl.col("kind") == AgentKind.PERSON) & (pl.col("born") <= step))
+    return sorted(there["agent"].to_list())
 
 
 class _Record:
@@ -103,7 +109,9 @@ class _Record:
             persona=" ".join(self._persona(agent).split()) or "Somebody of whom nothing is known.",
             beliefs=self._mind(agent),
             memories=listed(self._recalled(agent, MemoryKind.INTERACTION, self._settings.recalled)),
-            reflections=listed(self._recalled(agent, MemoryKind.REFLECTION, self._settings.reflections)),
+            reflections=listed(
+                [quoted(text) for text in self._recalled(agent, MemoryKind.REFLECTION, self._settings.reflections)]
+            ),
             feed=self._feed(agent),
             question=" ".join(question.split()),
         )

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from townsquare.asking import CALLS_FILE, asks
 from townsquare.errors import RecordError, SettingError
-from townsquare.models.calls import Layered, SqliteCalls
+from townsquare.models.calls import SqliteCalls, kept_at
 from townsquare.models.door import OnCall
 from townsquare.models.open import open_door
 from townsquare.record.contract import StepMark
 from townsquare.record.difference import first_difference
-from townsquare.record.folder import FolderReader
+from townsquare.record.places import reader_of
 from townsquare.record.reader import rows_of_step
 from townsquare.record.replay import ReplayEnded, ReplayRecorder
 from townsquare.record.run import Run
@@ -36,7 +36,7 @@ def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> i
     HashMismatch
         At the first step that differs, with what differs in it.
     """
-    reader = FolderReader(folder)
+    reader = reader_of(folder)
     recorder: Any = ReplayRecorder(reader)
     with ExitStack() as stack, suppress(ReplayEnded):
         door = None
@@ -82,19 +82,16 @@ def branch(
         door = None
         if asks(settings):
             new.mkdir(parents=True, exist_ok=True)
-            store = SqliteCalls(new / CALLS_FILE)
-            stack.callback(store.close)
-            past = SqliteCalls(old / CALLS_FILE, read_only=True) if (old / CALLS_FILE).is_file() else None
-            if past is not None:
-                stack.callback(past.close)
-            layers = Layered(store, past) if past is not None else store
+            past = old / CALLS_FILE
+            layers = kept_at(new / CALLS_FILE, str(past) if past.is_file() else settings.config.serving.calls)
+            stack.callback(layers.close)
             door = stack.enter_context(open_door(settings.config, layers, settings.config.seed, on_call=on_call))
         run = simulate(settings, new, on_step=on_step, door=door)
     return Branch(run, *_first_difference(old, new))
 
 
 def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
-    was, now = FolderReader(old), FolderReader(new)
+    was, now = reader_of(old), reader_of(new)
     hashes = zip(was.marks()["hash"].to_list(), now.marks()["hash"].to_list(), strict=False)
     for step, (one, other) in enumerate(hashes):
         if one != other:

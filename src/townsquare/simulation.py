@@ -23,13 +23,15 @@ from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
 from townsquare.models.binding import bound
-from townsquare.models.budget import Spent
+from townsquare.models.budget import Spent, check_priced
 from townsquare.models.door import Door, OnCall
 from townsquare.models.open import open_door, open_model
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.memory import MemoryRecorder
+from townsquare.record.places import recorder_of
+from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 from townsquare.resolve import Settings, contents_now
@@ -160,7 +162,7 @@ def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:
 
 def simulate(
     settings: Settings,
-    recorder: MemoryRecorder | FolderRecorder | Path | str | None = None,
+    recorder: MemoryRecorder | FolderRecorder | PostgresRecorder | Path | str | None = None,
     *,
     scenario: Scenario | None = None,
     on_step: OnStep | None = None,
@@ -184,18 +186,20 @@ def simulate(
         The run has spent what it may; its steps are safe, and it can go on with a larger budget.
     """
     if recorder is None or isinstance(recorder, Path | str):
-        recorder = MemoryRecorder() if recorder is None else FolderRecorder(Path(recorder))
+        recorder = MemoryRecorder() if recorder is None else recorder_of(Path(recorder))
     scenario = scenario or load_scenario(settings.config.scenario)
     if settings.scenario_digest not in ("", scenario.digest):
         raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
     check_contents(settings.file_contents, contents_now(settings, scenario.folder))
     if door is None and asks(settings):
         open_model(settings.config.model, settings.config.serving)  # a missing key is said before a folder is made
+        check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
     last = recorder.open(header(settings))
     state, health, own = "stopped", "", None
     try:
         if door is None and asks(settings):
-            door = own = open_door(settings.config, calls_beside(recorder), settings.config.seed, on_call=on_call)
+            store = calls_beside(recorder, settings.config.serving.calls)
+            door = own = open_door(settings.config, store, settings.config.seed, on_call=on_call)
         with threads_for(settings.config.agents):
             _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
         state = "finished"

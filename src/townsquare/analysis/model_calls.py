@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from townsquare.analysis.contract import Reads
@@ -35,3 +37,24 @@ def model_calls(run: Reads) -> pl.DataFrame:
     share = (pl.col("calls") / pl.col("calls").sum().over("purpose")).alias("share")
     columns = ["purpose", "outcome", "calls", "share", "agents", "tokens_in", "tokens_out", "tries", "seconds"]
     return counted.with_columns(share).select(columns).sort("purpose", "outcome")
+
+
+def calls_in_short(run: Reads) -> dict[str, Any]:
+    """What was asked of a language model, and how it ended; empty for a run that asked none.
+
+    ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``silent_agents``: agent-steps that said nothing because a
+    question for a post or for reactions failed; ``tokens_in``, ``tokens_out`` as servers counted them.
+    """
+    found = model_calls(run)
+    if found.is_empty():
+        return {}
+    failed = found.filter(found["outcome"] != "ok")
+    silent = failed.filter(failed["purpose"].is_in(["react", "post"]))
+    return {
+        "asked": int(found["calls"].sum()),
+        "failed": int(failed["calls"].sum()),
+        "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
+        "silent_agents": int(silent["agents"].sum()),
+        "tokens_in": int(found["tokens_in"].sum()),
+        "tokens_out": int(found["tokens_out"].sum()),
+    }

@@ -23,14 +23,14 @@ Agents = Annotated[str, Parameter(name="--agents", help="Who: numbers and spans 
 @contextmanager
 def _door(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[Door]:
     """The door for a command; calls are kept in ``path``, or nowhere."""
-    from townsquare.models.calls import MemoryCalls, SqliteCalls
+    from townsquare.models.calls import kept_at
     from townsquare.models.open import open_door
     from townsquare.resolve import parse_set, resolve
 
     settings = resolve({"model": model}, *map(parse_set, sets or ()))
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    store = MemoryCalls() if path is None else SqliteCalls(path)
+    store = kept_at(path, settings.config.serving.calls)
     try:
         with open_door(settings.config, store, seed) as door:
             yield door
@@ -56,10 +56,11 @@ def interview(
     Calls are recorded in RUN/interviews/calls.db; a question that was put before is answered from there.
     """
     from townsquare.interview import interview as ask
+    from townsquare.interview import persons_at
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    who = _spans(agents, int(run.steps["agents"][-1]))
+    who = persons_at(run, run.last_step if step is None else step) if agents == "all" else _spans(agents)
     with _door(model, sets, int(run.settings["seed"]), folder / "interviews" / "calls.db") as door:
         found = ask(run, who, question, door, step=step)
     failed = sum(not one.reply.ok for one in found)
@@ -76,12 +77,10 @@ def interview(
     return 1 if failed == len(found) else 0
 
 
-def _spans(text: str, n: int) -> list[int]:
-    """Numbers from ``3,17,40-49``; ``all``: every person at the end."""
+def _spans(text: str) -> list[int]:
+    """Numbers from ``3,17,40-49``."""
     from townsquare.errors import SettingError
 
-    if text == "all":
-        return list(range(n))
     out: list[int] = []
     for part in text.split(","):
         first, _, last = part.strip().partition("-")

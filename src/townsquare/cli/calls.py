@@ -14,6 +14,11 @@ class Calls:
         self.step = 0
         self._tally = Tally(prices.of(own_prices))
         self._first: int | None = None
+        self._usd_then = 0.0
+
+    def done(self, step: int) -> None:
+        """A step is done; what calls of the next one cost is no part of the mean."""
+        self.step, self._usd_then = step, self._tally.usd
 
     def add(self, call: Call) -> None:
         """Count one that has just been answered."""
@@ -29,7 +34,7 @@ class Calls:
         said = [f"{tally.calls:,} calls", f"{tally.tokens:,} tokens"]
         if tally.usd:
             done = self.step - self._first
-            ahead = f", about ${tally.usd / done * (total - self._first):.2f} at the end" if done > 0 else ""
+            ahead = f", about ${self._usd_then / done * (total - self._first):.2f} at the end" if done > 0 else ""
             said.append(f"${tally.usd:.4f}{ahead}")
         failed = sum(tally.failures.values())
         return ", ".join(said + ([f"{failed:,} failed"] if failed else []))

@@ -31,7 +31,9 @@ def damage_in(words: Sequence[str]) -> TownsquareError | None:
 
 
 def _runs(words: Sequence[str]) -> Iterator[Path]:
+    from townsquare.record.places import record_file
+
     for word in words:
         with suppress(OSError, ValueError):
-            if (Path(word) / "run.db").is_file():
+            if record_file(Path(word)).is_file():
                 yield Path(word)

@@ -39,7 +39,6 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
 
     from townsquare import schema
 
-    bulky = run.header.bulky
     counts = {name: int(run.lazy(name).select(pl.len()).collect().item()) for name in schema.TABLES}
     return {
         "run": str(folder),
@@ -50,9 +49,10 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
         "version": run.version,
         "settings_digest": run.header.settings_hash,
         "content_hash": run.content_hash,
-        "bulky_tables": "Parquet" if bulky else "SQLite",
+        "bulky_tables": run.stored("exposures"),
         "rows": counts,
-        "in_parquet": sorted(name for name, table in schema.TABLES.items() if bulky and table.bulky),
+        "stored_in": {name: run.stored(name) for name in schema.TABLES},
+        "in_parquet": sorted(name for name in schema.TABLES if run.stored(name) == "Parquet"),
         "health": _health(run),
     }
 
@@ -61,6 +61,7 @@ def _health(run: Run) -> dict[str, Any]:
     import polars as pl
 
     from townsquare.analysis import participation, refusals
+    from townsquare.analysis.model_calls import calls_in_short
     from townsquare.analysis.rule_health import rule_health
 
     steps = participation(run)
@@ -75,26 +76,7 @@ def _health(run: Run) -> dict[str, Any]:
         "rule": rule_health(run).to_dicts(),
         "seconds_per_step": steps.select(pl.col("seconds").mean()).item(),
         "unhealthy": run.health,
-        "calls": _calls(run),
-    }
-
-
-def _calls(run: Run) -> dict[str, Any]:
-    """What was asked of a language model, and how it ended."""
-    from townsquare.analysis.model_calls import model_calls
-
-    found = model_calls(run)
-    if found.is_empty():
-        return {}
-    failed = found.filter(found["outcome"] != "ok")
-    silent = failed.filter(failed["purpose"].is_in(["react", "post"]))
-    return {
-        "asked": int(found["calls"].sum()),
-        "failed": int(failed["calls"].sum()),
-        "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
-        "silent_agents": int(silent["agents"].sum()),
-        "tokens_in": int(found["tokens_in"].sum()),
-        "tokens_out": int(found["tokens_out"].sum()),
+        "calls": calls_in_short(run),
     }
 
 
@@ -119,10 +101,7 @@ def _show(facts: dict[str, Any]) -> None:
         lines += _flags(health["rule"])
     for name, value in lines:
         print(f"{name:9} {safe(value)}")
-    rows = [
-        (name, f"{count:,}", "Parquet" if name in facts["in_parquet"] else "SQLite")
-        for name, count in facts["rows"].items()
-    ]
+    rows = [(name, f"{count:,}", facts["stored_in"][name]) for name, count in facts["rows"].items()]
     console().print(table("", ("table", "rows", "stored in"), rows, right=("rows",)))
 
 

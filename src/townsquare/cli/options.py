@@ -30,6 +30,17 @@ Agents = Annotated[int | None, Parameter(converter=whole, help="Persons at the s
 Steps = Annotated[int | None, Parameter(converter=whole, help="Steps to simulate.")]
 Seed = Annotated[int | None, Parameter(converter=whole, help="Seed of all draws.")]
 Out = Annotated[Path | None, Parameter(help="Folder to write into; by default a new one under runs/.")]
+Record = Annotated[
+    str | None,
+    Parameter(
+        name="--record",
+        help="Record on a server: postgresql://USER@HOST/DATABASE. Passwords come from ~/.pgpass or PGPASSWORD.",
+    ),
+]
+RecordSchema = Annotated[
+    str | None,
+    Parameter(name="--record-schema", help="Name of the run's schema there; by default that of its folder."),
+]
 Sets = Annotated[
     list[str] | None,
     Parameter(

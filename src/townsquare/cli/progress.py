@@ -68,9 +68,8 @@ class Progress:
         self._last, self._ended = now, step >= self.total
         left = (self.total - step) / rate if rate else None
         if self.mode == "json":
-            show_json(
-                {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate, "seconds_left": left}
-            )
+            said = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}
+            show_json(said | {"seconds_left": left} | ({"note": note} if note else {}))
         else:
             eta = f", {left:.0f} s left" if left is not None else ""
             line = f"{self.title}: {self.what} {step} of {self.total}, {rate:.3g} {self.what}s/s{eta} {note}"

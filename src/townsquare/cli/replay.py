@@ -73,7 +73,7 @@ def branch(
     total = settings.config.steps
 
     def on_step(mark: StepMark) -> None:
-        calls.step = mark.step
+        calls.done(mark.step)
         progress.at(mark.step, calls.note(total))
 
     def on_call(call: Call) -> None:

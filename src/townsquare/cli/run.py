@@ -14,6 +14,7 @@ UNHEALTHY = 3
 """Exit code of a run that ended, but in which too many calls of a language model failed."""
 
 if TYPE_CHECKING:
+    from townsquare.record.postgresql.address import Address
     from townsquare.record.run import Run
     from townsquare.resolve import Settings
 
@@ -26,6 +27,8 @@ def run(
     steps: options.Steps = None,
     seed: options.Seed = None,
     out: options.Out = None,
+    record: options.Record = None,
+    record_schema: options.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
@@ -46,7 +49,23 @@ def run(
     name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
     with folder_for(out, f"{name}-seed{settings.config.seed}") as folder:
         check_unused(folder)
-        return _execute(folder, settings, quiet=quiet, as_json=as_json)
+        address = _address(record, record_schema, folder)
+        return _execute(folder, settings, quiet=quiet, as_json=as_json, address=address)
+
+
+def _address(record: str | None, schema: str | None, folder: Path) -> Address | None:
+    """Where on a server a new run goes; None for the folder itself."""
+    from townsquare.errors import SettingError
+    from townsquare.experiments.run_folders import check_unused_address
+    from townsquare.record.postgresql.address import Address, checked_schema, schema_for
+
+    if record is None:
+        if schema is not None:
+            raise SettingError("--record-schema", got="without --record", do="say where: --record postgresql://…")
+        return None
+    address = Address.parse(record, schema_for(folder) if schema is None else checked_schema(schema))
+    check_unused_address(address)
+    return address
 
 
 def resume(
@@ -74,7 +93,7 @@ def resume(
     return _execute(folder, settings, quiet=quiet, as_json=as_json)
 
 
-def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) -> int:
+def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, address: Address | None = None) -> int:
     from townsquare.cli.calls import Calls
     from townsquare.experiments.run_folders import go_on
     from townsquare.models.contract import Call
@@ -86,7 +105,7 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
     calls = Calls(settings.config.serving.prices)
 
     def on_step(mark: StepMark) -> None:
-        calls.step = mark.step
+        calls.done(mark.step)
         progress.at(mark.step, calls.note(total))
         request.check()
 
@@ -96,7 +115,7 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool) ->
 
     with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
         try:
-            recorded = go_on(folder, settings, on_step, on_call)
+            recorded = go_on(folder, settings, on_step, on_call, address)
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
             complain(_what_is_safe(folder, total), kind="stopped")
@@ -123,6 +142,7 @@ def _what_is_safe(folder: Path, total: int) -> str:
 
 def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> None:
     from townsquare.analysis import describe, outcomes
+    from townsquare.analysis.model_calls import calls_in_short
     from townsquare.report import write_report
 
     page = folder / "report.html"
@@ -130,7 +150,7 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
     if quiet and not as_json:
         print(folder)
         return
-    found = outcomes(recorded)
+    found, calls = outcomes(recorded), calls_in_short(recorded)
     if as_json:
         show_json(
             {
@@ -139,10 +159,15 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
                 "report": str(page),
                 "content_hash": recorded.content_hash,
                 "outcomes": found,
+                "calls": calls,
+                "unhealthy": recorded.health,
             }
         )
         return
     known = [(describe(name), value) for name, value in found.items()]
     rows = [(what.title, number(value), what.unit) for what, value in known]
     console().print(table("", ("outcome", "value", "unit"), rows, right=("value",)))
+    if calls:
+        asked = f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed"
+        print(f"calls   {asked}; {calls['silent_agents']:,} times an agent had no answer")
     print(f"run     {folder}\nreport  {page}")

@@ -19,13 +19,13 @@ Browser = Annotated[bool, Parameter(name="--browser", negative="--no-browser", h
 
 def view(folder: Place = Path("runs"), /, *, port: Port = None, browser: Browser = True) -> int:
     """Show runs in the browser, live while they go on. Only this machine can see the page; nothing is changed."""
-    from townsquare.record import database
+    from townsquare.record.places import record_file
     from townsquare.view.serving import address, listen, server
 
     made = server(folder)
     place = listen(port)
     where = address(place)
-    if (folder / database.FILE).is_file():
+    if record_file(folder).is_file():
         where += f"#/run/{quote(folder.resolve().name, safe='')}/overview"
     print(f"{where}  (Ctrl-C ends it)", flush=True)
     if browser and _has_screen():

@@ -9,7 +9,7 @@ from pathlib import Path
 from townsquare.debate.resolve import Resolved
 from townsquare.debate.start import trial_seed
 from townsquare.models.binding import member_asks
-from townsquare.models.calls import FILE, SqliteCalls
+from townsquare.models.calls import FILE, kept_at
 from townsquare.models.door import Door
 from townsquare.models.open import open_door
 
@@ -22,7 +22,7 @@ def asks(found: Resolved) -> bool:
 @contextmanager
 def door_of(found: Resolved, trial: int, folder: Path) -> Iterator[Door]:
     """The door of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
-    store = SqliteCalls(folder / FILE)
+    store = kept_at(folder / FILE, found.settings.serving.calls)
     try:
         with open_door(found.settings, store, trial_seed(found.settings.seed, trial)) as door:
             yield door

@@ -30,6 +30,7 @@ FIXED: Mapping[str, str] = {
     "leave_out": _AT_THE_START,
     "feed.newest": "it is the size of a store that lasts",
     "policy.members": "members are drawn for life",
+    "policy.by": "members are drawn for life",
     "beliefs.rule": "a rule keeps a state of its own",
     "beliefs.profiles": "profiles are drawn for life",
     "beliefs.stance_scorer": "stances of one run must be comparable",

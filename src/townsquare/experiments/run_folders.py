@@ -12,6 +12,9 @@ from townsquare.experiments import manifest
 from townsquare.models.door import OnCall
 from townsquare.record import database
 from townsquare.record.contract import StepMark, check_same_run
+from townsquare.record.postgresql.address import Address, address_in
+from townsquare.record.postgresql.reader import is_recorded_at
+from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
 from townsquare.resolve import UNHASHED, Settings, check_version, parse_set, resolve
 from townsquare.scenario import load_scenario
@@ -23,6 +26,9 @@ NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
 
 def holds_run(folder: Path) -> bool:
     """Whether a run was begun in a folder."""
+    address = address_in(folder)
+    if address is not None:
+        return is_recorded_at(address)
     path = folder / database.FILE
     if not path.is_file():
         return False
@@ -63,6 +69,19 @@ def check_unused(folder: Path) -> None:
         raise RecordError(str(folder), got="a file", allowed="a folder, which need not be there yet")
     if (folder / manifest.FILE).exists():
         raise RecordError(str(folder), got="a comparison", do="choose another folder")
+
+
+def check_unused_address(address: Address) -> None:
+    """Refuse a schema that a new run would share with another one.
+
+    Raises
+    ------
+    RecordError
+        It holds a run.
+    """
+    if is_recorded_at(address):
+        do = "go on with it by `townsquare resume` of its folder, or choose another schema with --record-schema"
+        raise RecordError(str(address), got="a recorded run", do=do)
 
 
 def check_single(folder: Path) -> None:
@@ -156,7 +175,12 @@ def go_on(
     settings: Settings,
     on_step: Callable[[StepMark], None] | None = None,
     on_call: OnCall | None = None,
+    address: Address | None = None,
 ) -> Run:
-    """Execute a run into its folder, from the start or from where it stopped, and read it back."""
+    """Execute a run into its folder, from the start or from where it stopped, and read it back.
+
+    ``address`` is where the rows of a new run go, if that is a server; one that goes on knows.
+    """
+    recorder = folder if address is None else PostgresRecorder(folder, address)
     with threads_for(settings.config.agents):
-        return simulate(settings, folder, on_step=on_step, on_call=on_call)
+        return simulate(settings, recorder, on_step=on_step, on_call=on_call)

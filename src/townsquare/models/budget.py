@@ -7,9 +7,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from townsquare.config import Budget
-from townsquare.errors import BudgetReached
+from townsquare.errors import BudgetReached, SettingError
+from townsquare.models import prices as price_tables
 from townsquare.models.contract import Call, Outcome
 from townsquare.models.prices import Prices, tokens_of
+
+
+def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
+    """Refuse a budget in USD where the model has no price: it would never be reached.
+
+    Raises
+    ------
+    SettingError
+        With the other ways to limit a run.
+    """
+    if budget.usd is not None and price_tables.of(own_prices).price(model.removeprefix("recorded/")) is None:
+        raise SettingError(
+            "budget.usd",
+            got=f"{budget.usd:g}, and no price of {model}",
+            do="give its price in a file (`--set serving.prices=FILE`), or limit `budget.tokens` or `budget.calls`",
+        )
 
 
 @dataclass

@@ -187,8 +187,8 @@ class SqliteCalls:
 class Layered:
     """Reads through to others: what ``first`` does not hold, the others may, in order.
 
-    For branches, which share the past of another run. What is found in another is put into ``first``, so that a branch
-    can be replayed by itself. The others are not written to, and not closed here.
+    For branches, which share the past of another run, and for ``serving.calls``. What is found in another is put into
+    ``first``, so that the run can be replayed by itself. The others are not written to; closing closes them too.
 
     >>> from townsquare.models.contract import Request
     >>> past = MemoryCalls()
@@ -223,8 +223,22 @@ class Layered:
         put_all(self.first, calls)
 
     def close(self) -> None:
-        """Close the first store."""
-        self.first.close()
+        """Close all of them."""
+        for store in (self.first, *self.others):
+            store.close()
+
+
+def kept_at(path: Path | None, other: str | None) -> CallStore:
+    """Where calls are kept: in a file or in memory; what ``other``, a run or a ``calls.db``, holds is used too.
+
+    Raises
+    ------
+    ModelError
+        A file cannot be opened, or there is no ``other``.
+    """
+    others = [] if other is None else [SqliteCalls(other, read_only=True)]
+    first = MemoryCalls() if path is None else SqliteCalls(path)
+    return Layered(first, *others) if others else first
 
 
 def _call(row: tuple[Any, ...]) -> Call:

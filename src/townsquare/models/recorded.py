@@ -1,5 +1,7 @@
 """``recorded/MODEL``: the answers that MODEL gave before, and no others; asks no server and needs no key.
 
+They are looked for in the run's own ``calls.db``, and in that of the run which ``serving.calls`` names.
+
 The door finds recorded calls in its store by the identity they were made under, so this member bears the name and the
 servers of the model it stands in for. What reaches it was never recorded.
 """
@@ -42,8 +44,8 @@ class RecordedModel:
         raise NotRecorded(
             f"purpose {request.purpose}{who}, step {request.step}{turn}",
             got=f"a request to {self.name} that was never recorded; it begins {begins!r}",
-            do="the settings, prompts or version differ from those of the recorded run: `townsquare branch` asks anew "
-            "what differs",
+            do="the settings, prompts or version differ from those of the recorded run (`townsquare branch` asks anew "
+            "what differs), or the calls stand elsewhere (`serving.calls` says in which run)",
         )
 
     async def close(self) -> None:

@@ -82,7 +82,7 @@ def react_prompt(views: Views, k: int, page: FeedPage, mind: str, wording: Wordi
         persona=_persona(views, k),
         beliefs=mind,
         memories=listed(remembered),
-        reflections=listed(reflections),
+        reflections=listed([quoted(text) for text in reflections]),
         feed=page.text,
         actions=wording.actions,
         strategy=wording.strategy,

@@ -1,13 +1,16 @@
-"""A population of several kinds: each agent has its policy for life, drawn at birth.
+"""A population of several kinds: each agent has its policy for life, given at birth.
 
-Membership is a lasting draw by agent, so that it is the same in every arm and does not change when others join.
+Membership is a lasting draw by agent, or goes by followers at the start, so that it is the same in every arm and does
+not change when others join.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -47,24 +50,51 @@ class Params(MemberParams):
         min_length=1,
         description="policies, each with its share of the agents",
     )
+    by: Literal["draw", "followers"] = Field(
+        "draw",
+        description="who gets which: by chance; or by followers at the start, the first member those who have most",
+    )
 
 
-def members_of(agents: npt.ArrayLike, draws: StageDraws, params: Any) -> npt.NDArray[np.int16]:
-    """Number of the member that each agent belongs to; 0 where the policy is no mix."""
+def members_of(
+    agents: npt.ArrayLike, draws: StageDraws, params: Any, followers: npt.ArrayLike | None = None
+) -> npt.NDArray[np.int16]:
+    """Number of the member that each agent belongs to; 0 where the policy is no mix.
+
+    Parameters
+    ----------
+    agents : (n,) int
+    followers : (n,) int, optional
+        Of everybody at the start. Those who join later have none yet: by followers, they belong to the last member.
+    """
     if not isinstance(params, Params):
         return np.zeros(np.shape(agents), np.int16)
+    if params.by == "followers" and followers is None:
+        return np.full(np.shape(agents), len(params.members) - 1, np.int16)
     shares = np.cumsum([member.share for member in params.members])
-    u = draws.uniform("member", agents, lasting=True) * shares[-1]
-    return np.asarray(np.searchsorted(shares[:-1], u, side="right"), np.int16)
+    u = draws.uniform("member", agents, lasting=True)
+    if params.by == "followers":
+        order = np.lexsort((u, -np.asarray(followers, np.int64)))  # the draw decides among equals
+        u[order] = (np.arange(u.size) + 0.5) / max(1, u.size)
+    return np.asarray(np.searchsorted(shares[:-1], u * shares[-1], side="right"), np.int16)
 
 
-def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
-    """Each member decides for its own agents; the choices are put together by agent."""
+def decide(
+    views: Views,
+    draws: StageDraws,
+    params: Params,
+    asker: Asker | None = None,
+    instead: Mapping[str, Policy] = MappingProxyType({}),
+) -> Chosen:
+    """Each member decides for its own agents; the choices are put together by agent.
+
+    ``instead`` are policies that take the place of members of some names, with the same settings.
+    """
     parts = []
     for number, member in enumerate(params.members):
         mask = views.member == number
         if mask.any():
-            policy: Policy = registry.get("policy", member.name)
+            policy: Policy = instead.get(member.name) or registry.get("policy", member.name)
             policy = policy if asker is None else bound(policy, asker)
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))

@@ -9,18 +9,17 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from townsquare import schema
-from townsquare.errors import RecordError, WrongVersion
+from townsquare.errors import RecordError
 from townsquare.record import database
 from townsquare.record.appendix_d_frames import FRAMES, typed
 from townsquare.record.contract import STATES, RunHeader, canonical_json
-from townsquare.record.frames import chosen_columns, frame_schema
+from townsquare.record.frames import frame_schema
 from townsquare.record.lock import is_locked
 from townsquare.record.parquet import LOST_PART, read_parts
 from townsquare.record.query import checked_query, named_tables, query_database, query_frames, sql_frame
-from townsquare.record.reader import Steps, check_count
+from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table, scan_of, spans_of
 
 
 class FolderReader:
@@ -99,22 +98,7 @@ class FolderReader:
             parts = _rows_by_step(connection, table.name, steps)
         if self._knows(table) and self._in_parquet(table):
             return read_parts(self.folder, table.name, list(parts), table.recorded)
-        spans = _spans(parts)
-
-        def scan(
-            names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
-        ) -> Iterator[pl.DataFrame]:
-            left = n_rows
-            for span in spans:
-                frame = self.frame(table, chosen_columns(table, names), span)
-                frame = frame if predicate is None else frame.filter(predicate)
-                frame = frame if left is None else frame.head(left)
-                left = None if left is None else left - frame.height
-                yield frame
-                if left == 0:
-                    return
-
-        return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
+        return scan_of(self, table, spans_of(parts))
 
     def counts(self) -> dict[str, int]:
         """Rows by table that has some."""
@@ -136,6 +120,10 @@ class FolderReader:
         with self._connection() as connection:
             return query_database(connection, checked)
 
+    def stored(self, table: schema.Table) -> str:
+        """Where the rows of a table are."""
+        return "Parquet" if self._in_parquet(table) else "SQLite"
+
     def _view(self, name: str) -> pl.LazyFrame:
         """A view of appendix D of a run with Parquet parts."""
         if name in FRAMES:
@@ -155,15 +143,7 @@ class FolderReader:
         return self._header.bulky and table.bulky
 
     def _knows(self, table: schema.Table) -> bool:
-        """Whether the run has the table; one that a later version added has no rows. Refuses one that has changed."""
-        recorded = self._fingerprints.get(table.name)
-        if recorded is not None and recorded != database.fingerprint(table):
-            raise WrongVersion(
-                f"{self.folder}: table {table.name}",
-                got="recorded with other columns",
-                do=f"read it with Townsquare {self._header.version}, which recorded it",
-            )
-        return recorded is not None
+        return check_table(self, self._fingerprints, table)
 
 
 def header_from(info: Mapping[str, str], where: str) -> RunHeader:
@@ -201,13 +181,9 @@ def _snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-_ALL = (-1, 2**62)
-_SCAN_ROWS = 500_000  # rows of SQLite that stand in memory at a time while a table is scanned
-
-
 def _extent(connection: sqlite3.Connection, table: str, steps: Steps | None) -> tuple[int, int]:
     """How many rows a table had before these steps, and how many they added."""
-    first, last = steps or _ALL
+    first, last = steps or ALL_STEPS
     query = (
         "SELECT coalesce(sum(CASE WHEN step < ? THEN rows END), 0), coalesce(sum(CASE WHEN step >= ? THEN rows END), 0)"
         " FROM ts_batches WHERE name = ? AND step <= ?"
@@ -219,18 +195,7 @@ def _extent(connection: sqlite3.Connection, table: str, steps: Steps | None) -> 
 def _rows_by_step(connection: sqlite3.Connection, table: str, steps: Steps | None) -> dict[int, int]:
     """How many rows each step added to a table, for steps that added some."""
     query = "SELECT step, rows FROM ts_batches WHERE name = ? AND step BETWEEN ? AND ? ORDER BY step"
-    return dict(connection.execute(query, (table, *(steps or _ALL))).fetchall())
-
-
-def _spans(rows: Mapping[int, int]) -> list[Steps]:
-    """Consecutive steps with about :data:`_SCAN_ROWS` rows each, at least one span."""
-    spans, first, n = [], 0, 0
-    for step, count in rows.items():
-        n += count
-        if n >= _SCAN_ROWS:
-            spans.append((first, step))
-            first, n = step + 1, 0
-    return [*spans, (first, max(rows, default=-1))] if n or not spans else spans
+    return dict(connection.execute(query, (table, *(steps or ALL_STEPS))).fetchall())
 
 
 def _such_as(folder: Path) -> str:

@@ -95,6 +95,10 @@ class MemoryRecorder:
         """All rows of a table, or those that steps up to ``last`` added."""
         return self.frame(table, table.recorded, None if last is None else (0, last)).lazy()
 
+    def stored(self, _table: schema.Table) -> str:
+        """Where the rows of a table are."""
+        return "memory"
+
     def counts(self) -> dict[str, int]:
         """Rows by table."""
         return {name: self.frame(table, table.recorded[:1], None).height for name, table in schema.TABLES.items()}

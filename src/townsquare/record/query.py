@@ -1,10 +1,10 @@
-"""SQL over a run: one SELECT, answered by SQLite itself or, for runs with Parquet parts, by Polars."""
+"""SQL over a run: one SELECT, answered by its database or, for runs with Parquet parts, by Polars."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from townsquare.registry import did_you_mean
 PREFIX = "ts_"
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
 _READS_FILES = re.compile(r"\bread_\w+\s*\(", re.IGNORECASE)
-_MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ')(\w+)")
+_MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ['\"])(\w+)")
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _FAULTS_OF_QUERIES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE)
 _ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the views of appendix D"
@@ -71,14 +71,14 @@ def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
     try:
         cursor = connection.execute(query)
-        names = _distinct(name for name, *_ in cursor.description)
+        names = [name for name, *_ in cursor.description]
         rows = cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
         # Faults of the sqlite3 module itself, such as a missing parameter, have no code.
         if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) not in _FAULTS_OF_QUERIES:
             raise
-        raise _fault(query, str(error)) from error
-    return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(names)])
+        raise fault_of(query, str(error)) from error
+    return answered(names, rows)
 
 
 def query_frames(
@@ -103,7 +103,12 @@ def query_frames(
     try:
         return pl.SQLContext(frames=frames, eager=True).execute(query)
     except pl.exceptions.PolarsError as error:
-        raise _fault(query, str(error)) from error
+        raise fault_of(query, str(error)) from error
+
+
+def answered(names: Iterable[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
+    """Rows of plain values as a frame; columns of one name are told apart by numbers."""
+    return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(_distinct(names))])
 
 
 def sql_frame(table: schema.Table, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.LazyFrame:
@@ -139,7 +144,8 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return out
 
 
-def _fault(query: str, said: str) -> SettingError:
+def fault_of(query: str, said: str) -> SettingError:
+    """The error for what a database said of a query."""
     missing = _MISSING.search(said)
     if missing:
         tables = [*(PREFIX + name for name in schema.TABLES), *VIEWS]

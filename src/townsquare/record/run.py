@@ -12,9 +12,11 @@ from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError
 from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
-from townsquare.record.folder import FolderReader
 from townsquare.record.frames import chosen_columns, in_words, known_table
 from townsquare.record.memory import MemoryRecorder
+from townsquare.record.places import reader_of
+from townsquare.record.postgresql.address import Address, full_address, is_address
+from townsquare.record.postgresql.reader import PostgresReader
 from townsquare.record.reader import RunReader, Steps, rows_of_step
 
 
@@ -31,15 +33,17 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path | str) -> Run:
-        """The run in a folder; it may be running, finished or stopped by force.
+        """The run in a folder, or at ``postgresql://…?schema=…``; it may be running, finished or stopped by force.
 
         Raises
         ------
         RecordError
             If the folder holds no run, or one that cannot be read.
         """
+        if is_address(str(folder)):
+            return cls(PostgresReader(Address.parse(full_address(str(folder)), where="address of a run")))
         path = Path(folder)
-        return cls(FolderReader(path), path)
+        return cls(reader_of(path), path)
 
     @classmethod
     def of(cls, recorder: MemoryRecorder) -> Run:
@@ -93,6 +97,10 @@ class Run:
         counts = self._reader.counts()
         return {name: counts.get(name, 0) for name in schema.TABLES}
 
+    def stored(self, name: str) -> str:
+        """Where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
+        return self._reader.stored(known_table(name))
+
     def table(self, name: str, steps: Steps | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
         """Rows of a table in the order in which they were recorded, with the dtypes of ``schema``.
 
@@ -138,8 +146,8 @@ class Run:
         """Answer one SELECT over the tables ``ts_<name>``.
 
         Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
-        booleans 0 and 1, NaN is NULL. Runs with Parquet parts are answered by Polars, others by SQLite; their
-        dialects differ beyond plain SELECTs.
+        booleans 0 and 1, NaN is NULL. Runs with Parquet parts are answered by Polars, others by their database, SQLite
+        or PostgreSQL; their dialects differ beyond plain SELECTs.
 
         Raises
         ------

@@ -151,7 +151,8 @@ class FolderRecorder:
             self._lock = None
 
 
-def _write_settings(path: Path, header: RunHeader) -> None:
+def write_settings(path: Path, header: RunHeader) -> None:
+    """Write the resolved configuration as YAML."""
     path.write_text(
         yaml.safe_dump(json.loads(canonical_json(dict(header.settings))), allow_unicode=True), encoding="utf-8"
     )
@@ -161,7 +162,7 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
     info = database.read_info(connection)
     tables = database.fingerprints()
     if not info:
-        _write_settings(Path(where) / SETTINGS_FILE, header)
+        write_settings(Path(where) / SETTINGS_FILE, header)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         more = {"schema": tables, "created_at": created, "state": "running"}
         database.create(connection, info_of(header) | more)

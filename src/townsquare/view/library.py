@@ -15,7 +15,8 @@ from townsquare.debate import held
 from townsquare.debate.held import HeldDebates
 from townsquare.errors import RecordError, TownsquareError
 from townsquare.experiments import manifest
-from townsquare.record import database, lock
+from townsquare.record import lock
+from townsquare.record.places import record_file
 from townsquare.record.run import Run
 
 DEPTH = 4
@@ -123,7 +124,7 @@ class Library:
 
     def _opened(self, place: Place) -> Run:
         try:
-            file = (place.folder / database.FILE).stat().st_ino  # another file is another run
+            file = record_file(place.folder).stat().st_ino  # another file is another run
         except OSError:
             file = -1
         known = self._open.get(place.id)
@@ -208,7 +209,7 @@ def _debated(folder: Path) -> bool:
 
 
 def _begun(folder: Path) -> bool:
-    if (folder / database.FILE).exists():
+    if record_file(folder).exists():
         return True
     # Comparisons and debates have a lock of that name too, and no record of their own.
     return (folder / lock.FILE).exists() and not (_debated(folder) or (folder / manifest.FILE).exists())

@@ -1,7 +1,7 @@
 """What the viewer asks of a recorded run: the one file with SQL. What it asks of posts, in frames: ``post_queries``.
 
-Rows of one agent, post or step are asked for by SQL where a table is in SQLite, whose indexes find them, and by a scan
-where it is in Parquet, which skips what a filter rules out. Whole courses come from :mod:`townsquare.analysis`.
+Rows of one agent, post or step are asked for by SQL where a table is in a database, whose indexes find them, and by a
+scan where it is in Parquet, which skips what a filter rules out. Whole courses come from :mod:`townsquare.analysis`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from townsquare.view.library import Snapshot
 def rows_where(run: Run, table: str, **wanted: int | Sequence[int]) -> pl.DataFrame:
     """Rows of a table whose columns have these values (or one of these), with the dtypes of the schema, in order."""
     listed = {name: [value] if isinstance(value, int) else list(value) for name, value in wanted.items()}
-    if run.header.bulky and schema.TABLES[table].bulky:
+    if run.stored(table) == "Parquet":
         tests = [pl.col(name).is_in(values) for name, values in listed.items()]
         return run.lazy(table).filter(*tests).collect()
     tests_sql = " AND ".join(f"{name} IN ({', '.join(str(int(v)) for v in values)})" for name, values in listed.items())
@@ -31,7 +31,7 @@ def rows_where(run: Run, table: str, **wanted: int | Sequence[int]) -> pl.DataFr
 
 
 def _typed(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    """What SQLite gave, with the dtypes of the schema: NULL is NaN, 0 and 1 are booleans."""
+    """What a database gave, with the dtypes of the schema: NULL is NaN, 0 and 1 are booleans."""
     columns = schema.TABLES[table].recorded
     made = []
     for column in columns:
@@ -193,7 +193,7 @@ def influence(of: Snapshot) -> pl.DataFrame:
 
 def _influence(of: Snapshot) -> pl.DataFrame:
     authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
-    if of.run.header.bulky:
+    if of.run.stored("trail") == "Parquet":
         size = pl.col("amount").abs().sum().alias("moved")
         by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).collect(engine=ORDERED)
     else:  # summed where the rows are: they need not all be read

@@ -25,6 +25,12 @@ from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table,
 _DAMAGED = "somebody else changed the schema: run it anew"
 
 
+def is_recorded_at(address: Address) -> bool:
+    """Whether a schema holds a run; raises ``RecordError`` if it cannot be asked, or holds something else."""
+    with server.explained(address, server.UNREADABLE), closing(server.connect(address)) as connection:
+        return bool(read_info(connection, address))
+
+
 class PostgresReader:
     """Reads one schema. Connects anew for each question, and sees one state of the database in each.
 
@@ -138,7 +144,8 @@ def _extent(connection: server.Connection, table: str, steps: Steps | None) -> t
     """How many rows a table had before these steps, and how many they added."""
     first, last = steps or ALL_STEPS
     query = """
-        SELECT coalesce(sum(rows) FILTER (WHERE step < %s), 0)::int8, coalesce(sum(rows) FILTER (WHERE step >= %s), 0)::int8
+        SELECT coalesce(sum(rows) FILTER (WHERE step < %s), 0)::int8,
+          coalesce(sum(rows) FILTER (WHERE step >= %s), 0)::int8
         FROM ts_batches WHERE name = %s AND step <= %s
     """
     row = connection.execute(query, (first, first, table, last)).fetchone()

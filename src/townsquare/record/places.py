@@ -1,0 +1,31 @@
+"""Where the run of a folder is recorded: in the folder, or on a server that a file of it names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from townsquare.record import database
+from townsquare.record.folder import FolderReader
+from townsquare.record.postgresql.address import FILE, address_in
+from townsquare.record.postgresql.reader import PostgresReader
+from townsquare.record.postgresql.recorder import PostgresRecorder
+from townsquare.record.reader import RunReader
+from townsquare.record.sqlite import FolderRecorder
+
+
+def record_file(folder: Path) -> Path:
+    """The file that makes a folder one of a run: the database, or what says where the run is recorded."""
+    path = folder / FILE
+    return path if path.is_file() else folder / database.FILE
+
+
+def reader_of(folder: Path) -> RunReader:
+    """What reads the run of a folder; raises ``RecordError`` if there is none, or it cannot be read."""
+    address = address_in(folder)
+    return FolderReader(folder) if address is None else PostgresReader(address)
+
+
+def recorder_of(folder: Path) -> FolderRecorder | PostgresRecorder:
+    """What goes on with the run of a folder, or begins one in it."""
+    address = address_in(folder)
+    return FolderRecorder(folder) if address is None else PostgresRecorder(folder, address)
