@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -15,9 +16,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import townsquare as ts
+from postgres_server import new_address
 from townsquare.errors import UnknownName
 from townsquare.record.appendix_d import COLUMNS, INFLUENCE, NUMBERS, SPREAD, VIEWS, tables_of
 from townsquare.record.appendix_d_frames import FRAMES, typed
+from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.query import named_tables, named_views
 from townsquare.schema import EPOCH, TABLES
 
@@ -40,6 +43,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     bulky = ts.resolve_for("health-rumour", None, [*SETS, "record.parquet_above=0"], agents=AGENTS, steps=STEPS)
     plain = ts.resolve_for("health-rumour", None, SETS, agents=AGENTS, steps=STEPS)
     return Runs(ts.simulate(plain, folder / "a"), ts.simulate(bulky, folder / "b"), ts.simulate(plain))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> ts.Run:
+    """The same run on a PostgreSQL server."""
+    recorder = PostgresRecorder(tmp_path_factory.mktemp("served"), new_address())
+    return ts.simulate(ts.resolve_for("health-rumour", None, SETS, agents=AGENTS, steps=STEPS), recorder)
 
 
 def day(step: int) -> str:
@@ -322,6 +332,11 @@ def no_memories_yet(run: ts.Run) -> Rows:
 
 SQLITE_ONLY = {"followers_by_background", "homophily_of_follows", "diffusion_depth_by_recursion"}
 """What Polars' dialect lacks: ``json_extract``, recursion."""
+TO_POSTGRESQL = {
+    r"json_extract\((\w+\.\w+), '\$\.(\w+)'\)": r"(\1::json ->> '\2')",
+    r"ROUND\(AVG\((\S+)\), 6\)": r"ROUND(AVG(\1)::numeric, 6)::float8",
+}
+"""What PostgreSQL writes differently in these queries."""
 
 
 def alike(got: Rows, expected: Rows) -> None:
@@ -343,6 +358,14 @@ def test_a_query_written_for_that_schema(name: str, runs: Runs) -> None:
         alike(runs.parquet.sql(query).rows(), rows)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_query_written_for_that_schema_on_a_server(name: str, runs: Runs, served: ts.Run) -> None:
+    query, expected = CASES[name]
+    for sqlite_form, form in TO_POSTGRESQL.items():
+        query = re.sub(sqlite_form, form, query)
+    alike(served.sql(query).rows(), expected(runs.sqlite))
+
+
 # --- the views ----------------------------------------------------------------------------------------------
 
 
@@ -352,6 +375,13 @@ def test_a_view_is_the_same_in_every_layout(view: str, runs: Runs) -> None:
     assert tuple(frames[0].columns) == COLUMNS[view]
     for frame in frames[1:]:
         assert_frame_equal(frame.sort(frame.columns), frames[0].sort(frames[0].columns))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_the_same_on_a_server(view: str, runs: Runs, served: ts.Run) -> None:
+    frames = [typed(view, run.sql(f"SELECT * FROM {view}")) for run in (served, runs.sqlite)]
+    assert_frame_equal(*(frame.sort(frame.columns) for frame in frames))
+    assert served.content_hash == runs.sqlite.content_hash
 
 
 def test_keys_are_unique(runs: Runs) -> None:

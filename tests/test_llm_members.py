@@ -183,7 +183,7 @@ def panel_file(folder: Path) -> Path:
 def test_a_panel_shows_everybody_every_post_once(policy: str, tmp_path: Path) -> None:
     out = tmp_path / "panel"
     command = ["panel", str(panel_file(tmp_path)), "--agents", "30", "--policy", policy, "--out", str(out)]
-    assert main([*command, "--set", "model=fake", "--json"]) == 0
+    assert main([*command, "--set", "model=fake", "--set", "model.temperature=0.5", "--json"]) == 0
     for number in (1, 2):
         run = Run.open(out / f"feed-{number}")
         shown = run.table("exposures")

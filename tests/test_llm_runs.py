@@ -134,14 +134,27 @@ def test_a_branch_shares_the_past_and_asks_only_what_differs(tmp_path: Path) -> 
     assert not again
 
 
+def test_several_settings_of_one_section_make_a_branch(tmp_path: Path) -> None:
+    main(["run", "health-rumour", "--agents", "8", "--steps", "2", "--quiet", "--out", str(tmp_path / "old")])
+    sets = ["--set", "policy=llm", "--set", "policy.nudge=true"]
+    new = ["branch", str(tmp_path / "old"), "--at", "2", *sets, "--out", str(tmp_path / "new"), "--quiet"]
+    assert main(new) == 2, "no model was chosen at the start"
+    sets = ["--set", "policy=blind", "--set", "policy.like=0.99"]
+    assert main([*new[:4], *sets, *new[8:]]) == 0
+    liked = Run.open(tmp_path / "new").words("actions").filter((pl.col("step") == 2) & (pl.col("kind") == "like"))
+    assert liked.height > 30, "nearly everything is liked"
+
+
 def test_a_budget_pauses_between_steps_and_more_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = simulate(settings(steps=4)).content_hash
     with pytest.raises(BudgetReached, match=r"budget\.calls after step 2"):
         simulate(settings("budget.calls=30", steps=4), tmp_path / "run")
     stopped = Run.open(tmp_path / "run")
     assert (stopped.state, stopped.last_step) == ("stopped", 2)
-    assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 2
-    assert "budget.calls after step 2" in capsys.readouterr().err
+    assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 4
+    said = capsys.readouterr().err
+    assert "paused: budget.calls after step 2" in said
+    assert f"townsquare resume {tmp_path / 'run'} --set budget.calls=..." in said
     assert main(["resume", str(tmp_path / "run"), "--set", "agents=5"]) == 2
     assert "settings of `budget`" in capsys.readouterr().err
     assert main(["resume", str(tmp_path / "run"), "--set", "budget.calls=1000", "--quiet"]) == 0

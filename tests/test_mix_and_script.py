@@ -111,7 +111,7 @@ def test_members_of_a_mix_stay_what_they_are() -> None:
         member = now
         silent = [agent for agent, number in member.items() if number == 0]
         assert not set(silent) & set(np.asarray(out.get("actions")["agent"]).tolist())
-    persons = np.array([member[agent] for agent in np.flatnonzero(world.persons())])
+    persons = np.array([member[agent] for agent in np.flatnonzero(world.persons()).tolist()])
     assert np.bincount(persons) / persons.size == pytest.approx([0.25, 0.5, 0.25], abs=0.06)
     params = settings.params["policy"]
     for step in (0, 7):

@@ -24,12 +24,22 @@ from townsquare.views import Chosen
 from townsquare.world import REACTIONS, World
 
 Array = npt.NDArray[Any]
-_ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
-_ON_ROOTS = (*_ON_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG)
-_ON_AGENTS = (ActionKind.FOLLOW, ActionKind.UNFOLLOW)
-_NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
-_MAKES_POST = (ActionKind.POST, ActionKind.SHARE, ActionKind.COMMENT)
-_WRITES = (ActionKind.POST, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+
+
+def _kinds(*kinds: ActionKind) -> npt.NDArray[np.bool_]:
+    """Which numbers stand for one of ``kinds``, (256,): ``table[kind]`` is a quick ``np.isin``."""
+    table = np.zeros(256, np.bool_)
+    table[list(kinds)] = True
+    return table
+
+
+_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_ON_POSTS = _kinds(*_POSTS)
+_ON_ROOTS = _kinds(*_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG)
+_ON_AGENTS = _kinds(ActionKind.FOLLOW, ActionKind.UNFOLLOW)
+_NEED_NO_ROW = _kinds(ActionKind.POST, ActionKind.IGNORE)
+_MAKES_POST = _kinds(ActionKind.POST, ActionKind.SHARE, ActionKind.COMMENT)
+_WRITES = _kinds(ActionKind.POST, ActionKind.COMMENT, ActionKind.ADD_NOTE)
 _BITS = np.array([REACTIONS.get(kind, 0) for kind in ActionKind], np.uint8)
 
 
@@ -55,14 +65,15 @@ def resolve(
     if not chosen.n:
         return NOTHING
     chosen, contents = _tidy(world, chosen)
-    shown = _rows_shown(feed, chosen)
+    place, known = _place(feed, chosen)
+    shown = known & (chosen.row >= feed.indptr[place]) & (chosen.row < feed.indptr[place + known])
     target = _targets(feed, chosen, shown)
-    reason = _reasons(world, feed, chosen, target, shown, allowed, settings, contents)
+    reason = _reasons(world, feed, chosen, target, known, shown, allowed, settings, contents)
     accepted = reason == Reason.NONE
     if friction is not None:
-        stopped = given_up(world, chosen, _place(feed, chosen)[0], target, accepted, friction)
+        stopped = given_up(world, chosen, place, target, accepted, friction)
         reason[stopped], accepted = Reason.FRICTION, accepted & ~stopped
-    makes_post = accepted & np.isin(chosen.kind, _MAKES_POST)
+    makes_post = accepted & _MAKES_POST[chosen.kind]
     makes_note = accepted & (chosen.kind == ActionKind.ADD_NOTE)
     result = np.full(chosen.n, schema.NONE, np.int32)
     result[makes_post] = world.posts.n + np.arange(np.count_nonzero(makes_post))
@@ -105,22 +116,16 @@ def _tidy(world: World, chosen: Chosen) -> tuple[Chosen, list[str]]:
         return out
 
     kind = chosen.kind
-    alone = np.isin(kind, _NEED_NO_ROW)
+    alone = _NEED_NO_ROW[kind]
     tidied = replace(
         chosen,
         row=np.where(alone, schema.NONE, chosen.row),
         target=np.where(alone, schema.NONE, chosen.target).astype(np.int32),
-        text=np.where(np.isin(kind, _WRITES), numbered(chosen.text), schema.NONE).astype(np.int32),
+        text=np.where(_WRITES[kind], numbered(chosen.text), schema.NONE).astype(np.int32),
         helpful=np.where(kind == ActionKind.RATE_NOTE, chosen.helpful, schema.NONE).astype(np.int8),
         reasoning=numbered(chosen.reasoning),
     )
     return tidied, list(fresh)
-
-
-def _rows_shown(feed: Feed, chosen: Chosen) -> npt.NDArray[np.bool_]:
-    """Whether ``chosen.row`` is a row of this agent's own feed."""
-    at, known = _place(feed, chosen)
-    return known & (chosen.row >= feed.indptr[at]) & (chosen.row < feed.indptr[at + known])
 
 
 def _place(feed: Feed, chosen: Chosen) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
@@ -135,7 +140,7 @@ def _place(feed: Feed, chosen: Chosen) -> tuple[npt.NDArray[np.int64], npt.NDArr
 def _targets(feed: Feed, chosen: Chosen, shown: Array) -> npt.NDArray[np.int32]:
     """What is acted on: a share shown in the feed stands for its root."""
     target = chosen.target.copy()
-    stands = shown & np.isin(chosen.kind, _ON_ROOTS)
+    stands = shown & _ON_ROOTS[chosen.kind]
     row = chosen.row[stands]
     same = target[stands] == np.asarray(feed.exposures["post"])[row]
     target[stands] = np.where(same, np.asarray(feed.exposures["root"])[row], target[stands])
@@ -154,22 +159,26 @@ def _reasons(
     feed: Feed,
     chosen: Chosen,
     target: Array,
+    known: Array,
     shown: Array,
     allowed: frozenset[ActionKind],
     settings: ActionSettings,
     contents: list[str],
 ) -> npt.NDArray[np.uint8]:
-    """Why each action is refused; ``Reason.NONE`` where it is accepted. The first reason that holds is given."""
+    """Why each action is refused; ``Reason.NONE`` where it is accepted. The first reason that holds is given.
+
+    ``known`` says whose agent has a feed, ``shown`` whose row is one of it.
+    """
     reason = np.full(chosen.n, Reason.NONE, np.uint8)
 
     def refuse(mask: Array, why: Reason) -> None:
         reason[mask & (reason == Reason.NONE)] = why
 
     kind = chosen.kind
-    refuse(~np.isin(kind, [int(one) for one in allowed]), Reason.DISABLED)
-    refuse(_not_shown(feed, chosen, target, shown), Reason.NOT_SHOWN)
+    refuse(~_kinds(*allowed)[kind], Reason.DISABLED)
+    refuse(_not_shown(feed, chosen, target, known, shown), Reason.NOT_SHOWN)
     ok = reason == Reason.NONE
-    on_post = ok & np.isin(kind, _ON_ROOTS)
+    on_post = ok & _ON_ROOTS[kind]
     gone = np.zeros(chosen.n, np.bool_)
     gone[on_post] = world.posts["status"][target[on_post]] != PostStatus.ACTIVE
     refuse(gone, Reason.GONE)
@@ -178,7 +187,7 @@ def _reasons(
     rated = ok & (kind == ActionKind.RATE_NOTE)
     own[rated] = world.notes["author"][target[rated]] == chosen.agent[rated]
     refuse(own, Reason.OWN)
-    to_agent = ok & np.isin(kind, _ON_AGENTS)
+    to_agent = ok & _ON_AGENTS[kind]
     refuse(to_agent & (target == chosen.agent), Reason.SELF)
     _refuse_texts(world, chosen, settings, contents, refuse)
     refuse(rated & (chosen.helpful != 0) & (chosen.helpful != 1), Reason.EMPTY)
@@ -190,26 +199,26 @@ def _reasons(
     return reason
 
 
-def _not_shown(feed: Feed, chosen: Chosen, target: Array, shown: Array) -> npt.NDArray[np.bool_]:
+def _not_shown(feed: Feed, chosen: Chosen, target: Array, known: Array, shown: Array) -> npt.NDArray[np.bool_]:
     """Whether the agent has no feed, or what it acts on did not stand in it, in that row."""
-    needs_row = ~np.isin(chosen.kind, _NEED_NO_ROW)
-    bad = ~_place(feed, chosen)[1] | (needs_row & ~shown)
+    needs_row = ~_NEED_NO_ROW[chosen.kind]
+    bad = ~known | (needs_row & ~shown)
     check = np.flatnonzero(needs_row & ~bad)
     row, kind, want = chosen.row[check], chosen.kind[check], target[check]
     rows = {name: np.asarray(feed.exposures[name])[row] for name in ("root", "slot", "author", "offered")}
     is_comment = rows["slot"] == Slot.COMMENT
-    wrong = np.isin(kind, _ON_ROOTS) & (want != rows["root"])
-    wrong |= np.isin(kind, _ON_POSTS) & is_comment
+    wrong = _ON_ROOTS[kind] & (want != rows["root"])
+    wrong |= _ON_POSTS[kind] & is_comment
     wrong |= (kind == ActionKind.LIKE_COMMENT) & ~is_comment
     wrong |= (kind == ActionKind.RATE_NOTE) & ((want < 0) | (want != rows["offered"]))
-    wrong |= np.isin(kind, _ON_AGENTS) & (want != rows["author"])
+    wrong |= _ON_AGENTS[kind] & (want != rows["author"])
     bad[check] |= wrong
     return bad
 
 
 def _refuse_texts(world: World, chosen: Chosen, settings: ActionSettings, contents: list[str], refuse: Any) -> None:
     """Nothing written, or too much of it."""
-    writes = np.isin(chosen.kind, _WRITES)
+    writes = _WRITES[chosen.kind]
     refuse(writes & (chosen.text < 0), Reason.EMPTY)
     written = np.flatnonzero(writes & (chosen.text >= 0))
     if not written.size:
@@ -238,7 +247,7 @@ def _repeated(world: World, chosen: Chosen, target: Array, ok: Array) -> npt.NDA
     # A feed shows a root once, so (row, kind) names the pair; authors can stand in several rows.
     on_row = ok & ~out & (chosen.row >= 0) & (chosen.kind != ActionKind.COMMENT)
     out |= _second(chosen.row * len(ActionKind) + chosen.kind, on_row)
-    to_agent = on_row & np.isin(chosen.kind, _ON_AGENTS)
+    to_agent = on_row & _ON_AGENTS[chosen.kind]
     return out | _second(chosen.agent.astype(np.int64) << 32 | target.astype(np.int64), to_agent)
 
 

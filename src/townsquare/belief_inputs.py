@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
@@ -30,6 +30,7 @@ from townsquare.pairs import spans
 from townsquare.record.batches import Batches
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
 from townsquare.world import World
+from townsquare.world_kernels import offsets
 
 Array = npt.NDArray[Any]
 
@@ -43,27 +44,60 @@ def _count(indptr: Array, root: Array, n_stances: Array, out: Array) -> None:
         out[i + 1] = n
 
 
+class _Shown(NamedTuple):
+    """The columns of exposures that rules read; (m,) each."""
+
+    root: Array
+    post: Array
+    rank: Array
+    author: Array
+    likes: Array
+    first_seen: Array
+    weight: Array
+
+
+class _Said(NamedTuple):
+    """What posts say: two columns of posts, two of post_stances."""
+
+    first: Array
+    n_stances: Array
+    proposition: Array
+    stance: Array
+
+
 @nb.njit(parallel=True, cache=True)
 def _spread(
     indptr: Array,
-    root: Array,
-    first: Array,
-    n_stances: Array,
-    proposition: Array,
+    lo: int,
+    shown: _Shown,
+    said: _Said,
+    credibility: Array,
     n_propositions: int,
     out_ptr: Array,
-    out_row: Array,
-    out_stance_row: Array,
+    out: tuple[Array, ...],
 ) -> None:
-    """One output row for each (exposure, stance of its root): by proposition, then feed order, within each agent."""
+    """One output row for each (exposure, stance of its root): by proposition, then feed order, within each agent.
+
+    ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
+    """
+    root, shown_post, shown_rank, shown_author, shown_likes, shown_first, shown_weight = shown
+    first, n_stances, said_proposition, said_stance = said
+    proposition, post, rank, author, known, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
-            for e in range(indptr[i], indptr[i + 1]):
+            for e in range(lo + indptr[i], lo + indptr[i + 1]):
                 r = root[e]
                 for x in range(first[r], first[r] + n_stances[r]):
-                    if proposition[x] == p:
-                        out_row[at], out_stance_row[at] = e, x
+                    if said_proposition[x] == p:
+                        proposition[at], post[at], rank[at], author[at] = (
+                            p,
+                            shown_post[e],
+                            shown_rank[e],
+                            shown_author[e],
+                        )
+                        known[at], stance[at], likes[at] = credibility[shown_author[e]], said_stance[x], shown_likes[e]
+                        first_seen[at], weight[at] = shown_first[e], shown_weight[e]
                         at += 1
 
 
@@ -103,32 +137,18 @@ class InputsOfStep:
     def _exposed(self, first: int, stop: int) -> Exposed:
         rows, posts, stances = self._rows, self._world.posts, self._world.post_stances
         lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
-        counts = np.bincount(rows["agent"][lo:hi] - first, minlength=stop - first)
-        indptr = np.r_[0, np.cumsum(counts)].astype(np.int64)
+        indptr = offsets(rows["agent"][lo:hi], first, stop - first)
         root = rows["root"][lo:hi]
         out_ptr = np.zeros(stop - first + 1, np.int64)
         _count(indptr, root, posts["n_stances"], out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
-        row, stance_row = np.empty(m, np.int64), np.empty(m, np.int64)
-        _spread(
-            indptr, root, posts["stances"], posts["n_stances"], stances["proposition"], self._world.n_propositions,
-            out_ptr, row, stance_row,
-        )  # fmt: skip
-        at = row + lo
-        author = rows["author"][at]
-        return Exposed(
-            indptr=out_ptr,
-            proposition=stances["proposition"][stance_row],
-            post=rows["post"][at],
-            rank=rows["rank"][at],
-            author=author,
-            credibility=self._credibility[author],
-            stance=stances["stance"][stance_row],
-            likes=rows["likes"][at],
-            first_seen=rows["first_seen"][at],
-            weight=rows["weight"][at],
-        )
+        said = _Said(posts["stances"], posts["n_stances"], stances["proposition"], stances["stance"])
+        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
+        out = tuple(np.empty(m, dtype) for dtype in dtypes)
+        shown = _Shown(*(rows[name] for name in _Shown._fields))
+        _spread(indptr, lo, shown, said, self._credibility, self._world.n_propositions, out_ptr, out)
+        return Exposed(out_ptr, *out)
 
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""

@@ -61,6 +61,15 @@ def key2(base: U64, agent: int, key: U64) -> U64:
 
 
 @nb.njit(inline="always", cache=True)
+def key1(base: U64, agent: int) -> U64:
+    """The agent's part of a draw: ``mix(key1(base, agent) ^ key)`` is ``key2(base, agent, key)``.
+
+    For kernels that draw by many keys for one agent.
+    """
+    return mix(base + U64(agent) * _GOLDEN)
+
+
+@nb.njit(inline="always", cache=True)
 def u01(bits: U64) -> float:
     """A float64 in [0, 1) from 64 bits."""
     return float(bits >> U64(11)) * _SCALE

@@ -20,11 +20,11 @@ from townsquare import schema
 from townsquare.config import Beliefs, MemberParams
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
-from townsquare.feed_kernels import count_rows, fill_feeds, lay_out
+from townsquare.feed_kernels import count_rows, fill_feeds, lay_out, put_beside
 from townsquare.feed_personal import Personal, alike, put_on_top
 from townsquare.pairs import lookup, spans
 from townsquare.rankers.contract import Ranker
-from townsquare.schema import NoteStatus, PostKind, PostStatus, Verdict
+from townsquare.schema import NoteStatus, PostKind, PostStatus
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
@@ -200,20 +200,17 @@ def _label(
     parts.clear()
     indptr = np.r_[0, np.cumsum(column.pop("counts"))].astype(np.int64)
     posts, root, n = world.posts, column["root"], column["root"].size
-    verdict, note, offered = (np.full(n, value, dtype) for value, dtype in ((0, "u1"), (-1, "i4"), (-1, "i4")))
+    offered = np.full(n, schema.NONE, np.int32)
     if shows.any():
-        verdict, note = posts["verdict"][root], posts["note"][root]
         offered = _offer(world, column["agent"], root, draw)
     if not shows.all():
-        hidden = ~np.repeat(shows, np.diff(indptr))
-        verdict, note, offered = (
-            np.where(hidden, none, labels) for none, labels in ((0, verdict), (-1, note), (-1, offered))
-        )
-    weight = np.ones(n)
-    weight[note >= 0] = beliefs.label_weight.noted
-    is_false = verdict == Verdict.FALSE
-    weight[is_false] = np.minimum(weight[is_false], beliefs.label_weight.false)
-    counts = {name: posts[name][root] for name in ("likes", "dislikes", "shares", "comments", "flags")}
+        offered[~np.repeat(shows, np.diff(indptr))] = schema.NONE
+    verdict, note, weight = np.empty(n, np.uint8), np.empty(n, np.int32), np.empty(n)
+    counts = {name: np.empty(n, np.int32) for name in ("likes", "dislikes", "shares", "comments", "flags")}
+    put_beside(
+        indptr, root, tuple(posts[name] for name in counts), tuple(counts.values()), posts["verdict"], posts["note"],
+        shows, beliefs.label_weight.noted, beliefs.label_weight.false, verdict, note, weight,
+    )  # fmt: skip
     exposures = schema.rows(
         "exposures", n, step=world.step + 1, author=posts["author"][column["post"]], **counts,
         verdict=verdict, note=note, offered=offered, weight=weight, **column,

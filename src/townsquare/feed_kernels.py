@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.draws import U64, key2
+from townsquare.schema import Verdict
 
 Array = npt.NDArray[Any]
+_FALSE = int(Verdict.FALSE)
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -304,3 +306,39 @@ def lay_out(
                         under_out[at], slot_out[at] = r, 2
                         at += 1
                         shown += 1
+
+
+@nb.njit(parallel=True, cache=True)
+def put_beside(
+    indptr: Array,
+    root: Array,
+    counts: tuple[Array, ...],
+    counts_out: tuple[Array, ...],
+    verdict: Array,
+    note: Array,
+    shows: Array,
+    if_noted: float,
+    if_false: float,
+    verdict_out: Array,
+    note_out: Array,
+    weight_out: Array,
+) -> None:
+    """What stands beside each row: counts of its root, and for agents with ``shows`` its labels, which weigh it.
+
+    ``counts`` (posts,) each and ``counts_out`` (m,) each: likes, dislikes, shares, comments and flags, all int32.
+    ``if_noted`` and ``if_false`` are the weights of a row with a shown note, or with the verdict `false`.
+    """
+    likes, dislikes, shares, comments, flags = counts
+    likes_out, dislikes_out, shares_out, comments_out, flags_out = counts_out
+    for i in nb.prange(shows.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            r = root[e]
+            likes_out[e], dislikes_out[e], shares_out[e] = likes[r], dislikes[r], shares[r]
+            comments_out[e], flags_out[e] = comments[r], flags[r]
+            weight_out[e], verdict_out[e], note_out[e] = 1.0, 0, -1
+            if shows[i]:
+                verdict_out[e], note_out[e] = verdict[r], note[r]
+                if note[r] >= 0:
+                    weight_out[e] = if_noted
+                if verdict[r] == _FALSE:
+                    weight_out[e] = min(weight_out[e], if_false)

@@ -21,7 +21,6 @@ from townsquare.record.run import Run
 from townsquare.resolve import Settings, parse_set, resolve_with_scenario
 from townsquare.scenario import load_scenario
 from townsquare.schema import ActionKind, ActionStatus
-from townsquare.settings.layers import merge
 from townsquare.simulation import simulate
 
 COLUMN = "feed"
@@ -83,7 +82,7 @@ def panel_settings(feed: Path, people: int, personas: Path | None, sets: Sequenc
         base["population"] = {"file": str(personas)}
     if seed is not None:
         base["seed"] = seed
-    return resolve_with_scenario(merge(base, *map(parse_set, sets)))
+    return resolve_with_scenario(base, *map(parse_set, sets))
 
 
 def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) -> Run:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from townsquare.asking import CALLS_FILE, asks
 from townsquare.errors import RecordError, SettingError
+from townsquare.models.budget import check_priced
 from townsquare.models.calls import SqliteCalls, kept_at
 from townsquare.models.door import OnCall
-from townsquare.models.open import open_door
+from townsquare.models.open import check_chosen, open_door
 from townsquare.record.contract import StepMark
 from townsquare.record.difference import first_difference
 from townsquare.record.places import reader_of
@@ -81,6 +82,8 @@ def branch(
     with ExitStack() as stack:
         door = None
         if asks(settings):
+            check_chosen(settings.config.model, settings.config.serving)
+            check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
             new.mkdir(parents=True, exist_ok=True)
             past = old / CALLS_FILE
             layers = kept_at(new / CALLS_FILE, str(past) if past.is_file() else settings.config.serving.calls)

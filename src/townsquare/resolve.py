@@ -211,6 +211,15 @@ def _as_given(found: Settings) -> dict[str, Any]:
     return plain
 
 
+def layer_of(sets: Sequence[str]) -> dict[str, Any]:
+    """Several ``key=value`` as one layer, later ones winning.
+
+    >>> layer_of(["policy=blind", "policy.like=0.5"])
+    {'policy': {'name': 'blind', 'like': 0.5}}
+    """
+    return merge(*(_normal(parse_set(one)) for one in sets))
+
+
 def _normal(layer: Layer) -> dict[str, Any]:
     """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
     out: dict[str, Any] = {}

@@ -25,7 +25,7 @@ from townsquare.feed_personal import personal
 from townsquare.models.binding import bound
 from townsquare.models.budget import Spent, check_priced
 from townsquare.models.door import Door, OnCall
-from townsquare.models.open import open_door, open_model
+from townsquare.models.open import check_chosen, open_door
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
@@ -192,7 +192,7 @@ def simulate(
         raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
     check_contents(settings.file_contents, contents_now(settings, scenario.folder))
     if door is None and asks(settings):
-        open_model(settings.config.model, settings.config.serving)  # a missing key is said before a folder is made
+        check_chosen(settings.config.model, settings.config.serving)  # said before a folder is made
         check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
     last = recorder.open(header(settings))
     state, health, own = "stopped", "", None

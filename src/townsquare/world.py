@@ -21,6 +21,7 @@ from townsquare.evidence.flags import apply_changes
 from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, spans, upsert
 from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.table import GrowingTable
+from townsquare.world_kernels import count_actions, offsets, set_bits
 
 REACTIONS = {
     ActionKind.LIKE: 1,
@@ -306,16 +307,17 @@ class World:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
         kind, agent = np.asarray(rows["kind"])[accepted], np.asarray(rows["agent"])[accepted]
         target = np.asarray(rows["target"])[accepted]
+        columns = list(dict.fromkeys(_COUNTS.values()))
+        column_of = np.full(256, schema.NONE, np.int8)
         for what, column in _COUNTS.items():
-            of = target[kind == what]
-            if of.size:
-                counts = np.bincount(of, minlength=self.posts.n)
-                self.posts.write(column)[: counts.shape[0]] += counts.astype(np.int32)
-        bits = np.zeros(max(REACTIONS) + 1 + len(ActionKind), np.uint8)
+            column_of[what] = columns.index(column)
+        count_actions(kind, target, column_of, tuple(self.posts.write(column) for column in columns))
+        bits = np.zeros(256, np.uint8)
         for what, bit in REACTIONS.items():
             bits[what] = bit
-        once = bits[kind] > 0
-        self._merge_bits(agent[once], target[once], bits[kind[once]])
+        done = bits[kind]
+        once = done > 0
+        self._merge_bits(agent[once], target[once], done[once])
 
     def _apply_notes(self, rows: schema.Columns) -> None:
         self.notes.append(rows)
@@ -367,7 +369,7 @@ class World:
             key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
             none = np.zeros(hi - lo, np.uint8)
             block, slot, _ = upsert(self.reactions.blocks[number], indptr, key, none)
-            np.bitwise_or.at(block.value, slot, bits[lo:hi])
+            set_bits(block.value, slot, bits[lo:hi])
             self.reactions.blocks[number] = block
 
     def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
@@ -400,8 +402,7 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, i
         for number, first, stop in spans(n_agents):
             lo, hi = (int(x) for x in np.searchsorted(agents, [first, stop]))
             if hi > lo:
-                counts = np.bincount(agents[lo:hi] - first, minlength=stop - first)
-                out.append((number, lo, hi, np.r_[0, np.cumsum(counts)].astype(np.int64)))
+                out.append((number, lo, hi, offsets(agents[lo:hi], first, stop - first)))
     return out
 
 

@@ -59,8 +59,7 @@ def branch(
     from townsquare.replaying import branch as record
     from townsquare.replaying import branch_settings
     from townsquare.report import write_report
-    from townsquare.resolve import parse_set
-    from townsquare.settings.layers import merge
+    from townsquare.resolve import layer_of
 
     check_single(folder)
     if not sets:
@@ -68,7 +67,7 @@ def branch(
             "--set", got="nothing", do="say what is to be different, such as `--set moderation.strategy=hybrid`"
         )
     old = Run.open(folder)
-    settings = branch_settings(settings_of(old, str(folder)), at, merge(*map(parse_set, sets)))
+    settings = branch_settings(settings_of(old, str(folder)), at, layer_of(sets))
     calls = Calls(settings.config.serving.prices)
     total = settings.config.steps
 

@@ -12,6 +12,8 @@ from townsquare.cli.signals import StopRequest
 
 UNHEALTHY = 3
 """Exit code of a run that ended, but in which too many calls of a language model failed."""
+PAUSED = 4
+"""Exit code of a run that has spent its budget, and can go on with more."""
 
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
@@ -95,6 +97,7 @@ def resume(
 
 def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, address: Address | None = None) -> int:
     from townsquare.cli.calls import Calls
+    from townsquare.errors import BudgetReached
     from townsquare.experiments.run_folders import go_on
     from townsquare.models.contract import Call
     from townsquare.record.contract import StepMark
@@ -116,6 +119,12 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, ad
     with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
         try:
             recorded = go_on(folder, settings, on_step, on_call, address)
+        except BudgetReached as reached:
+            progress.__exit__(None, None, None)
+            setting = reached.where.partition(" ")[0]
+            why = f"{reached.where}: {reached.got} of {reached.allowed} spent"
+            complain(f"{why}\n{_what_is_safe(folder, total)} --set {setting}=...", kind="paused")
+            return PAUSED
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
             complain(_what_is_safe(folder, total), kind="stopped")

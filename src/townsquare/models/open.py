@@ -13,6 +13,12 @@ from townsquare.models.member import NONE, split
 from townsquare.models.recorded import stand_in
 
 
+HOW_TO_CHOOSE = (
+    "choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
+    "`--set model=fake` answers without any; see docs/models.md"
+)
+
+
 class NoModel:
     """Where ``model`` is ``none``: whoever asks is told how to choose one."""
 
@@ -30,8 +36,7 @@ class NoModel:
         raise SettingError(
             "model.name",
             got=f"{NONE!r}, and a question to a language model ({request.purpose})",
-            do="choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
-            "`--set model=fake` answers without any; see docs/models.md",
+            do=HOW_TO_CHOOSE,
         )
 
     async def close(self) -> None:
@@ -50,6 +55,19 @@ def open_model(model: Model, serving: Serving) -> ChatModel:
         return NoModel()
     member, rest = split(model.name)
     return member.open(rest, model, serving)
+
+
+def check_chosen(model: Model, serving: Serving) -> None:
+    """Refuse what could not be asked, before anything is begun: no model, a wrong address, a missing key.
+
+    Raises
+    ------
+    SettingError
+        As :func:`open_model`, and for ``none``.
+    """
+    if model.name == NONE:
+        raise SettingError("model.name", got=repr(NONE), do=HOW_TO_CHOOSE)
+    open_model(model, serving)
 
 
 def servers_of(model: Model) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.draws import U64, key2, mix, u01
+from townsquare.draws import U64, key1, key2, mix, u01
 
 Array = npt.NDArray[Any]
 _GOLDEN = U64(0x9E3779B97F4A7C15)
@@ -19,6 +19,7 @@ _LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _ADD_NOTE, _RATE_NOTE = 4, 6, 7, 8, 9
 _BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 _PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
 _COMMENT_SLOT = 2
+_AT_MOST = (1 + 1e-9) / (1.0 + np.exp(np.arange(32.0)))  # no chance at a logit of -k or below is above entry k
 REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
 
@@ -103,8 +104,9 @@ def choose_kinds(
                 out[e] = 0
             continue
         crowding, labeled = _crowding(slot, verdict, note, indptr[i], indptr[i + 1])
-        start = np.empty(table.shape[0])
+        start, words = np.empty(table.shape[0]), np.empty(table.shape[0], np.uint64)
         for k in range(table.shape[0]):
+            words[k] = key1(bases[k], a)
             start[k] = table[k, _BASE] + math.log(activity[i]) + attention * crowding
             if table[k, _TASTE] > 0.0:
                 u = u01(key2(tastes[k], a, U64(0))) + 5e-17
@@ -129,7 +131,10 @@ def choose_kinds(
                     z += t[_FOLLOWED]
                 if not first_seen[e]:
                     z += t[_REPEATED]
-                if u01(key2(bases[k], a, key[r])) < 1.0 / (1.0 + math.exp(-z)):
+                u = u01(mix(words[k] ^ key[r]))
+                if z < 0.0 and u >= _AT_MOST[int(min(-z, 31.0))]:
+                    continue  # most draws: the exponential is spared
+                if u < 1.0 / (1.0 + math.exp(-z)):
                     bits |= 1 << k
             out[e] = bits
 

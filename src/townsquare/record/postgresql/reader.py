@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any
+from weakref import finalize
 
 import polars as pl
 
@@ -22,8 +24,6 @@ from townsquare.record.postgresql.wire import copy_out, plain_text
 from townsquare.record.query import answered, checked_query, fault_of
 from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table, scan_of, spans_of
 
-_DAMAGED = "somebody else changed the schema: run it anew"
-
 
 def is_recorded_at(address: Address) -> bool:
     """Whether a schema holds a run; raises ``RecordError`` if it cannot be asked, or holds something else."""
@@ -32,7 +32,7 @@ def is_recorded_at(address: Address) -> bool:
 
 
 class PostgresReader:
-    """Reads one schema. Connects anew for each question, and sees one state of the database in each.
+    """Reads one schema, and sees one state of the database in each question. A connection is kept for the next one.
 
     Raises
     ------
@@ -42,6 +42,8 @@ class PostgresReader:
 
     def __init__(self, address: Address) -> None:
         self.address = address
+        self._idle: list[tuple[int, server.Connection]] = []  # at most one, with the process that made it
+        finalize(self, _close_all, self._idle)
         info = self._info()
         if not info:
             do = "name the schema of a recorded run, or run it again: it may have ended before its first step"
@@ -133,11 +135,35 @@ class PostgresReader:
 
     @contextmanager
     def _connection(self) -> Iterator[server.Connection]:
-        with (
-            server.explained(self.address, server.UNREADABLE),
-            closing(server.connect(self.address)) as connection,
-        ):
-            yield connection
+        with server.explained(self.address, server.UNREADABLE):
+            connection = self._take()
+            try:
+                yield connection
+                connection.rollback()
+            except BaseException:
+                connection.close()
+                raise
+            if self._idle:
+                connection.close()
+            else:
+                self._idle.append((os.getpid(), connection))
+
+    def _take(self) -> server.Connection:
+        """The connection that is left from the last question, or a new one: threads may ask at once."""
+        with suppress(IndexError):
+            process, connection = self._idle.pop()
+            if process == os.getpid() and not connection.closed:
+                return connection
+        return server.connect(self.address)
+
+    def __reduce__(self) -> tuple[type[PostgresReader], tuple[Address]]:
+        return PostgresReader, (self.address,)
+
+
+def _close_all(idle: list[tuple[int, server.Connection]]) -> None:
+    for process, connection in idle:
+        if process == os.getpid():
+            connection.close()
 
 
 def _extent(connection: server.Connection, table: str, steps: Steps | None) -> tuple[int, int]:
