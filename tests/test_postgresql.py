@@ -10,6 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,7 @@ def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Pat
     with subprocess.Popen([sys.executable, "-m", "townsquare", "run", *words, "--out", str(folder), *url]) as process:
         while _last_step(address) < 2:
             assert process.poll() is None
+            time.sleep(0.1)
         process.kill()
     stopped = Run.open(folder)
     assert 2 <= stopped.last_step < 24

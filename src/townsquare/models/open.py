@@ -12,7 +12,6 @@ from townsquare.models.door import Door, OnCall
 from townsquare.models.member import NONE, split
 from townsquare.models.recorded import stand_in
 
-
 HOW_TO_CHOOSE = (
     "choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
     "`--set model=fake` answers without any; see docs/models.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import yaml
 
@@ -50,6 +50,8 @@ class Address:
         --------
         >>> str(Address.parse("postgresql://me@localhost/runs?sslmode=require&schema=one"))
         'postgresql://me@localhost/runs?sslmode=require&schema=one'
+        >>> str(Address.parse("postgresql:///runs?host=/var/run/postgresql", "one"))
+        'postgresql:///runs?host=%2Fvar%2Frun%2Fpostgresql&schema=one'
         """
         try:
             parts = urlsplit(text)
@@ -66,7 +68,8 @@ class Address:
             raise SettingError(where, got="another parameter", allowed=allowed, do=do)
         name = dict(given).get("schema", schema)
         query = urlencode([pair for pair in given if pair[0] != "schema"])
-        return cls(urlunsplit(("postgresql", parts.netloc, parts.path, query, "")), checked_schema(name, where))
+        url = f"postgresql://{parts.netloc}{parts.path}{f'?{query}' if query else ''}"
+        return cls(url, checked_schema(name, where))
 
     def __str__(self) -> str:
         return f"{self.url}{'&' if '?' in self.url else '?'}schema={self.schema}"

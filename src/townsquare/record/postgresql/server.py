@@ -72,7 +72,9 @@ def connect(address: Address, *, writing: bool = False) -> Connection:
     try:
         connection.execute(f'SET search_path TO "{address.schema}"')  # pg_catalog comes before it, unsaid
         if writing:
-            connection.execute("SET tcp_keepalives_idle = 30")  # a machine that is gone holds its lock no longer
+            # A machine that is gone without a word holds its lock for a minute.
+            for name, value in (("idle", 30), ("interval", 10), ("count", 3)):
+                connection.execute(f"SET tcp_keepalives_{name} = {value}")
         else:
             connection.read_only = True
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
