@@ -88,8 +88,9 @@ def test_some_tables_in_a_database_have_the_views_they_answer(run: Run, tmp_path
     export(run, tmp_path / "out", Plan.of("sqlite", ["note_ratings", "steps"]))
     with closing(sqlite3.connect(tmp_path / "out" / "run.db")) as connection:
         made = dict(connection.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"))
-    assert made == {"ts_note_ratings": "table", "ts_steps": "table", "ts_batches": "table", "note_ratings": "view",
-                    "agent_memories": "view"}  # fmt: skip
+    assert made == {
+        "ts_note_ratings": "table", "ts_steps": "table", "ts_batches": "table", "note_ratings": "view",
+    }  # fmt: skip
     with pytest.raises(RecordError, match="holds no run"):
         Run.open(tmp_path / "out")
 

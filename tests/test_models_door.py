@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import threading
 from collections import Counter
 from dataclasses import astuple, replace
 
@@ -172,9 +171,15 @@ def test_a_store_that_cannot_write_stops_the_batch() -> None:
 
 def test_ctrl_c_keeps_what_ended_and_the_door_goes_on() -> None:
     store = MemoryCalls()
-    model = Scripted(waits=0.05)
-    with Door(model, store, 1, concurrency=100) as opened:
-        threading.Timer(0.12, os.kill, (os.getpid(), signal.SIGINT)).start()
+    model = Scripted(waits=0.5)
+    ended: list[Call] = []
+
+    def interrupt(call: Call) -> None:
+        ended.append(call)
+        if len(ended) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with Door(model, store, 1, concurrency=100, on_call=interrupt) as opened:
         with pytest.raises(KeyboardInterrupt):
             opened.ask(questions(100, schema={}))
         kept = {call.agent for call in store}

@@ -26,7 +26,7 @@ from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
 from townsquare.evidence.inputs import holdings_of
 from townsquare.evidence.showings import by_agent
-from townsquare.pairs import spans
+from townsquare.pairs import rows_between, spans
 from townsquare.record.batches import Batches
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
 from townsquare.world import World
@@ -136,7 +136,7 @@ class InputsOfStep:
 
     def _exposed(self, first: int, stop: int) -> Exposed:
         rows, posts, stances = self._rows, self._world.posts, self._world.post_stances
-        lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
+        lo, hi = rows_between(rows["agent"], first, stop)
         indptr = offsets(rows["agent"][lo:hi], first, stop - first)
         root = rows["root"][lo:hi]
         out_ptr = np.zeros(stop - first + 1, np.int64)

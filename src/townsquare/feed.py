@@ -22,7 +22,7 @@ from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
 from townsquare.feed_kernels import count_rows, fill_feeds, lay_out, put_beside
 from townsquare.feed_personal import Personal, alike, put_on_top
-from townsquare.pairs import lookup, spans
+from townsquare.pairs import lookup, rows_between, spans
 from townsquare.rankers.contract import Ranker
 from townsquare.schema import NoteStatus, PostKind, PostStatus
 from townsquare.world import World
@@ -65,7 +65,7 @@ def build(
     comments = _comments(world, draw) if per_post else (np.zeros(world.posts.n + 1, np.int64), np.empty(0, np.int32))
     parts = []
     for number, first, stop in spans(world.n_agents):
-        lo, hi = (int(x) for x in np.searchsorted(agents, [first, stop]))
+        lo, hi = rows_between(agents, first, stop)
         if hi > lo:
             mine = (agents[lo:hi], special.part(lo, hi))
             parts.append(_block(world, number, first, *mine, score, pool, comments, per_post, settings, draw))

@@ -277,3 +277,14 @@ def spans(n_agents: int) -> Iterator[tuple[int, int, int]]:
     """
     for number, first in enumerate(range(0, n_agents, BLOCK)):
         yield number, first, min(first + BLOCK, n_agents)
+
+
+def rows_between(agents: npt.NDArray[np.generic], first: int, stop: int) -> tuple[int, int]:
+    """Where the rows of agents ``first`` to ``stop`` - 1 stand among ascending ``agents``: first row, row after last.
+
+    >>> rows_between(np.array([0, 0, 2, 3, 3, 7]), 2, 5)
+    (2, 5)
+    """
+    bounds = np.array([first, stop], agents.dtype)  # of another dtype, they would have all of ``agents`` copied
+    lo, hi = np.searchsorted(agents, bounds)
+    return int(lo), int(hi)

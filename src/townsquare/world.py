@@ -18,7 +18,7 @@ from townsquare.beliefs.contract import BeliefState
 from townsquare.change import Change
 from townsquare.draws import StageDraws
 from townsquare.evidence.flags import apply_changes
-from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, spans, upsert
+from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
 from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.table import GrowingTable
 from townsquare.world_kernels import count_actions, offsets, set_bits
@@ -400,7 +400,7 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, i
     out = []
     if agents.size:
         for number, first, stop in spans(n_agents):
-            lo, hi = (int(x) for x in np.searchsorted(agents, [first, stop]))
+            lo, hi = rows_between(agents, first, stop)
             if hi > lo:
                 out.append((number, lo, hi, offsets(agents[lo:hi], first, stop - first)))
     return out

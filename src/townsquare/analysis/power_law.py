@@ -86,7 +86,8 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
     for model, formula, curve, start in _CURVES:
         first = (start[0] * y[0], *(start[1:] if model != "logarithm" else (start[1] * y[0],)))
         try:
-            found, _ = optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
+            with np.errstate(over="ignore", invalid="ignore"):  # on the way to the best curve
+                found, _ = optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
         except RuntimeError:  # did not converge
             rows.append((model, formula, y.size, *[math.nan] * 5))
             continue

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
 from townsquare.evidence.flags import ACTIVE, AGREED, has, origin_of
 from townsquare.evidence.showings import csr, reached
-from townsquare.pairs import PairBlock, lookup
+from townsquare.pairs import PairBlock, lookup, rows_between
 from townsquare.schema import NONE
 from townsquare.world import World
 
@@ -58,7 +58,7 @@ def records_of(world: World, block: PairBlock) -> Records:
 
 
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:
-    lo, hi = (int(x) for x in np.searchsorted(rows["agent"], [first, stop]))
+    lo, hi = rows_between(rows["agent"], first, stop)
     at = lo + np.flatnonzero(rows["post"][lo:hi] != NONE)  # the seeds of newcomers moved nobody
     indptr = csr(rows["agent"][at] - first, stop - first)
     return Changes(

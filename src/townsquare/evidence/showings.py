@@ -9,6 +9,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.pairs import rows_between
 from townsquare.record.batches import Batches
 from townsquare.schema import PostKind
 from townsquare.world import World
@@ -91,10 +92,10 @@ def reached(world: World, exposures: Mapping[str, Array], first: int, stop: int,
         Rows of posts that become records of their authors, authors ascending; may be empty.
     """
     posts, n = world.posts, stop - first
-    lo, hi = (int(x) for x in np.searchsorted(exposures["agent"], [first, stop]))
+    lo, hi = rows_between(exposures["agent"], first, stop)
     indptr = lo + csr(exposures["agent"][lo:hi] - first, n)
     author = posts["author"][own_posts]
-    own_lo, own_hi = (int(x) for x in np.searchsorted(author, [first, stop]))
+    own_lo, own_hi = rows_between(author, first, stop)
     own_indptr = own_lo + csr(author[own_lo:own_hi] - first, n)
     own_post = np.ascontiguousarray(own_posts, np.int64)
     out_indptr = np.zeros(n + 1, np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from decimal import Decimal
 from typing import Any
 from weakref import finalize
@@ -137,16 +137,13 @@ class PostgresReader:
     def _connection(self) -> Iterator[server.Connection]:
         with server.explained(self.address, server.UNREADABLE):
             connection = self._take()
-            try:
+            with ExitStack() as undo:
+                undo.callback(connection.close)
                 yield connection
                 connection.rollback()
-            except BaseException:
-                connection.close()
-                raise
-            if self._idle:
-                connection.close()
-            else:
-                self._idle.append((os.getpid(), connection))
+                if not self._idle:
+                    undo.pop_all()
+                    self._idle.append((os.getpid(), connection))
 
     def _take(self) -> server.Connection:
         """The connection that is left from the last question, or a new one: threads may ask at once."""

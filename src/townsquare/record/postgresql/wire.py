@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _WIRE = {"int2": ">i2", "int4": ">i4", "int8": ">i8", "float4": ">f4", "float8": ">f8"}
 _HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # signature, no flags, no further header
 _TAIL = b"\xff\xff"
+_ARRAY_HEAD = 20  # bytes: dimensions, flags, type, length, first index
 _WRITE_ROWS = 1 << 16
 _READ_ROWS = 1 << 18
 _ESCAPE = "\ufdd0"
@@ -97,14 +98,18 @@ def copy_out(
 def _numbers(
     connection: Connection, columns: Sequence[schema.Column], rows: str
 ) -> Iterator[tuple[schema.Column, npt.NDArray[Any]]]:
-    named = ", ".join(_selected(column) for column in columns)
-    with connection.cursor().copy(f"COPY (SELECT {named} {rows}) TO STDOUT (FORMAT BINARY)") as copy:
-        data = b"".join(copy)
-    row = _row_dtype(columns, 0)
-    n = (len(data) - len(_HEAD) - len(_TAIL)) // row.itemsize
-    table = np.frombuffer(data, row, offset=len(_HEAD), count=n)
-    for at, column in enumerate(columns):
-        yield column, table[f"c{at}"].astype(_WIRE[TYPES[column.dtype]].replace(">", "="))
+    """One array a column, which the server puts together: rows one by one would take three times as long here."""
+    named = ", ".join(f"{_selected(column)} AS c{at}" for at, column in enumerate(columns))
+    arrays = ", ".join(f"array_agg(c{at})" for at in range(len(columns)))
+    with connection.cursor(binary=True) as cursor:
+        result = cursor.execute(f"SELECT {arrays} FROM (SELECT {named} {rows}) ordered").pgresult
+        for at, column in enumerate(columns):
+            data = result.get_value(0, at) if result else None
+            wire = np.dtype(_WIRE[TYPES[column.dtype]])
+            items = np.frombuffer(
+                data or b"", np.dtype([("length", ">i4"), ("value", wire)]), offset=_ARRAY_HEAD if data else 0
+            )
+            yield column, items["value"].astype(wire.newbyteorder("="))
 
 
 def _texts_too(
