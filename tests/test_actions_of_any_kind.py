@@ -25,7 +25,8 @@ def oracle(square: Square, actions: list[dict[str, int]], texts: tuple[str, ...]
     world, feed = square.world, square.feed
     rows = {name: np.asarray(values).tolist() for name, values in feed.exposures.items()}
     content = [*world.texts, *texts]
-    done: set[tuple[int, int, int]] = set()
+    notes = zip(world.notes["author"].tolist(), world.notes["post"].tolist(), strict=True)
+    done: set[tuple[int, int, int]] = {(author, K.ADD_NOTE, post) for author, post in notes}  # in an earlier step
     out = []
     for action in actions:
         reason = _why(world, feed, rows, action, content, done)
