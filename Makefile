@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-quality check bench docs viewer screenshots lock clean
+.PHONY: help setup run test test-slow test-quality check bench docs viewer screenshots lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -21,8 +21,12 @@ setup: $(READY) ## create .venv from requirements.lock (PYTHON=... chooses the i
 run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
 	$(BIN)/townsquare run health-rumour $(ARGS)
 
-test: check ## the checks, then all tests (ARGS="-k feed" passes options, WORKERS=4 processes)
-	$(BIN)/python -m pytest -n $(WORKERS) --durations 10 $(ARGS)
+test: check ## the checks, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations 10 $(ARGS)
+	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
+
+test-slow: $(READY) ## the tests that take long: kills, full disks, large runs, a real model server
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --durations 10 $(ARGS)
 
 QUALITY := .venv-quality/bin
 TORCH ?= torch==2.13.0
