@@ -130,10 +130,11 @@ def get(family: str, name: str) -> Any:
     UnknownName
         With the nearest name there is.
 
-    >>> get("ranker", "recnt")
-    Traceback (most recent call last):
-    ...
-    townsquare.errors.UnknownName: ranker: got 'recnt'; allowed: recent, engagement, random, hot, oldest; did you mean 'recent'?
+    >>> try:
+    ...     get("ranker", "recnt")
+    ... except UnknownName as error:
+    ...     print(error.do)
+    did you mean 'recent'?
     """
     add_installed()
     members = _FAMILIES[family]
