@@ -126,7 +126,9 @@ def prompts_show(
         print(text.template, end="")
         return 0
     scenario, file = options.split_target(target)
-    asked = ("policy=llm", "policy.posts_per_step=1", "memory.reflect_every=1", "moderation.strategy=hybrid")
+    asked: tuple[str, ...] = (
+        "policy=llm", "policy.posts_per_step=1", "memory.reflect_every=1", "moderation.strategy=hybrid",
+    )  # fmt: skip
     asked += ("moderation.checker=model", "memory.reflection=model", "model=fake")
     settings = resolve_for(scenario, file, (*asked, *(sets or ())), agents=agents, seed=seed, steps=max(step, 1))
     found = prompt_of(settings, name, -1 if agent is None else agent, step)
