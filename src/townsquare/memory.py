@@ -159,8 +159,8 @@ def called(world: World, agent: int) -> str:
 def snippet(text: str) -> str:
     """The beginning of a text on one line, in quotation marks; at most :data:`SNIPPET` characters.
 
-    >>> snippet('It  said "no"\\nand left.')
-    "'It said \\"no\\" and left.'"
+    >>> print(snippet("It  said no\\nand left."))
+    'It said no and left.'
     """
     flat = " ".join(text.split())
     return repr(flat if len(flat) <= SNIPPET else flat[: SNIPPET - 1] + "…")
