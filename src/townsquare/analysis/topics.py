@@ -1,7 +1,7 @@
 """Do topics matter? Topics of posts, engagement by topic with tests, and the time of posting.
 
 Topics are those a scenario gives with its posts, and those that a non-negative factorization of TF-IDF weights finds in
-the texts (Lee and Seung 1999; scikit-learn's). MOSAIC used BERTopic; it needs a transformer and torch, and is left out.
+the texts (Lee and Seung 1999; scikit-learn's). MOSAIC used BERTopic: ``topics(run, find=bertopic_topics)``, an extra.
 A test of topics can hang on one post: so each stands with and without the most engaged one in a thousand.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -90,8 +90,17 @@ def found_topics(texts: Sequence[str], most: int = MOST_TOPICS) -> tuple[np.ndar
     return np.where(belongs.max(axis=1) > 0, belongs.argmax(axis=1), -1), called
 
 
-def topics(run: Reads) -> pl.DataFrame:
+Find = Callable[[Sequence[str]], tuple[np.ndarray, list[str]]]
+"""What finds topics in texts: :func:`found_topics`, or one of your own of the same form."""
+
+
+def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
     """The topic of each post that is neither share nor comment.
+
+    Parameters
+    ----------
+    find : callable
+        What finds topics; :func:`townsquare.analysis.bertopic_topics.bertopic_topics` is another.
 
     Returns
     -------
@@ -110,7 +119,7 @@ def topics(run: Reads) -> pl.DataFrame:
     named = run.table("posts").select(pl.col("post").alias("root"), pl.col("topic").alias("text"))
     given = every.select("root").join(named, on="root").join(texts, on="text").rename({"content": "topic"})
     different = every.select("text").unique().join(texts, on="text").sort("text")
-    at, called = found_topics(different["content"].to_list())
+    at, called = find(different["content"].to_list())
     one = different.select("text").with_columns(pl.Series("at", at)).filter(pl.col("at") >= 0)
     names = pl.DataFrame({"at": np.arange(len(called)), "topic": called}, schema={"at": pl.Int64, "topic": pl.String})
     found = every.join(one, on="text").join(names, on="at")
