@@ -1,6 +1,6 @@
 """Topics by BERTopic, as MOSAIC found them: clusters of embedded texts, named by their words.
 
-BERTopic (Grootendorst 2022) is the extra ``topics``. Its usual embeddings come from a transformer that is fetched from a
+BERTopic (Grootendorst 2022) is the extra ``topics``. Its usual embeddings come from a transformer fetched from a
 hub: give such vectors yourself, or have texts placed by TF-IDF and a truncated singular value decomposition, which
 needs nothing from outside and knows words, not meaning.
 """
