@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -113,6 +114,14 @@ def recorded(kind: str, folder: Path, steps: list[Batches]) -> Run:
     recorder = recorder_of(kind, folder)
     record(recorder, steps, bulky=kind == "parquet")
     return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(folder)
+
+
+def wait_while_running(run: Run) -> None:
+    """After a writer was killed: a server frees its lock when it next looks at the connection, which takes a moment."""
+    end = time.monotonic() + 60
+    while run.state == "running":
+        assert time.monotonic() < end, "a killed writer holds its lock for a minute"
+        time.sleep(0.05)
 
 
 KINDS = ("memory", "sqlite", "parquet", "postgresql")

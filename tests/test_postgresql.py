@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 import postgres_server
 import townsquare as ts
 from postgres_server import ask, new_address
-from record_rows import header, mark_of, random_batches, record
+from record_rows import header, mark_of, random_batches, record, wait_while_running
 from test_record_resume import start_writer
 from townsquare import schema
 from townsquare.cli import main
@@ -85,6 +85,7 @@ def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Pat
         process.kill()
     stopped = Run.open(folder)
     assert 2 <= stopped.last_step < 24
+    wait_while_running(stopped)
     assert stopped.state == "stopped"
     assert main(["resume", str(folder), "--quiet"]) == 0
     whole = ts.simulate(ts.resolve_for("made:60", agents=40, steps=24))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from postgres_server import new_address
-from record_rows import KINDS, ON_DISK, header, mark_of, random_batches, record, recorded, recorder_of
+from record_rows import KINDS, ON_DISK, header, mark_of, random_batches, record, recorded, recorder_of, wait_while_running
 from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError, RunBusy, WrongVersion
 from townsquare.record.batches import Batches
@@ -168,6 +168,7 @@ def test_killed_at_any_moment_and_resumed(kind: str, tmp_path: Path) -> None:
                     break
             writer.kill()
         run = Run.open(folder)
+        wait_while_running(run)
         assert kill_after <= run.last_step <= n_steps
         assert run.state == "stopped" or run.last_step == n_steps - 1
         run.verify()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LEAST_VERSION = 12
 UNREADABLE = "see that the server runs, and that user, database and ~/.pgpass are right"
 _SECONDS = 10
-_TRIES, _PAUSE = 20, 0.05  # the server takes a moment to see that a process is gone that was killed
+_TRIES, _PAUSE = 100, 0.05  # a busy server takes a moment to see that a process is gone that was killed
 
 
 def driver() -> Any:
