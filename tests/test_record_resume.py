@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 
 from postgres_server import new_address
-from record_rows import KINDS, ON_DISK, header, mark_of, random_batches, record, recorded, recorder_of, wait_while_running
+from record_rows import (
+    KINDS,
+    ON_DISK,
+    header,
+    mark_of,
+    random_batches,
+    record,
+    recorded,
+    recorder_of,
+    wait_while_running,
+)
 from townsquare import schema
 from townsquare.errors import HashMismatch, RecordError, RunBusy, WrongVersion
 from townsquare.record.batches import Batches
