@@ -33,6 +33,10 @@ from townsquare.world import World
 from townsquare.world_kernels import offsets
 
 Array = npt.NDArray[Any]
+_LIKE, _LIKE_COMMENT, _DISLIKE = int(ActionKind.LIKE), int(ActionKind.LIKE_COMMENT), int(ActionKind.DISLIKE)
+_ACCEPTED = int(ActionStatus.ACCEPTED)
+_WRITTEN = np.zeros(256, np.bool_)  # by kind of post
+_WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 
 
 @nb.njit(parallel=True, cache=True)
@@ -101,6 +105,23 @@ def _spread(
                         at += 1
 
 
+@nb.njit(cache=True)
+def _count_liked(
+    kind: Array, status: Array, target: Array, author: Array, said: _Said, likes: Array, dislikes: Array
+) -> None:
+    """Add one to ``likes`` or ``dislikes`` (n_agents, P) for each stance of a post that was liked or disliked."""
+    first, n_stances, proposition, _ = said
+    for x in range(kind.shape[0]):
+        liked = kind[x] == _LIKE or kind[x] == _LIKE_COMMENT
+        if status[x] == _ACCEPTED and (liked or kind[x] == _DISLIKE):
+            p = target[x]
+            for row in range(first[p], first[p] + n_stances[p]):
+                if liked:
+                    likes[author[p], proposition[row]] += 1
+                else:
+                    dislikes[author[p], proposition[row]] += 1
+
+
 class InputsOfStep:
     """The inputs of one step for every block of agents.
 
@@ -120,7 +141,8 @@ class InputsOfStep:
         self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         self._credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
-        self._own_counts = self._engagement() if "own" in needs else None
+        if "own" in needs:
+            self._own_counts, self._own_rows = self._engagement(), self._written()
 
     def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
         """(number of the block, its inputs), read-only."""
@@ -153,42 +175,36 @@ class InputsOfStep:
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
         world, actions = self._world, self._actions
-        shape = (world.n_agents, world.n_propositions)
-        likes, dislikes = np.zeros(shape, np.int32), np.zeros(shape, np.int32)
-        accepted = actions["status"] == ActionStatus.ACCEPTED
-        liked = np.isin(actions["kind"], (ActionKind.LIKE, ActionKind.LIKE_COMMENT))
-        for out, mask in ((likes, liked), (dislikes, actions["kind"] == ActionKind.DISLIKE)):
-            target = actions["target"][accepted & mask]
-            count = world.posts["n_stances"][target].astype(np.int64)
-            start = np.repeat(world.posts["stances"][target], count)
-            nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-            proposition = world.post_stances["proposition"][start + nth]
-            np.add.at(out, (np.repeat(world.posts["author"][target], count), proposition), 1)
+        likes, dislikes = (np.zeros((world.n_agents, world.n_propositions), np.int32) for _ in range(2))
+        posts, stances = world.posts, world.post_stances
+        said = _Said(posts["stances"], posts["n_stances"], stances["proposition"], stances["stance"])
+        _count_liked(actions["kind"], actions["status"], actions["target"], posts["author"], said, likes, dislikes)
         return likes, dislikes
 
-    def _own(self, first: int, stop: int) -> Own:
-        assert self._own_counts is not None
-        likes, dislikes = self._own_counts
-        world = self._world
-        start = world.step_starts[-1]  # posts of the step that is being taken
-        kind = world.posts["kind"][start:]
-        author = world.posts["author"][start:]
-        wrote = np.isin(kind, (schema.PostKind.ORIGINAL, schema.PostKind.COMMENT))
-        mine = start + np.flatnonzero(wrote & (author >= first) & (author < stop))
-        count = world.posts["n_stances"][mine].astype(np.int64)
+    def _written(self) -> dict[str, Array]:
+        """Stances of the posts and comments of this step, by author, proposition and post."""
+        posts, start = self._world.posts, self._world.step_starts[-1]  # posts of the step that is being taken
+        mine = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
+        count = posts["n_stances"][mine].astype(np.int64)
         post = np.repeat(mine, count)
-        nth = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        row = world.posts["stances"][post] + nth
-        proposition = world.post_stances["proposition"][row]
-        order = np.lexsort((post, proposition, world.posts["author"][post]))
-        per_agent_ = np.bincount(world.posts["author"][post] - first, minlength=stop - first)
+        row = posts["stances"][post] + np.arange(post.size) - np.repeat(np.cumsum(count) - count, count)
+        proposition, author = self._world.post_stances["proposition"][row], posts["author"][post]
+        order = np.lexsort((post, proposition, author))
+        return {
+            "author": author[order],
+            "proposition": proposition[order],
+            "post": post[order].astype(np.int32),
+            "stance": self._world.post_stances["stance"][row[order]],
+        }
+
+    def _own(self, first: int, stop: int) -> Own:
+        likes, dislikes = self._own_counts
+        lo, hi = rows_between(self._own_rows["author"], first, stop)
         return Own(
             likes=likes[first:stop],
             dislikes=dislikes[first:stop],
-            indptr=np.r_[0, np.cumsum(per_agent_)].astype(np.int64),
-            proposition=proposition[order],
-            post=post[order].astype(np.int32),
-            stance=world.post_stances["stance"][row[order]],
+            indptr=offsets(self._own_rows["author"][lo:hi], first, stop - first),
+            **{name: self._own_rows[name][lo:hi] for name in ("proposition", "post", "stance")},
         )
 
 

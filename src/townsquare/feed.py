@@ -20,14 +20,27 @@ from townsquare import schema
 from townsquare.config import Beliefs, MemberParams
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
-from townsquare.feed_kernels import count_rows, fill_feeds, lay_out, put_beside
+from townsquare.feed_cards import Cards, cards
+from townsquare.feed_kernels import Bases, PoolColumns, fill_feeds
 from townsquare.feed_personal import Personal, alike, put_on_top
-from townsquare.pairs import lookup, rows_between, spans
+from townsquare.feed_rows import (
+    Comments,
+    Exposed,
+    Labels,
+    Pairs,
+    Posts,
+    Ranked,
+    count_rows,
+    roots_and_notes,
+    write_rows,
+)
+from townsquare.pairs import rows_between, spans
 from townsquare.rankers.contract import Ranker
-from townsquare.schema import NoteStatus, PostKind, PostStatus
+from townsquare.schema import PostKind, PostStatus
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
+_EXPOSURES = schema.TABLES["exposures"]
 MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
 
 
@@ -59,17 +72,33 @@ def build(
     """
     member, params = ranker
     special = special or alike(agents, settings)
-    score = member.score(world.posts, world.step + 1, params)
+    posts = world.posts
+    score = member.score(posts, world.step + 1, params)
     pool = shared_pool(world, settings, draw)
-    per_post = comments_per_post(world, settings)
-    comments = _comments(world, draw) if per_post else (np.zeros(world.posts.n + 1, np.int64), np.empty(0, np.int32))
-    parts = []
+    author, key = (np.asarray(posts[name])[pool.roots] for name in ("author", "key"))
+    chosen = PoolColumns(pool.roots, author, key, score[pool.roots], pool.n_injected)
+    deck = cards(world, score)
+    shown = Posts(*(posts[name] for name in Posts._fields))
+    comments = _comments(world, draw, comments_per_post(world, settings))
+    indptr, ranked = np.zeros(agents.shape[0] + 1, np.int64), []
     for number, first, stop in spans(world.n_agents):
         lo, hi = rows_between(agents, first, stop)
         if hi > lo:
-            mine = (agents[lo:hi], special.part(lo, hi))
-            parts.append(_block(world, number, first, *mine, score, pool, comments, per_post, settings, draw))
-    return _label(world, agents, parts, special.labels, beliefs, draw)
+            best = _ranked(world, number, first, agents[lo:hi], special.part(lo, hi), deck, chosen, settings, draw)
+            count_rows(agents[lo:hi], best, shown, comments, indptr[lo : hi + 1])
+            ranked.append((number, first, lo, hi, best))
+    np.cumsum(indptr, out=indptr)
+    rows = {column.name: np.empty(int(indptr[-1]), column.dtype) for column in _EXPOSURES.recorded}
+    rows["step"][:] = world.step + 1
+    out, offers = Exposed(*(rows[name] for name in Exposed._fields)), draw.base("offer")
+    more = np.asarray(posts["root"])[np.r_[pool.roots, special.sent[special.sent >= 0]]]
+    roots, notes = roots_and_notes(world, deck, more, comments)
+    for number, first, lo, hi, best in ranked:
+        seen, rated = (Pairs(*store.blocks[number][:2]) for store in (world.seen, world.ratings))
+        labels = Labels(special.labels[lo:hi], beliefs.label_weight.noted, beliefs.label_weight.false)
+        place = indptr[lo : hi + 1]
+        write_rows(agents[lo:hi], first, best, place, shown, roots, comments, notes, offers, seen, rated, labels, out)
+    return Feed(agents, indptr, rows)
 
 
 def comments_per_post(world: World, settings: FeedSettings) -> int:
@@ -126,117 +155,38 @@ def _recent_roots(world: World, limit: int, without: Array) -> Array:
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def _comments(world: World, draw: StageDraws) -> tuple[Array, Array]:
-    """Live comments by post as a CSR, most liked first, equal ones by a draw."""
+def _comments(world: World, draw: StageDraws, per_post: int) -> Comments:
+    """Live comments by post, most liked first, equal ones by a draw; none if none are shown."""
+    if not per_post:
+        return Comments(np.empty(0, np.int64), np.empty(0, np.int32), 0)
     rows = world.comment_rows[world.posts["status"][world.comment_rows] == PostStatus.ACTIVE]
     tie = draw.bits("comment order", np.zeros(rows.size, np.int64), world.posts["key"][rows])
     parent = np.asarray(world.posts["parent"])[rows]
     order = np.lexsort((tie, -np.asarray(world.posts["likes"])[rows].astype(np.int64), parent))
     counts = np.bincount(parent, minlength=world.posts.n)
-    return np.r_[0, np.cumsum(counts)].astype(np.int64), rows[order].astype(np.int32)
+    return Comments(np.r_[0, np.cumsum(counts)].astype(np.int64), rows[order].astype(np.int32), per_post)
 
 
-def _block(
+def _ranked(
     world: World,
     number: int,
     first: int,
     agents: npt.NDArray[np.int32],
     special: Personal,
-    score: Array,
-    pool: Pool,
-    comments: tuple[Array, Array],
-    per_post: int,
+    deck: Cards,
+    pool: PoolColumns,
     settings: FeedSettings,
     draw: StageDraws,
-) -> dict[str, Array]:
-    """Agent, rank, post, under, slot, first_seen and rows per agent for some agents of one block."""
+) -> Ranked:
+    """The posts of the feeds of some agents of one block, in order."""
     n, width = agents.shape[0], settings.followed + int(special.others.max(initial=0))
-    posts = world.posts
-    author, root, status = posts["author"], posts["root"], posts["status"]
-    rows, slots = np.empty((n, width), np.int32), np.empty((n, width), np.uint8)
-    counts = np.empty(n, np.int64)
+    rows, slots, counts = np.empty((n, width), np.int32), np.empty((n, width), np.uint8), np.empty(n, np.int64)
     follows = world.follows.blocks[number]
+    bases = Bases(draw.base("newest"), draw.base("order"), draw.base("pool"))
     fill_feeds(
-        agents, first, follows.indptr, follows.key, world.newest, world.n_rows,
-        author, root, status, posts["step"], posts["key"], score,
-        *pool, settings.followed, special.others, draw.base("newest"), draw.base("order"), draw.base("pool"),
+        agents, first, follows.indptr, follows.key, deck, pool, settings.followed, special.others, bases,
         rows, slots, counts,
     )  # fmt: skip
     if special.sent.size:
-        rows, slots, counts = put_on_top(special.sent, rows, slots, counts, root)
-    indptr = np.zeros(n + 1, np.int64)
-    count_rows(agents, rows, counts, root, author, *comments, per_post, indptr)
-    np.cumsum(indptr, out=indptr)
-    m = int(indptr[-1])
-    out: dict[str, Array] = {
-        "agent": np.empty(m, np.int32),
-        "rank": np.empty(m, np.int16),
-        "post": np.empty(m, np.int32),
-        "under": np.empty(m, np.int32),
-        "slot": np.empty(m, np.uint8),
-    }
-    lay_out(agents, rows, slots, counts, root, author, *comments, per_post, indptr, *out.values())
-    out["root"] = np.asarray(root)[out["post"]]
-    seen = world.seen.blocks[number]
-    whole = np.zeros(seen.n_agents + 1, np.int64)
-    whole[agents - first + 1] = np.diff(indptr)
-    out["first_seen"] = lookup(seen, np.cumsum(whole), out["root"]) < 0
-    out["counts"] = np.diff(indptr)
-    return out
-
-
-def _label(
-    world: World,
-    agents: npt.NDArray[np.int32],
-    parts: list[dict[str, Array]],
-    shows: npt.NDArray[np.bool_],
-    beliefs: Beliefs,
-    draw: StageDraws,
-) -> Feed:
-    """Join the blocks and add what stands beside each row: author, counts, labels, offered note, label weight."""
-    if not parts:
-        return Feed(agents, np.zeros(agents.shape[0] + 1, np.int64), schema.empty("exposures"))
-    column = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    parts.clear()
-    indptr = np.r_[0, np.cumsum(column.pop("counts"))].astype(np.int64)
-    posts, root, n = world.posts, column["root"], column["root"].size
-    offered = np.full(n, schema.NONE, np.int32)
-    if shows.any():
-        offered = _offer(world, column["agent"], root, draw)
-    if not shows.all():
-        offered[~np.repeat(shows, np.diff(indptr))] = schema.NONE
-    verdict, note, weight = np.empty(n, np.uint8), np.empty(n, np.int32), np.empty(n)
-    counts = {name: np.empty(n, np.int32) for name in ("likes", "dislikes", "shares", "comments", "flags")}
-    put_beside(
-        indptr, root, tuple(posts[name] for name in counts), tuple(counts.values()), posts["verdict"], posts["note"],
-        shows, beliefs.label_weight.noted, beliefs.label_weight.false, verdict, note, weight,
-    )  # fmt: skip
-    exposures = schema.rows(
-        "exposures", n, step=world.step + 1, author=posts["author"][column["post"]], **counts,
-        verdict=verdict, note=note, offered=offered, weight=weight, **column,
-    )  # fmt: skip
-    return Feed(agents, indptr, exposures)
-
-
-def _offer(world: World, agents: Array, roots: Array, draw: StageDraws) -> npt.NDArray[np.int32]:
-    """A note to rate for each row whose root has one: a pending one if there is, drawn by (agent, root).
-
-    An agent is not offered its own note, nor one it has rated.
-    """
-    out = np.full(roots.size, schema.NONE, np.int32)
-    if not world.notes.n:
-        return out
-    at = np.flatnonzero(world.posts["notes"][roots] > 0)
-    post, shown = np.asarray(world.notes["post"]), np.asarray(world.notes["status"]) == NoteStatus.SHOWN
-    order = np.lexsort((shown, post))  # by post, pending first
-    total = np.bincount(post, minlength=world.posts.n)
-    pending = np.bincount(post[~shown], minlength=world.posts.n)
-    start = np.r_[0, np.cumsum(total)]
-    r = roots[at]
-    choices = np.where(pending[r] > 0, pending[r], total[r])
-    pick = draw.integers("offer", agents[at], world.posts["key"][r], np.maximum(choices, 1))
-    note = order[start[r] + pick].astype(np.int32)
-    mine = np.asarray(world.notes["author"])[note] == agents[at]
-    rated = world.find(world.ratings, agents[at], note) > 0
-    out[at] = np.where(mine | rated, schema.NONE, note)
-    return out
+        rows, slots, counts = put_on_top(special.sent, rows, slots, counts, world.posts["root"])
+    return Ranked(rows, slots, counts)

@@ -1,19 +1,57 @@
-"""The compiled part of :mod:`townsquare.feed`: which rows one agent is shown, agent by agent in parallel."""
+"""The compiled part of :mod:`townsquare.feed` that chooses: which posts one agent is shown, and in which order."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.draws import U64, key2
-from townsquare.schema import Verdict
+from townsquare.draws import U64, key1, mix
+from townsquare.feed_cards import Cards, author_of, post_of, root_of, step_of
+from townsquare.pairs import has
 
 Array = npt.NDArray[Any]
-_FALSE = int(Verdict.FALSE)
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
+_CHUNK = 128
+"""Agents that one thread takes at a time, with room made once for all of them."""
+
+
+class PoolColumns(NamedTuple):
+    """What the shared pool holds: (k,) each; the first ``n_injected`` are injected ones."""
+
+    post: npt.NDArray[np.int32]
+    author: npt.NDArray[np.int32]
+    key: npt.NDArray[np.uint64]
+    score: npt.NDArray[np.float64]
+    n_injected: int
+
+
+class Bases(NamedTuple):
+    """The draws of a feed: which of equally old rows of a root, the order of equal scores, which rows of the pool."""
+
+    age: np.uint64
+    order: np.uint64
+    pool: np.uint64
+
+
+class _Room(NamedTuple):
+    """Scratch memory of one thread.
+
+    ``found`` holds cards, ``table`` places in it by root; the rest holds rows in order with their scores and draws.
+    """
+
+    found: Array
+    table: Array
+    post: Array
+    root: Array
+    score: Array
+    tie: Array
+    drawn: Array
+    small: Array
+    place: Array
+    other: Array
 
 
 @nb.njit(inline="always", cache=True)
@@ -23,142 +61,124 @@ def _before(score_a: float, tie_a: U64, score_b: float, tie_b: U64) -> bool:
 
 
 @nb.njit(cache=True)
-def _gather(
-    agent: int,
-    followed: Array,
-    ring: Array,
-    n_rows: Array,
-    author: Array,
-    root: Array,
-    status: Array,
-    step: Array,
-    key: Array,
-    base: U64,
-    table: Array,
-    found: Array,
-) -> int:
-    """The newest row of each root among the rows of the followed; equal age by draw. Returns how many."""
-    mask = table.shape[0] - 1
-    c, n = ring.shape[1], 0
+def _gather(agent: int, followed: Array, cards: Cards, start: U64, found: Array, table: Array) -> int:
+    """The newest card of each root among those of the followed; equal age by draw. Returns how many."""
+    ptr, words = cards.ptr, cards.words
+    mask, n = table.shape[0] - 1, 0
     for j in range(followed.shape[0]):
-        f = followed[j]
-        for q in range(min(n_rows[f], c)):
-            p = ring[f, q]
-            r = root[p]
-            if author[r] == agent or status[r] != 0:
+        for c in range(ptr[followed[j]], ptr[followed[j] + 1]):
+            if author_of(words[c, 2]) == agent:
                 continue
+            r = root_of(words[c, 1])
             h = (r * 2654435761) & mask
-            while table[h] >= 0 and root[found[table[h]]] != r:
+            while table[h] >= 0 and root_of(words[found[table[h]], 1]) != r:
                 h = (h + 1) & mask
             if table[h] < 0:
                 table[h] = n
-                found[n] = p
+                found[n] = c
                 n += 1
                 continue
             old = found[table[h]]
-            newer = step[p] > step[old]
-            if step[p] == step[old]:
-                newer = key2(base, agent, key[p]) < key2(base, agent, key[old])
-            if newer:
-                found[table[h]] = p
+            age, old_age = step_of(words[c, 2]), step_of(words[old, 2])
+            if age > old_age or (age == old_age and mix(start ^ words[c, 0]) < mix(start ^ words[old, 0])):
+                found[table[h]] = c
     return n
 
 
 @nb.njit(cache=True)
-def _best(
-    agent: int,
-    found: Array,
-    n: int,
-    limit: int,
-    score: Array,
-    key: Array,
-    base: U64,
-    out: Array,
-    out_score: Array,
-    out_tie: Array,
-) -> int:
-    """The best ``limit`` of ``found`` in order, into ``out``; returns how many."""
+def _clear(words: Array, found: Array, n: int, table: Array) -> None:
+    """Empty the places of the table that were used."""
+    mask = table.shape[0] - 1
+    for x in range(n):
+        h = (root_of(words[found[x], 1]) * 2654435761) & mask
+        while table[h] >= 0:  # a run of places in use ends with an empty one
+            table[h] = -1
+            h = (h + 1) & mask
+
+
+@nb.njit(cache=True)
+def _best(cards: Cards, n: int, limit: int, start: U64, room: _Room) -> int:
+    """The best ``limit`` of what was found in order, with their scores and draws; returns how many."""
+    words, numbers = cards.words, cards.numbers
+    found, post, root, score, tie = room.found, room.post, room.root, room.score, room.tie
     m = 0
     for x in range(n):
-        p = found[x]
-        s, tie = score[p], key2(base, agent, key[p])
-        if m == limit and not _before(s, tie, out_score[m - 1], out_tie[m - 1]):
+        c = found[x]
+        s = numbers[c, 3]
+        if m == limit and s < score[m - 1]:
+            continue
+        t = mix(start ^ words[c, 0])
+        if m == limit and not _before(s, t, score[m - 1], tie[m - 1]):
             continue
         y = m if m < limit else m - 1
         if m < limit:
             m += 1
-        while y > 0 and _before(s, tie, out_score[y - 1], out_tie[y - 1]):
-            out[y], out_score[y], out_tie[y] = out[y - 1], out_score[y - 1], out_tie[y - 1]
+        while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
+            post[y], root[y], score[y], tie[y] = post[y - 1], root[y - 1], score[y - 1], tie[y - 1]
             y -= 1
-        out[y], out_score[y], out_tie[y] = p, s, tie
+        post[y], root[y], score[y], tie[y] = post_of(words[c, 1]), root_of(words[c, 1]), s, t
     return m
 
 
-@nb.njit(inline="always", cache=True)
-def _among(keys: Array, wanted: int) -> bool:
-    """Binary search in ascending keys."""
-    lo, hi = 0, keys.shape[0]
-    while lo < hi:
-        mid = (lo + hi) >> 1
-        if keys[mid] < wanted:
-            lo = mid + 1
-        else:
-            hi = mid
-    return bool(lo < keys.shape[0] and keys[lo] == wanted)
+@nb.njit(cache=True)
+def _smallest(pool: PoolColumns, wanted: int, room: _Room) -> int:
+    """Places of about ``wanted`` roots of the pool with the smallest draws, in the order of these; returns how many.
 
-
-@nb.njit(inline="always", cache=True)
-def _sort_places(place: Array, n: int, ties: Array) -> None:
-    """Put the first ``n`` places in the order of their draws, equal ones as they are."""
-    for x in range(1, n):
-        v = place[x]
+    Injected ones that are fewer than the rest weigh as much as these: their draws are scaled by how many there are.
+    """
+    drawn, small, place = room.drawn, room.small, room.place
+    n, n_injected = pool.post.shape[0], pool.n_injected
+    n_rest = n - n_injected
+    scaled = n_injected if n_injected < n_rest else 0
+    bound = _ALL if wanted >= n else _ALL // U64(n) * U64(wanted)
+    found = 0
+    if scaled:
+        # (draw // n_rest) * n_injected <= bound, without a division of each draw
+        most = bound // U64(n_injected)
+        every = most >= _ALL // U64(n_rest)
+        below = _ALL if every else (most + U64(1)) * U64(n_rest)
+        for x in range(scaled):
+            place[found] = x
+            found += every or drawn[x] < below
+        for y in range(found):
+            small[y] = drawn[place[y]] // U64(n_rest) * U64(n_injected)
+    kept = found
+    for x in range(scaled, n):
+        place[found] = x
+        found += drawn[x] <= bound
+    for y in range(kept, found):
+        small[y] = drawn[place[y]]
+    for x in range(1, found):  # by insertion: they are few
+        t, v = small[x], place[x]
         y = x - 1
-        while y >= 0 and ties[place[y]] > ties[v]:
-            place[y + 1] = place[y]
+        while y >= 0 and small[y] > t:
+            small[y + 1], place[y + 1] = small[y], place[y]
             y -= 1
-        place[y + 1] = v
+        small[y + 1], place[y + 1] = t, v
+    return found
 
 
 @nb.njit(cache=True)
 def _others(
-    agent: int,
-    followed: Array,
-    pool: Array,
-    n_injected: int,
-    pool_author: Array,
-    pool_key: Array,
-    limit: int,
-    base: U64,
-    above_root: Array,
-    out: Array,
-    out_tie: Array,
+    agent: int, followed: Array, pool: PoolColumns, limit: int, start: U64, above: Array, n_above: int, room: _Room
 ) -> int:
     """The ``limit`` roots of the pool with the smallest draw by (agent, root), not followed and not above."""
-    n = pool.shape[0]
-    n_rest = n - n_injected
-    ties, place = np.empty(n, np.uint64), np.empty(n + 1, np.int64)
+    drawn, place, other, key = room.drawn, room.place, room.other, pool.key
+    n = pool.post.shape[0]
     for x in range(n):
-        ties[x] = key2(base, agent, pool_key[x])
-    if n_injected < n_rest:  # few injected weigh as much as the many others
-        for x in range(n_injected):
-            ties[x] = ties[x] // U64(n_rest) * U64(n_injected)
+        drawn[x] = mix(start ^ key[x])
     # Only the smallest draws are put in order, about twice as many as are wanted; more if those do not do.
     wanted = 2 * limit + 8
     while True:
-        found = 0
-        bound = _ALL if wanted >= n else _ALL // U64(n) * U64(wanted)
-        for x in range(n):
-            place[found] = x
-            found += ties[x] <= bound
         m = 0
-        _sort_places(place, found, ties)
-        for y in range(found):
+        for y in range(_smallest(pool, wanted, room)):
             x = place[y]
-            p, shown = pool[x], pool_author[x] == agent or _among(followed, pool_author[x])
-            for r in above_root:
-                shown |= r == p
-            if not shown:
-                out[m], out_tie[m] = p, ties[x]
+            author, p = pool.author[x], pool.post[x]
+            hidden = author == agent or has(followed, 0, followed.shape[0], author)
+            for z in range(n_above):
+                hidden |= above[z] == p
+            if not hidden:
+                other[m] = x
                 m += 1
                 if m == limit:
                     return m
@@ -167,27 +187,75 @@ def _others(
         wanted *= 4
 
 
+@nb.njit(cache=True)
+def _fill_chunk(
+    lo: int,
+    hi: int,
+    agents: Array,
+    first: int,
+    follow_ptr: Array,
+    follow_key: Array,
+    cards: Cards,
+    pool: PoolColumns,
+    n_followed: int,
+    n_others: Array,
+    bases: Bases,
+    rows: Array,
+    slots: Array,
+    counts: Array,
+) -> None:
+    most, widest = 1, 0
+    for i in range(lo, hi):
+        size = 0
+        for j in range(follow_ptr[agents[i] - first], follow_ptr[agents[i] - first + 1]):
+            size += cards.ptr[follow_key[j] + 1] - cards.ptr[follow_key[j]]
+        most, widest = max(most, size), max(widest, n_others[i])
+    wide = 16
+    while wide < 2 * most:
+        wide *= 2
+    k, n_pool = n_followed + widest + 1, pool.post.shape[0]
+    room = _Room(
+        np.empty(most, np.int32), np.full(wide, -1, np.int32), np.empty(k, np.int32), np.empty(k, np.int32),
+        np.empty(k, np.float64), np.empty(k, np.uint64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
+        np.empty(n_pool + 1, np.int64), np.empty(widest + 1, np.int64),
+    )  # fmt: skip
+    post, score, tie = room.post, room.score, room.tie
+    for i in range(lo, hi):
+        agent = agents[i]
+        followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
+        n = _gather(agent, followed, cards, key1(bases.age, agent), room.found, room.table)
+        _clear(cards.words, room.found, n, room.table)
+        order = key1(bases.order, agent)
+        m = _best(cards, n, n_followed, order, room) if n_followed else 0
+        n_other = 0
+        if n_others[i]:
+            start = key1(bases.pool, agent)
+            n_other = _others(agent, followed, pool, n_others[i], start, room.root, m, room)
+        # The followed are in order; the others are put among them by score, equal ones by draw.
+        for x in range(m):
+            rows[i, x], slots[i, x] = post[x], 0
+        for x in range(n_other):
+            c = room.other[x]
+            s, t = pool.score[c], mix(order ^ pool.key[c])
+            y = m + x
+            while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
+                rows[i, y], slots[i, y], score[y], tie[y] = rows[i, y - 1], slots[i, y - 1], score[y - 1], tie[y - 1]
+                y -= 1
+            rows[i, y], slots[i, y], score[y], tie[y] = pool.post[c], 1, s, t
+        counts[i] = m + n_other
+
+
 @nb.njit(parallel=True, cache=True)
 def fill_feeds(
     agents: Array,
     first: int,
     follow_ptr: Array,
     follow_key: Array,
-    ring: Array,
-    n_rows: Array,
-    author: Array,
-    root: Array,
-    status: Array,
-    step: Array,
-    key: Array,
-    score: Array,
-    pool: Array,
-    n_injected: int,
+    cards: Cards,
+    pool: PoolColumns,
     n_followed: int,
     n_others: Array,
-    age_base: U64,
-    tie_base: U64,
-    pool_base: U64,
+    bases: Bases,
     rows: Array,
     slots: Array,
     counts: Array,
@@ -198,147 +266,9 @@ def fill_feeds(
     n_followed + the largest of them) and ``counts`` (n,). Scores and keyed draws alone decide
     the order, so neither the block nor the number of threads can change it. ``pool`` holds live roots only.
     """
-    pool_author, pool_key = author[pool], key[pool]
-    for i in nb.prange(agents.shape[0]):
-        agent = agents[i]
-        followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
-        size = 0
-        for j in range(followed.shape[0]):
-            size += min(n_rows[followed[j]], ring.shape[1])
-        wide = 16
-        while wide < 2 * size:
-            wide *= 2
-        table = np.full(wide, -1, np.int32)
-        found = np.empty(max(size, 1), np.int32)
-        n = _gather(agent, followed, ring, n_rows, author, root, status, step, key, age_base, table, found)
-        top = np.empty(n_followed + 1, np.int32)
-        top_score = np.empty(n_followed + 1, np.float64)
-        top_tie = np.empty(n_followed + 1, np.uint64)
-        m = _best(agent, found, n, n_followed, score, key, tie_base, top, top_score, top_tie) if n_followed else 0
-        limit = n_others[i]
-        other = np.empty(limit + 1, np.int32)
-        other_tie = np.empty(limit + 1, np.uint64)
-        k = 0
-        if limit:
-            above_root = root[top[:m]]
-            k = _others(
-                agent, followed, pool, n_injected, pool_author, pool_key, limit, pool_base, above_root,
-                other, other_tie,
-            )  # fmt: skip
-        # The followed are in order; the others are put among them by score, equal ones by draw.
-        ties = np.empty(n_followed + limit + 1, np.uint64)
-        for x in range(m):
-            rows[i, x], slots[i, x], ties[x] = top[x], 0, top_tie[x]
-        for x in range(k):
-            p = other[x]
-            s, tie = score[p], key2(tie_base, agent, key[p])
-            y = m + x
-            while y > 0 and _before(s, tie, score[rows[i, y - 1]], ties[y - 1]):
-                rows[i, y], slots[i, y], ties[y] = rows[i, y - 1], slots[i, y - 1], ties[y - 1]
-                y -= 1
-            rows[i, y], slots[i, y], ties[y] = p, 1, tie
-        counts[i] = m + k
-
-
-@nb.njit(parallel=True, cache=True)
-def count_rows(
-    agents: Array,
-    rows: Array,
-    counts: Array,
-    root: Array,
-    author: Array,
-    comment_ptr: Array,
-    comment: Array,
-    per_post: int,
-    out: Array,
-) -> None:
-    """Rows a feed once comments stand under its posts: up to ``per_post`` of others' comments each."""
-    for i in nb.prange(agents.shape[0]):
-        n = counts[i]
-        if per_post > 0:
-            for x in range(counts[i]):
-                r = root[rows[i, x]]
-                shown = 0
-                for y in range(comment_ptr[r], comment_ptr[r + 1]):
-                    if shown == per_post:
-                        break
-                    if author[comment[y]] != agents[i]:
-                        shown += 1
-                n += shown
-        out[i + 1] = n
-
-
-@nb.njit(parallel=True, cache=True)
-def lay_out(
-    agents: Array,
-    rows: Array,
-    slots: Array,
-    counts: Array,
-    root: Array,
-    author: Array,
-    comment_ptr: Array,
-    comment: Array,
-    per_post: int,
-    indptr: Array,
-    agent_out: Array,
-    rank_out: Array,
-    post_out: Array,
-    under_out: Array,
-    slot_out: Array,
-) -> None:
-    """Posts in rank order, each followed by the comments shown under it."""
-    for i in nb.prange(agents.shape[0]):
-        at = indptr[i]
-        for x in range(counts[i]):
-            p = rows[i, x]
-            agent_out[at], rank_out[at], post_out[at] = agents[i], x, p
-            under_out[at], slot_out[at] = -1, slots[i, x]
-            at += 1
-            if per_post > 0:
-                r = root[p]
-                shown = 0
-                for y in range(comment_ptr[r], comment_ptr[r + 1]):
-                    if shown == per_post:
-                        break
-                    c = comment[y]
-                    if author[c] != agents[i]:
-                        agent_out[at], rank_out[at], post_out[at] = agents[i], x, c
-                        under_out[at], slot_out[at] = r, 2
-                        at += 1
-                        shown += 1
-
-
-@nb.njit(parallel=True, cache=True)
-def put_beside(
-    indptr: Array,
-    root: Array,
-    counts: tuple[Array, ...],
-    counts_out: tuple[Array, ...],
-    verdict: Array,
-    note: Array,
-    shows: Array,
-    if_noted: float,
-    if_false: float,
-    verdict_out: Array,
-    note_out: Array,
-    weight_out: Array,
-) -> None:
-    """What stands beside each row: counts of its root, and for agents with ``shows`` its labels, which weigh it.
-
-    ``counts`` (posts,) each and ``counts_out`` (m,) each: likes, dislikes, shares, comments and flags, all int32.
-    ``if_noted`` and ``if_false`` are the weights of a row with a shown note, or with the verdict `false`.
-    """
-    likes, dislikes, shares, comments, flags = counts
-    likes_out, dislikes_out, shares_out, comments_out, flags_out = counts_out
-    for i in nb.prange(shows.shape[0]):
-        for e in range(indptr[i], indptr[i + 1]):
-            r = root[e]
-            likes_out[e], dislikes_out[e], shares_out[e] = likes[r], dislikes[r], shares[r]
-            comments_out[e], flags_out[e] = comments[r], flags[r]
-            weight_out[e], verdict_out[e], note_out[e] = 1.0, 0, -1
-            if shows[i]:
-                verdict_out[e], note_out[e] = verdict[r], note[r]
-                if note[r] >= 0:
-                    weight_out[e] = if_noted
-                if verdict[r] == _FALSE:
-                    weight_out[e] = min(weight_out[e], if_false)
+    n = agents.shape[0]
+    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
+        _fill_chunk(
+            chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), agents, first, follow_ptr, follow_key, cards, pool,
+            n_followed, n_others, bases, rows, slots, counts,
+        )  # fmt: skip

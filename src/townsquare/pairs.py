@@ -18,6 +18,7 @@ import numpy.typing as npt
 from townsquare.draws import U64, key2
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
+_SCAN = 512  # among fewer keys, looking at all is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
@@ -42,18 +43,42 @@ def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
     return PairBlock(np.zeros(n_agents + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype))
 
 
+@nb.njit(inline="always", cache=True)
+def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
+    """The last place in ``keys[lo:hi]``, which ascend and are at least one, whose key is at most ``wanted``, or ``lo``.
+
+    Without a branch that the processor could guess wrong.
+    """
+    at, n = lo, hi - lo
+    while n > 1:
+        half = n >> 1
+        at += half * (keys[at + half] <= wanted)
+        n -= half
+    return at
+
+
+@nb.njit(inline="always", cache=True)
+def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
+    """Whether ``wanted`` is in ``keys[lo:hi]``, which ascend."""
+    if hi - lo > _SCAN:
+        return bool(keys[_place(keys, lo, hi, wanted)] == wanted)
+    part = keys[lo:hi]  # all are compared, sixteen at a time: quicker than a search that waits for each look
+    found = False
+    for x in range(part.shape[0]):
+        found |= part[x] == wanted
+    return found
+
+
 @nb.njit(parallel=True, cache=True)
 def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
     for i in nb.prange(qptr.shape[0] - 1):
+        lo, hi = optr[i], optr[i + 1]
         for x in range(qptr[i], qptr[i + 1]):
-            lo, hi, k = optr[i], optr[i + 1], qkey[x]
-            while lo < hi:
-                mid = (lo + hi) >> 1
-                if okey[mid] < k:
-                    lo = mid + 1
-                else:
-                    hi = mid
-            slot[x] = lo if lo < optr[i + 1] and okey[lo] == k else -1
+            slot[x] = -1
+            if hi > lo:
+                at = _place(okey, lo, hi, qkey[x])
+                if okey[at] == qkey[x]:
+                    slot[x] = at
 
 
 @nb.njit(inline="always", cache=True)

@@ -11,23 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import actions, belief_inputs, feed, memory, reflection, schema
+from townsquare import actions, belief_inputs, feed, memory, reflection, schema, told
 from townsquare.arrivals import Arrivals, bank_of
 from townsquare.asking import asks, calls_beside, reads_memory, remembers
 from townsquare.call_rows import call_rows
 from townsquare.change import Change
+from townsquare.committing import Committer
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import WrongVersion
 from townsquare.events import messages
 from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
+from townsquare.held_memory import LARGE, hold_memory
 from townsquare.models.binding import bound
 from townsquare.models.budget import Spent, check_priced
 from townsquare.models.door import Door, OnCall
 from townsquare.models.open import check_chosen, open_door
 from townsquare.record.batches import Batches
-from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import recorder_of
@@ -101,7 +102,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
         shown = feed.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED), special)
         views = Views(world, shown, setup.allowed, setup.bank, config.actions, setup.about)
         chosen = policy[0].decide(views, draw(Stage.POLICY), policy[1])
-        commit(Change({"exposures": shown.exposures}))
+        commit(told.read(shown, chosen, world.step + 1))
         done = actions.resolve(world, shown, chosen, setup.allowed, config.actions, barrier)
         commit(scored(done, world, config.beliefs, setup.statements))
         who.append(agents)
@@ -200,6 +201,7 @@ def simulate(
         if door is None and asks(settings):
             store = calls_beside(recorder, settings.config.serving.calls)
             door = own = open_door(settings.config, store, settings.config.seed, on_call=on_call)
+        hold_memory(settings.config.agents)
         with threads_for(settings.config.agents):
             _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
         state = "finished"
@@ -216,23 +218,22 @@ def simulate(
 def _execute(
     settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
 ) -> None:
-    """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next begins."""
-    chain = HashChain()
-    began = time.perf_counter()
-    setup, world, out = begin(settings, scenario, door)
+    """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
+    behind = door is None and settings.config.agents >= LARGE
     spent = Spent() if door is None else door.spent
-    n_online = 0
-    while True:
-        mark = _mark(world, out, n_online, chain.add(out.step, out.get), time.perf_counter() - began)
-        recorder.save_step(out, mark)
-        del out
-        on_step(mark)
-        if world.step == settings.config.steps:
-            return
-        if door is not None and mark.step >= last:
-            spent.check(settings.config.budget, mark.step)
-        began = time.perf_counter()
-        out, n_online = step(setup, world)
+    began, n_online = time.perf_counter(), 0
+    setup, world, out = begin(settings, scenario, door)
+    with Committer(recorder, on_step, behind=behind) as committer:
+        while True:
+            mark = _mark(world, out, n_online, time.perf_counter() - began)
+            committer.commit(out, mark)
+            del out
+            if world.step == settings.config.steps:
+                return
+            if door is not None and mark.step >= last:
+                spent.check(settings.config.budget, mark.step)
+            began = time.perf_counter()
+            out, n_online = step(setup, world)
 
 
 def header(settings: Settings) -> RunHeader:
@@ -243,11 +244,11 @@ def header(settings: Settings) -> RunHeader:
     return RunHeader(plain["version"], plain, settings.digest, bulky=rows > config.record.parquet_above)
 
 
-def _mark(world: World, out: Batches, n_online: int, digest: str, seconds: float) -> StepMark:
+def _mark(world: World, out: Batches, n_online: int, seconds: float) -> StepMark:
     acted = out.get("actions")
     return StepMark(
         step=out.step,
-        hash=digest,
+        hash="",  # that of the step is known when it is written
         seconds=seconds,
         agents=int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
         online=n_online,

@@ -17,10 +17,19 @@ import numpy.typing as npt
 from townsquare.draws import StageDraws
 from townsquare.policies.contract import Policy
 from townsquare.policies.statistical_kernels import (
+    WIDTH,
+    Kinds,
+    Posts,
+    Rows,
     choose_arguments,
     choose_kinds,
     choose_writers,
+    count_choices,
+    label_sums,
+    list_choices,
+    log_likes,
     rate_helpful,
+    read,
 )
 from townsquare.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
 from townsquare.policies.text_features import FEATURES, feature_table
@@ -32,15 +41,7 @@ Array = npt.NDArray[Any]
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    row, kind = _on_rows(views, draws, params)
-    place = np.searchsorted(views.indptr, row, side="right") - 1
-    writers = _writers(views, draws, params)
-    # Posts come before an agent's other actions; a stable sort by agent then keeps feed order.
-    place = np.r_[writers, place]
-    row = np.r_[np.full(writers.size, NONE, np.int64), row]
-    kind = np.r_[np.full(writers.size, ActionKind.POST, np.uint8), kind]
-    order = np.argsort(place, kind="stable")
-    place, row, kind = place[order], row[order], kind[order]
+    place, row, kind = _choices(views, _on_rows(views, draws, params), _writers(views, draws, params))
     target = _targets(views, row, kind)
     text, declared = _texts(views, draws, params, place, row, kind)
     return Chosen(
@@ -55,25 +56,39 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     )
 
 
-def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[Array, Array]:
-    """(row, kind) of every action on a row, in feed order and then in the order of ``ROW_KINDS``."""
-    table = np.array([[getattr(getattr(params, k.name.lower()), c) for c in COEFFICIENTS] for k in ROW_KINDS])
-    allowed = np.array([k in views.allowed for k in ROW_KINDS])
-    bases = np.array([draws.base(k.name.lower()) for k in ROW_KINDS], np.uint64)
-    rows = {name: np.asarray(column) for name, column in views.rows.items()}
-    tastes = np.array([draws.base(f"taste:{k.name.lower()}", lasting=True) for k in ROW_KINDS], np.uint64)
-    bits = np.zeros(rows["root"].size, np.uint16)
-    choose_kinds(
-        views.agents, views.indptr, views.activity, views.stance,
-        rows["root"], rows["slot"], rows["likes"], rows["verdict"], rows["note"], rows["offered"],
-        rows["first_seen"], views.post("plausibility"), _appeal(views, params, table), views.post("key"),
+def _on_rows(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.uint16]:
+    """What is done to each row: bit k stands for ``ROW_KINDS[k]``."""
+    table = np.zeros((len(COEFFICIENTS), WIDTH))
+    allowed, bases, tastes = np.zeros(WIDTH, np.bool_), np.zeros(WIDTH, np.uint64), np.zeros(WIDTH, np.uint64)
+    for number, kind in enumerate(ROW_KINDS):
+        name = kind.name.lower()
+        table[:, number] = [getattr(getattr(params, name), coefficient) for coefficient in COEFFICIENTS]
+        allowed[number] = kind in views.allowed
+        bases[number], tastes[number] = draws.base(name), draws.base(f"taste:{name}", lasting=True)
+    rows = Rows(*(np.asarray(views.rows[name]) for name in Rows._fields))
+    logs = log_likes(int(rows.likes.max(initial=0)))
+    kinds = Kinds(table, label_sums(table), allowed, bases, tastes, logs)
+    posts = Posts(
+        views.post("plausibility"), _appeal(views, params, table), views.post("key"),
         views.post("stances"), views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-        table, params.attention, allowed, bases, tastes, bits,
     )  # fmt: skip
-    acted = np.flatnonzero(bits)
-    flags = (bits[acted, None] >> np.arange(len(ROW_KINDS), dtype=np.uint16)) & 1
-    at, which = np.nonzero(flags)
-    return acted[at].astype(np.int64), np.array(ROW_KINDS, np.uint8)[which]
+    bits = np.empty(rows.root.size, np.uint16)
+    choose_kinds(
+        views.agents, views.indptr, views.activity, views.stance, rows, posts, read(posts, rows.root), kinds,
+        params.attention, bits,
+    )  # fmt: skip
+    return bits
+
+
+def _choices(views: Views, bits: npt.NDArray[np.uint16], writes: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+    """Place of the agent, row and kind of everything that is done, agent by agent: posts before other actions."""
+    at = np.zeros(writes.size + 1, np.int64)
+    count_choices(views.indptr, bits, writes, at)
+    np.cumsum(at, out=at)
+    n = int(at[-1])
+    out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
+    list_choices(views.indptr, bits, writes, np.array(ROW_KINDS, np.uint8), int(ActionKind.POST), at, out)
+    return out
 
 
 def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float64]:
@@ -81,7 +96,7 @@ def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float6
     text = views.post("text")
     appeal = np.zeros(text.size)
     weights = np.array([getattr(params.appeal, name) for name in FEATURES])
-    if not weights.any() or not table[:, COEFFICIENTS.index("appeal")].any():
+    if not weights.any() or not table[COEFFICIENTS.index("appeal")].any():
         return appeal
     shown = np.zeros(text.size, np.bool_)
     shown[np.asarray(views.rows["root"])] = True
@@ -91,13 +106,12 @@ def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float6
     return appeal
 
 
-def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
-    """Places of the agents that write a post: chance 1 - exp(-rate x activity)."""
-    if ActionKind.POST not in views.allowed or not views.bank.text.size:
-        return np.empty(0, np.int64)
-    writes = np.empty(views.agents.size, np.bool_)
-    choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
-    return np.flatnonzero(writes)
+def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.bool_]:
+    """Who writes a post: chance 1 - exp(-rate x activity)."""
+    writes = np.zeros(views.agents.size, np.bool_)
+    if ActionKind.POST in views.allowed and views.bank.text.size:
+        choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
+    return writes
 
 
 def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:

@@ -49,7 +49,10 @@ def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
     steps but never half a step. Lost steps are executed anew when the run is resumed.
     """
     uri = path.resolve().as_uri() + ("" if writing else "?mode=ro")
-    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    # Large runs are written by another thread than the one that opens them: one at a time.
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=not writing
+    )
     try:
         if writing:
             connection.execute("PRAGMA journal_mode=WAL")

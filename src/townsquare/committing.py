@@ -1,0 +1,71 @@
+"""Hashing and recording steps: at once, or of large runs while the next step is taken.
+
+A step of a million agents is half computing and half writing, and each leaves processors idle that the other can use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from types import TracebackType
+
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import HashChain
+from townsquare.record.contract import Recorder, StepMark
+
+
+class Committer:
+    """Commits steps in order; leaving it as a context waits for what is being written, so that it is safe.
+
+    Parameters
+    ----------
+    recorder : Recorder
+        Open.
+    on_step : callable
+        Called with the mark of each step once it is committed, in the calling thread.
+    behind : bool
+        Whether a step is written while the next one is taken. At most one is: of more, the rows would not fit into
+        memory.
+    """
+
+    def __init__(self, recorder: Recorder, on_step: Callable[[StepMark], None], *, behind: bool) -> None:
+        self._recorder, self._on_step = recorder, on_step
+        self._chain = HashChain()
+        self._pool = ThreadPoolExecutor(1, "townsquare-record") if behind else None
+        self._writing: Future[StepMark] | None = None
+
+    def commit(self, out: Batches, mark: StepMark) -> None:
+        """Hash and record the rows of a step, now or until the next call; ``mark`` is still without its hash."""
+        if self._pool is None:
+            self._on_step(self._write(out, mark))
+            return
+        self.wait()
+        self._writing = self._pool.submit(self._write, out, mark)
+
+    def wait(self) -> None:
+        """Until everything is committed; raises what went wrong with it."""
+        if self._writing is not None:
+            writing, self._writing = self._writing, None
+            try:
+                mark = writing.result()
+            except KeyboardInterrupt:
+                self._writing = writing
+                raise
+            self._on_step(mark)
+
+    def _write(self, out: Batches, mark: StepMark) -> StepMark:
+        mark = replace(mark, hash=self._chain.add(out.step, out.get))
+        self._recorder.save_step(out, mark)
+        return mark
+
+    def __enter__(self) -> Committer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+        if kind is None:
+            self.wait()
