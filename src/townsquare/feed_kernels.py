@@ -39,9 +39,15 @@ class Bases(NamedTuple):
 class _Room(NamedTuple):
     """Scratch memory of one thread.
 
-    ``found`` holds cards, ``table`` places in it by root; the rest holds rows in order with their scores and draws.
+    ``hand`` holds the cards of one agent, ``scores`` is the same memory as float64; ``first`` and ``last`` say whose
+    they are; ``found`` holds places in it and ``table`` places in that, by root; the rest holds rows in order with
+    their scores and draws.
     """
 
+    hand: Array
+    scores: Array
+    first: Array
+    last: Array
     found: Array
     table: Array
     post: Array
@@ -61,27 +67,42 @@ def _before(score_a: float, tie_a: U64, score_b: float, tie_b: U64) -> bool:
 
 
 @nb.njit(cache=True)
-def _gather(agent: int, followed: Array, cards: Cards, start: U64, found: Array, table: Array) -> int:
-    """The newest card of each root among those of the followed; equal age by draw. Returns how many."""
-    ptr, words = cards.ptr, cards.words
-    mask, n = table.shape[0] - 1, 0
+def _deal(followed: Array, cards: Cards, room: _Room) -> int:
+    """Copy the cards of the followed, side by side; returns how many.
+
+    Nothing is decided yet, so that the processor waits for the memory of many of them at once.
+    """
+    ptr, words, first, last, hand = cards.ptr, cards.words, room.first, room.last, room.hand
     for j in range(followed.shape[0]):
-        for c in range(ptr[followed[j]], ptr[followed[j] + 1]):
-            if author_of(words[c, 2]) == agent:
-                continue
-            r = root_of(words[c, 1])
-            h = (r * 2654435761) & mask
-            while table[h] >= 0 and root_of(words[found[table[h]], 1]) != r:
-                h = (h + 1) & mask
-            if table[h] < 0:
-                table[h] = n
-                found[n] = c
-                n += 1
-                continue
-            old = found[table[h]]
-            age, old_age = step_of(words[c, 2]), step_of(words[old, 2])
-            if age > old_age or (age == old_age and mix(start ^ words[c, 0]) < mix(start ^ words[old, 0])):
-                found[table[h]] = c
+        first[j], last[j] = ptr[followed[j]], ptr[followed[j] + 1]
+    n = 0
+    for j in range(followed.shape[0]):
+        for c in range(first[j], last[j]):
+            hand[n, 0], hand[n, 1], hand[n, 2], hand[n, 3] = words[c, 0], words[c, 1], words[c, 2], words[c, 3]
+            n += 1
+    return n
+
+
+@nb.njit(cache=True)
+def _gather(agent: int, n_cards: int, words: Array, start: U64, found: Array, table: Array) -> int:
+    """The newest card of each root among those of the followed; equal age by draw. Returns how many."""
+    mask, n = table.shape[0] - 1, 0
+    for c in range(n_cards):
+        if author_of(words[c, 2]) == agent:
+            continue
+        r = root_of(words[c, 1])
+        h = (r * 2654435761) & mask
+        while table[h] >= 0 and root_of(words[found[table[h]], 1]) != r:
+            h = (h + 1) & mask
+        if table[h] < 0:
+            table[h] = n
+            found[n] = c
+            n += 1
+            continue
+        old = found[table[h]]
+        age, old_age = step_of(words[c, 2]), step_of(words[old, 2])
+        if age > old_age or (age == old_age and mix(start ^ words[c, 0]) < mix(start ^ words[old, 0])):
+            found[table[h]] = c
     return n
 
 
@@ -97,9 +118,9 @@ def _clear(words: Array, found: Array, n: int, table: Array) -> None:
 
 
 @nb.njit(cache=True)
-def _best(cards: Cards, n: int, limit: int, start: U64, room: _Room) -> int:
+def _best(n: int, limit: int, start: U64, room: _Room) -> int:
     """The best ``limit`` of what was found in order, with their scores and draws; returns how many."""
-    words, numbers = cards.words, cards.numbers
+    words, numbers = room.hand, room.scores
     found, post, root, score, tie = room.found, room.post, room.root, room.score, room.tie
     m = 0
     for x in range(n):
@@ -167,8 +188,8 @@ def _others(
     n = pool.post.shape[0]
     for x in range(n):
         drawn[x] = mix(start ^ key[x])
-    # Only the smallest draws are put in order, about twice as many as are wanted; more if those do not do.
-    wanted = 2 * limit + 8
+    # Only the smallest draws are put in order, some more than are wanted; many more if those do not do.
+    wanted = limit + limit // 2 + 6
     while True:
         m = 0
         for y in range(_smallest(pool, wanted, room)):
@@ -204,9 +225,10 @@ def _fill_chunk(
     slots: Array,
     counts: Array,
 ) -> None:
-    most, widest = 1, 0
+    most, widest, longest = 1, 0, 1
     for i in range(lo, hi):
         size = 0
+        longest = max(longest, follow_ptr[agents[i] - first + 1] - follow_ptr[agents[i] - first])
         for j in range(follow_ptr[agents[i] - first], follow_ptr[agents[i] - first + 1]):
             size += cards.ptr[follow_key[j] + 1] - cards.ptr[follow_key[j]]
         most, widest = max(most, size), max(widest, n_others[i])
@@ -214,7 +236,9 @@ def _fill_chunk(
     while wide < 2 * most:
         wide *= 2
     k, n_pool = n_followed + widest + 1, pool.post.shape[0]
+    hand = np.empty((most, 4), np.uint64)
     room = _Room(
+        hand, hand.view(np.float64), np.empty(longest, np.int64), np.empty(longest, np.int64),
         np.empty(most, np.int32), np.full(wide, -1, np.int32), np.empty(k, np.int32), np.empty(k, np.int32),
         np.empty(k, np.float64), np.empty(k, np.uint64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
         np.empty(n_pool + 1, np.int64), np.empty(widest + 1, np.int64),
@@ -223,10 +247,11 @@ def _fill_chunk(
     for i in range(lo, hi):
         agent = agents[i]
         followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
-        n = _gather(agent, followed, cards, key1(bases.age, agent), room.found, room.table)
-        _clear(cards.words, room.found, n, room.table)
+        n_cards = _deal(followed, cards, room)
+        n = _gather(agent, n_cards, room.hand, key1(bases.age, agent), room.found, room.table)
+        _clear(room.hand, room.found, n, room.table)
         order = key1(bases.order, agent)
-        m = _best(cards, n, n_followed, order, room) if n_followed else 0
+        m = _best(n, n_followed, order, room) if n_followed else 0
         n_other = 0
         if n_others[i]:
             start = key1(bases.pool, agent)

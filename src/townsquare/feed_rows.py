@@ -122,25 +122,27 @@ def count_rows(agents: Array, ranked: Ranked, posts: Posts, comments: Comments, 
 
 
 @nb.njit(inline="always", cache=True)
-def _put(
-    agent: int, at: int, post: int, rank: int, under: int, slot: int, posts: Posts, roots: Roots, out: Exposed
-) -> int:
-    """Write a row and what stands beside it but for labels; returns the next place."""
-    r = posts.root[post]
-    beside = roots.record[roots.number[r]]
-    out.agent[at], out.rank[at], out.post[at], out.root[at] = agent, rank, post, r
-    out.author[at], out.under[at], out.slot[at] = posts.author[post], under, slot
-    out.likes[at], out.dislikes[at], out.shares[at] = beside[0], beside[1], beside[2]
-    out.comments[at], out.flags[at] = beside[3], beside[4]
-    out.verdict[at], out.note[at], out.offered[at], out.weight[at] = 0, -1, -1, 1.0
-    return at + 1
+def _beside(lo: int, hi: int, posts: Posts, roots: Roots, out: Exposed) -> None:
+    """Root and author of the rows of an agent, and what stands beside each but for labels.
+
+    In passes, so that the processor waits for the memory of many rows at once.
+    """
+    for e in range(lo, hi):
+        out.root[e], out.author[e] = posts.root[out.post[e]], posts.author[out.post[e]]
+    for e in range(lo, hi):
+        out.offered[e] = roots.number[out.root[e]]
+    for e in range(lo, hi):
+        beside = roots.record[out.offered[e]]
+        out.likes[e], out.dislikes[e], out.shares[e] = beside[0], beside[1], beside[2]
+        out.comments[e], out.flags[e] = beside[3], beside[4]
+        out.verdict[e], out.note[e], out.weight[e] = 0, -1, 1.0
 
 
 @nb.njit(inline="always", cache=True)
 def _label(lo: int, hi: int, roots: Roots, labels: Labels, out: Exposed) -> None:
-    """Labels of the rows of an agent that is shown them, and what these rows weigh."""
+    """Labels of the rows of an agent that is shown them, and their weights; ``offered`` is the root's number."""
     for e in range(lo, hi):
-        beside = roots.record[roots.number[out.root[e]]]
+        beside = roots.record[out.offered[e]]
         out.verdict[e], out.note[e] = beside[5], beside[6]
         weight = 1.0
         if beside[6] >= 0:
@@ -156,14 +158,14 @@ def _offer(
 ) -> None:
     """A note to rate for each row whose root has one: a pending one if there is, drawn by (agent, root).
 
-    An agent is not offered its own note, nor one it has rated.
+    An agent is not offered its own note, nor one it has rated. ``offered`` is the root's number before.
     """
-    offered, root, by_post = out.offered, out.root, notes.note
-    # In two passes, so that the processor can wait for the notes of many rows at once.
+    offered, by_post = out.offered, notes.note
     for e in range(lo, hi):
-        number = roots.number[root[e]]
+        number = offered[e]
         beside = roots.record[number]
         choices = beside[8] if beside[8] > 0 else beside[9]
+        offered[e] = -1
         if choices > 0:
             pick = min(np.int64(u01(mix(start ^ roots.key[number, 5])) * choices), choices - 1)
             offered[e] = beside[7] + pick
@@ -195,28 +197,32 @@ def _write_chunk(
     out: Exposed,
 ) -> None:
     rows, slots, counts = ranked
+    agent_out, rank, post, under, slot = out.agent, out.rank, out.post, out.under, out.slot
     for i in range(first_agent, last_agent):
-        agent, at = agents[i], indptr[i]
+        agent, at, local = agents[i], indptr[i], agents[i] - first
         for x in range(counts[i]):
-            p = rows[i, x]
-            at = _put(agent, at, p, x, -1, slots[i, x], posts, roots, out)
+            agent_out[at], rank[at], post[at], under[at], slot[at] = agent, x, rows[i, x], -1, slots[i, x]
+            at += 1
             if comments.per_post == 0:
                 continue
-            r, shown = posts.root[p], 0
+            r, shown = posts.root[rows[i, x]], 0
             for y in range(comments.ptr[r], comments.ptr[r + 1]):
                 if shown == comments.per_post:
                     break
                 c = comments.row[y]
                 if posts.author[c] != agent:
-                    at = _put(agent, at, c, x, r, 2, posts, roots, out)
+                    agent_out[at], rank[at], post[at], under[at], slot[at] = agent, x, c, r, 2
+                    at += 1
                     shown += 1
-        local = agent - first
+        _beside(indptr[i], at, posts, roots, out)
         for e in range(indptr[i], at):
             out.first_seen[e] = not has(seen.key, seen.indptr[local], seen.indptr[local + 1], out.root[e])
         if labels.shows[i]:
             _label(indptr[i], at, roots, labels, out)
-            if notes.note.shape[0] > 0:
-                _offer(agent, indptr[i], at, notes, roots, key1(offers, agent), rated, local, out)
+        if labels.shows[i] and notes.note.shape[0] > 0:
+            _offer(agent, indptr[i], at, notes, roots, key1(offers, agent), rated, local, out)
+        else:
+            out.offered[indptr[i] : at] = -1
 
 
 @nb.njit(parallel=True, cache=True)

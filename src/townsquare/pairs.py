@@ -18,7 +18,7 @@ import numpy.typing as npt
 from townsquare.draws import U64, key2
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
-_SCAN = 512  # among fewer keys, looking at all is quicker than a search
+_SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
@@ -45,25 +45,25 @@ def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
 
 @nb.njit(inline="always", cache=True)
 def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
-    """The last place in ``keys[lo:hi]``, which ascend and are at least one, whose key is at most ``wanted``, or ``lo``.
+    """The first place in ``keys[lo:hi]``, which ascend, whose key is at least ``wanted``; ``hi`` if none is.
 
     Without a branch that the processor could guess wrong.
     """
     at, n = lo, hi - lo
     while n > 1:
         half = n >> 1
-        at += half * (keys[at + half] <= wanted)
+        at += half * (keys[at + half - 1] < wanted)
         n -= half
-    return at
+    return at + 1 if n == 1 and keys[at] < wanted else at
 
 
 @nb.njit(inline="always", cache=True)
 def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
     """Whether ``wanted`` is in ``keys[lo:hi]``, which ascend."""
     if hi - lo > _SCAN:
-        return bool(keys[_place(keys, lo, hi, wanted)] == wanted)
-    part = keys[lo:hi]  # all are compared, sixteen at a time: quicker than a search that waits for each look
-    found = False
+        at = _place(keys, lo, hi, wanted)
+        return bool(at < hi and keys[at] == wanted)
+    part, found = keys[lo:hi], False  # many at a time: quicker than a search that waits for each look
     for x in range(part.shape[0]):
         found |= part[x] == wanted
     return found
@@ -74,11 +74,8 @@ def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> 
     for i in nb.prange(qptr.shape[0] - 1):
         lo, hi = optr[i], optr[i + 1]
         for x in range(qptr[i], qptr[i + 1]):
-            slot[x] = -1
-            if hi > lo:
-                at = _place(okey, lo, hi, qkey[x])
-                if okey[at] == qkey[x]:
-                    slot[x] = at
+            at = _place(okey, lo, hi, qkey[x])
+            slot[x] = at if at < hi and okey[at] == qkey[x] else -1
 
 
 @nb.njit(inline="always", cache=True)
@@ -97,32 +94,45 @@ def _sort(packed: Int64, lo: int, hi: int) -> None:
 
 
 @nb.njit(parallel=True, cache=True)
-def _merge_count(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, packed: Int64, nptr: Int64) -> None:
-    """Sort each agent's query by key, kept with its place in one word, and count the keys after the merge."""
+def _find_new(
+    optr: Int64,
+    okey: Int32,
+    qptr: Int64,
+    qkey: Int32,
+    slot: Int64,
+    known: npt.NDArray[np.bool_],
+    packed: Int64,
+    nptr: Int64,
+) -> None:
+    """Where each known pair stands among the agent's own, from 0, and how many pairs there will be.
+
+    Keys that are new go to the front of the agent's part of ``packed``, in order, each with its place in one word.
+    """
     for i in nb.prange(qptr.shape[0] - 1):
-        lo, hi = qptr[i], qptr[i + 1]
+        lo, hi, first, end = qptr[i], qptr[i + 1], optr[i], optr[i + 1]
+        new = lo
         for x in range(lo, hi):
-            packed[x] = (np.int64(qkey[x]) << 32) | (x - lo)
-        _sort(packed, lo, hi)
-        o, end, fresh, last = optr[i], optr[i + 1], 0, np.int64(-1)
-        for x in range(lo, hi):
-            k = packed[x] >> 32
-            if k == last:
-                continue
-            last = k
-            while o < end and okey[o] < k:
-                o += 1
-            if o == end or okey[o] != k:
-                fresh += 1
-        nptr[i + 1] = end - optr[i] + fresh
+            at = _place(okey, first, end, qkey[x])
+            known[x] = at < end and okey[at] == qkey[x]
+            slot[x] = at - first
+            if not known[x]:
+                packed[new] = (np.int64(qkey[x]) << 32) | (x - lo)
+                new += 1
+        _sort(packed, lo, new)
+        n, last = 0, np.int64(-1)
+        for x in range(lo, new):
+            n += packed[x] >> 32 != last
+            last = packed[x] >> 32
+        nptr[i + 1] = end - first + n
 
 
 @nb.njit(parallel=True, cache=True)
-def _merge_fill(
+def _insert(
     optr: Int64,
     okey: Int32,
     oval: npt.NDArray[np.generic],
     qptr: Int64,
+    qkey: Int32,
     start: npt.NDArray[np.generic],
     packed: Int64,
     nptr: Int64,
@@ -131,34 +141,39 @@ def _merge_fill(
     slot: Int64,
     known: npt.NDArray[np.bool_],
 ) -> None:
+    """Copy each agent's pairs, whole stretches at a time with the new ones between them; say where queried ones are."""
     for i in nb.prange(qptr.shape[0] - 1):
-        lo, hi = qptr[i], qptr[i + 1]
-        o, end, w, x = optr[i], optr[i + 1], nptr[i], lo
-        while x < hi:
+        lo, hi, o, end, w = qptr[i], qptr[i + 1], optr[i], optr[i + 1], nptr[i]
+        new = lo
+        for x in range(lo, hi):
+            new += not known[x]
+        x = n = lo
+        while x < new:
             k = packed[x] >> 32
-            while o < end and okey[o] < k:
-                nkey[w] = okey[o]
-                nval[w] = oval[o]
-                o += 1
-                w += 1
-            had = o < end and okey[o] == k
-            nkey[w] = k
-            if had:
-                nval[w] = oval[o]
-                o += 1
-            else:
-                nval[w] = start[lo + (packed[x] & _PLACE)]
-            while x < hi and packed[x] >> 32 == k:
-                at = lo + (packed[x] & _PLACE)
-                slot[at] = w
-                known[at] = had
+            stop = _place(okey, o, end, k)
+            for y in range(stop - o):
+                nkey[w + y] = okey[o + y]
+            for y in range(stop - o):
+                nval[w + y] = oval[o + y]
+            w += stop - o
+            o = stop
+            nkey[w], nval[w] = k, start[lo + (packed[x] & _PLACE)]
+            while x < new and packed[x] >> 32 == k:
+                slot[lo + (packed[x] & _PLACE)] = w
                 x += 1
+            packed[n] = k  # these words were read: the distinct new keys, for what follows
+            n += 1
             w += 1
-        while o < end:
-            nkey[w] = okey[o]
-            nval[w] = oval[o]
-            o += 1
-            w += 1
+        for y in range(end - o):
+            nkey[w + y] = okey[o + y]
+        for y in range(end - o):
+            nval[w + y] = oval[o + y]
+        for x in range(lo, hi):
+            if known[x]:  # moved on by the new keys before it
+                k, before = np.int64(qkey[x]), 0
+                for y in range(lo, n):
+                    before += packed[y] < k
+                slot[x] += nptr[i] + before
 
 
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
@@ -189,15 +204,12 @@ def upsert(
     (PairBlock, (m,) int64, (m,) bool)
         The new block, where each queried pair stands in its ``value``, and whether it was there before.
     """
-    packed = np.empty(keys.shape[0], np.int64)
-    nptr = np.zeros_like(block.indptr)
-    _merge_count(block.indptr, block.key, indptr, keys, packed, nptr)
+    packed, slot = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
+    known, nptr = np.empty(keys.shape[0], np.bool_), np.zeros_like(block.indptr)
+    _find_new(block.indptr, block.key, indptr, keys, slot, known, packed, nptr)
     np.cumsum(nptr, out=nptr)
-    nkey = np.empty(int(nptr[-1]), np.int32)
-    nval = np.empty(int(nptr[-1]), block.value.dtype)
-    slot = np.empty(keys.shape[0], np.int64)
-    known = np.empty(keys.shape[0], np.bool_)
-    _merge_fill(block.indptr, block.key, block.value, indptr, start, packed, nptr, nkey, nval, slot, known)
+    nkey, nval = np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype)
+    _insert(block.indptr, block.key, block.value, indptr, keys, start, packed, nptr, nkey, nval, slot, known)
     return PairBlock(nptr, nkey, nval), slot, known
 
 

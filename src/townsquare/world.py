@@ -301,7 +301,8 @@ class World:
         steps = np.asarray(rows["step"])
         if steps.max(initial=0) > np.iinfo(self.seen.dtype).max:
             self.seen = self.seen.astype(np.int32)
-        self._merge(self.seen, np.asarray(rows["agent"]), np.asarray(rows["root"]), steps)
+        new = np.flatnonzero(np.asarray(rows["first_seen"]))
+        self._merge(self.seen, *(np.asarray(column)[new] for column in (rows["agent"], rows["root"], steps)))
 
     def _apply_actions(self, rows: schema.Columns) -> None:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
