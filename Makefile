@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-quality check bench docs viewer screenshots lock clean
+.PHONY: help setup run test test-slow test-quality check bench peers bench-peers docs viewer screenshots lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -46,6 +46,12 @@ check: $(READY) ## format, lint, types, structure, doctests, documentation
 bench: $(READY) ## run the benchmarks
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
+peers: $(READY) ## install what bench-peers measures beside Townsquare into .venv-peers (1.5 to 7 GB; TORCH=... chooses torch)
+	TORCH='$(TORCH)' scripts/peers.sh
+
+bench-peers: peers ## Townsquare beside NDlib, Mesa, mesa-frames and camel-oasis: about ten minutes
+	$(BIN)/python benchmarks/peers/run.py $(ARGS)
+
 docs: $(READY) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
@@ -61,5 +67,5 @@ lock: $(READY) ## write requirements.lock anew from pyproject.toml (needs uv and
 	@! grep -n '://' requirements.lock || { echo "requirements.lock must name no host" >&2; exit 1; }
 
 clean: ## remove .venv, built files and caches; keeps runs/
-	rm -rf .venv .venv-quality build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-quality .venv-peers build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -42,15 +42,15 @@ def update(state: dict[str, Any], posts: list[tuple[int, int, float, int]], *, c
     return state
 
 
-def made(step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def made(step: int, agents: int = AGENTS) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:  # type: ignore[type-arg]
     """Roots shown to each agent (no root twice in a feed), and author, stance and likes of every root."""
     posts = np.random.default_rng(0)
     author, stance = posts.integers(0, AUTHORS, POSTS), posts.uniform(-1, 1, POSTS)
     draw = np.random.default_rng(step)
     likes = draw.poisson(2, POSTS)
     # Distinct roots a row without a Python loop: a stride through a random rotation.
-    start = draw.integers(0, POSTS, (AGENTS, 1))
-    stride = draw.choice([3, 7, 11, 13, 17, 19], (AGENTS, 1))
+    start = draw.integers(0, POSTS, (agents, 1))
+    stride = draw.choice([3, 7, 11, 13, 17, 19], (agents, 1))
     return (start + stride * np.arange(ROWS)) % POSTS, author, stance, likes
 
 
