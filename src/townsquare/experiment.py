@@ -2,7 +2,8 @@
 
 Every run has a folder of its own, ``<out>/<arm>/seed-<n>``, and can be read, resumed and verified like any other.
 ``experiment.json`` says what was asked for and what has been done. Asking again for the same comparison goes on where
-it stopped; asking for more seeds or arms adds them.
+it stopped; asking for more seeds or arms adds them. Runs may be executed by a Ray cluster, go to an object store, and
+have their rows on a PostgreSQL server: what is in them is the same.
 """
 
 from __future__ import annotations
@@ -15,38 +16,70 @@ from pathlib import Path
 from typing import Any
 
 from townsquare.analysis import outcomes
-from townsquare.errors import RecordError, SettingError
+from townsquare.errors import RecordError, SettingError, WrongVersion
 from townsquare.evidence.start_check import check_starts
 from townsquare.experiments.arms import Arm, arms_of
 from townsquare.experiments.manifest import FAILED, FILE, STOPPED, WAITING, ArmRun, Experiment
 from townsquare.experiments.manifest import FINISHED as DONE
-from townsquare.experiments.run_folders import FINISHED, RUNNING, go_on, state_of
+from townsquare.experiments.ray_cluster import HERE, checked_place
+from townsquare.experiments.ray_pool import RayPool
+from townsquare.experiments.run_folders import FINISHED, RUNNING, go_on, holds_run, state_of
+from townsquare.experiments.schemas import check_schemas, schemas_for
+from townsquare.experiments.scratch import written_here
+from townsquare.experiments.stores import ObjectStore, SharedFolder, Store
 from townsquare.experiments.workers import Pool, Report
 from townsquare.record.lock import RunLock
+from townsquare.record.postgresql.address import Address
 from townsquare.record.run import Run
 from townsquare.resolve import Settings, resolve, resolve_with_scenario
 from townsquare.settings.layers import Layer
 
-__all__ = ["Experiment", "Progress", "compare"]
+__all__ = ["Experiment", "Places", "Progress", "compare"]
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a comparison is: runs that ended of all, steps executed of all, and how many runs failed."""
+    """How far a comparison is: runs that ended of all, steps executed of all, and how many runs failed.
+
+    ``again`` is how often a run was begun again because its process, or its machine, was lost: on clusters only.
+    """
 
     runs_done: int
     runs: int
     steps_done: int
     steps: int
     failed: int
+    again: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where runs are executed and where their records go; everything on this machine and in ``out`` by default.
+
+    Attributes
+    ----------
+    on : str
+        "" for processes of this machine; ``ray`` or ``ray://HOST:PORT`` for a cluster.
+    store : ObjectStore, optional
+        Where runs go; the folder then keeps ``experiment.json`` and what else is written about them.
+    record : Address, optional
+        Of a PostgreSQL server: rows of new runs go there, into schemas whose names begin with that of the address.
+    """
+
+    on: str = HERE
+    store: ObjectStore | None = None
+    record: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One run for another process, as plain values."""
+    """One run for another process, as plain values. With a store it is written elsewhere first."""
 
     folder: Path
     settings: Mapping[str, Any]
+    name: str
+    store: Store | None
+    address: Address | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +95,7 @@ def compare(
     out: Path,
     workers: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
+    places: Places | None = None,
 ) -> Experiment:
     """Run every arm with every seed.
 
@@ -74,12 +108,15 @@ def compare(
     seeds : sequence of int
         The seeds of every arm.
     out : Path
-        Folder of the comparison: new, or of an earlier one, which is then completed.
+        Folder of the comparison: new, or of an earlier one, which is then completed. On a cluster, without a store,
+        one that all its machines see under this path.
     workers : int, optional
         Processes at a time; by default as many as there are processors. Members registered by
         :func:`townsquare.registry.register` must be so on import of the main script, which processes import too.
     on_progress : callable, optional
         Called a few times a second.
+    places : Places, optional
+        Where runs are executed and recorded.
 
     Returns
     -------
@@ -95,6 +132,8 @@ def compare(
     KeyboardInterrupt
         When interrupted, after the steps in hand were saved.
     """
+    places = places or Places()
+    checked_place(places.on)
     arms = arms_of(vary)
     settings = _resolve_all(base_layers, arms, seeds)
     check_starts({arm.name: settings[arm.name, seeds[0]] for arm in arms})
@@ -104,19 +143,69 @@ def compare(
         for arm in arms
         for seed in seeds
     ]
-    for run in runs:
-        if state_of(out / run.folder, settings[run.arm, run.seed]) == RUNNING:
-            raise RecordError(
-                str(out / run.folder), got="a run that another process is writing", do="wait until it ends"
-            )
+    by_folder = {run.folder: settings[run.arm, run.seed] for run in runs}
+    for folder, wanted in by_folder.items():
+        if state_of(out / folder, wanted) == RUNNING:
+            raise RecordError(str(out / folder), got="a run that another process is writing", do="wait until it ends")
+    plan = _planned(out.resolve(), places, runs, by_folder)
     out.mkdir(parents=True, exist_ok=True)
     lock = RunLock(out)
     try:
-        experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(runs))
-        experiment.save()
-        return _execute_all(experiment, settings, workers or os.cpu_count() or 1, on_progress)
+        experiment = Experiment(out, dict(vary), arms, tuple(seeds), tuple(_kept(run, plan) for run in runs))
+        _save(experiment, places)
+        return _execute_all(experiment, plan, workers, on_progress, places)
     finally:
         lock.release()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Jobs by the folder of their run; what an earlier command says of them; where they go, if not in place."""
+
+    jobs: Mapping[str, _Job]
+    earlier: Mapping[str, ArmRun]
+    store: Store | None
+
+
+def _planned(out: Path, places: Places, runs: Sequence[ArmRun], settings: Mapping[str, Settings]) -> _Plan:
+    store: Store | None = places.store or (SharedFolder(out) if places.on != HERE else None)
+    is_new = not (out / FILE).is_file()
+    begun = {run.folder: run for run in Experiment.load(out).runs} if not is_new and store is not None else {}
+    for run in runs:
+        before = begun.get(run.folder)
+        if before is not None and before.digest != run.digest:
+            where = f"{store.where if store else out}/{run.folder}"
+            raise WrongVersion(where, got="a run of other settings or another version", do="choose another --out")
+    addresses: dict[str, Address] = {}
+    if places.record is not None:
+        addresses = schemas_for(places.record, [run for run in runs if not holds_run(out / run.folder)])
+        unknown = {folder: address for folder, address in addresses.items() if _is_open(begun.get(folder))}
+        check_schemas(unknown, settings, is_new=is_new)
+    jobs = {
+        run.folder: _Job(
+            out / run.folder, settings[run.folder].plain(), run.folder, store, addresses.get(run.folder)
+        )
+        for run in runs
+    }  # fmt: skip
+    return _Plan(jobs, begun, store)
+
+
+def _is_open(run: ArmRun | None) -> bool:
+    return run is None or run.state != DONE
+
+
+def _kept(run: ArmRun, plan: _Plan) -> ArmRun:
+    """A run that is in the store already, as it was; else as it is wanted."""
+    before = plan.earlier.get(run.folder)
+    if before is None or before.state != DONE or plan.store is None or not plan.store.holds(run.folder):
+        return run
+    return before
+
+
+def _save(experiment: Experiment, places: Places) -> None:
+    experiment.save()
+    if places.store is not None:
+        places.store.put_file(experiment.folder / FILE, FILE)
 
 
 def _resolve_all(
@@ -147,33 +236,55 @@ def _check_folder(out: Path) -> None:
 
 def _execute_all(
     experiment: Experiment,
-    settings: Mapping[tuple[str, int], Settings],
-    workers: int,
+    plan: _Plan,
+    workers: int | None,
     on_progress: Callable[[Progress], None] | None,
+    places: Places,
 ) -> Experiment:
     runs = list(experiment.runs)
-    wanted = [settings[run.arm, run.seed].config.steps for run in runs]
+    wanted = [plan.jobs[run.folder].settings["steps"] for run in runs]
+    todo = [place for place, run in enumerate(runs) if run.state == WAITING]
+    steps_now, again = [0] * len(runs), [0]
 
     def save() -> Experiment:
         now = experiment.with_runs(runs)
-        now.save()
+        _save(now, places)
         return now
 
     def on_end(index: int, result: _Done | BaseException) -> None:
-        runs[index] = _ended(runs[index], result)
+        run = runs[todo[index]]
+        runs[todo[index]] = _ended(run, _found(result, plan.jobs[run.folder]))
         save()
+
+    def on_again(_index: int) -> None:
+        again[0] += 1
 
     def on_poll(steps: Sequence[int]) -> None:
         if on_progress is None:
             return
+        for place, step in zip(todo, steps, strict=True):
+            steps_now[place] = max(0, step)
         ended = [run.state != WAITING for run in runs]
-        done = sum(total if end else max(0, step) for end, step, total in zip(ended, steps, wanted, strict=True))
+        done = sum(total if end else step for end, step, total in zip(ended, steps_now, wanted, strict=True))
         failed = sum(run.state == FAILED for run in runs)
-        on_progress(Progress(sum(ended), len(runs), done, sum(wanted), failed))
+        on_progress(Progress(sum(ended), len(runs), done, sum(wanted), failed, again[0]))
 
-    jobs = [_Job(experiment.folder / run.folder, settings[run.arm, run.seed].plain()) for run in runs]
-    Pool(_execute, workers, on_poll, on_end).run(jobs)
+    jobs = [plan.jobs[runs[place].folder] for place in todo]
+    if not jobs:
+        on_poll([])
+    elif places.on == HERE:
+        Pool(_execute, workers or os.cpu_count() or 1, on_poll, on_end).run(jobs)
+    else:
+        RayPool(_execute, workers, on_poll, on_end, places.on, on_again).run(jobs)
     return save()
+
+
+def _found(result: _Done | BaseException, job: _Job) -> _Done | BaseException:
+    """The result, unless the run went into a folder that only another machine sees."""
+    if isinstance(result, _Done) and isinstance(job.store, SharedFolder) and not job.store.holds(job.name):
+        do = "give --out a folder that all machines share, or an object store"
+        return RecordError(str(job.folder), got="nothing: the machine that ran it has another folder there", do=do)
+    return result
 
 
 def _ended(run: ArmRun, result: _Done | BaseException) -> ArmRun:
@@ -187,8 +298,16 @@ def _ended(run: ArmRun, result: _Done | BaseException) -> ArmRun:
 def _execute(job: _Job, report: Report) -> _Done:
     """One run, in its own process: executed or completed if it is not finished, then measured."""
     settings = resolve(job.settings)
-    if state_of(job.folder, settings) == FINISHED:
-        run = Run.open(job.folder)
+    if job.store is None:
+        return _completed(job, job.folder, settings, report)
+    with written_here(job.store, job.name, settings) as folder:
+        return _completed(job, folder, settings, report)
+
+
+def _completed(job: _Job, folder: Path, settings: Settings, report: Report) -> _Done:
+    if state_of(folder, settings) == FINISHED:
+        run = Run.open(folder)
     else:
-        run = go_on(job.folder, settings, on_step=lambda mark: report(mark.step))
+        address = None if holds_run(folder) else job.address
+        run = go_on(folder, settings, on_step=lambda mark: report(mark.step), address=address)
     return _Done(run.content_hash, outcomes(run))

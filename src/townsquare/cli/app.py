@@ -34,6 +34,7 @@ COMMANDS = {
     "view": ("view:view", "Show runs in the browser, live while they go on."),
     "analyze": ("analyze:analyze", "Write every analysis of a run as tables."),
     "report": ("report:report", "Write report.html for recorded runs and comparisons."),
+    "fetch": ("fetch:fetch", "Copy runs, comparisons or debates from an object store into a folder."),
     "export": ("export:export", "Write the tables of a run for other programs."),
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
     "init": ("init:init", "Write a commented scenario to start from."),

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from townsquare.cli import options
+from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 from townsquare.cli.multiverse import show_multiverse
+from townsquare.cli.places import Place
 from townsquare.cli.progress import Progress, mode
 from townsquare.cli.signals import OrderToEnd
 
@@ -75,8 +76,11 @@ def compare(
     seeds: Seeds = "10",
     agents: options.Agents = None,
     steps: options.Steps = None,
-    out: options.Out = None,
+    out: places.Out = None,
     workers: Workers = None,
+    on: places.On = "",
+    record: places.Record = None,
+    record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
@@ -89,7 +93,9 @@ def compare(
     from townsquare import experiment
     from townsquare.errors import SettingError
     from townsquare.experiments.arms import parse_seeds
-    from townsquare.experiments.run_folders import folder_for
+    from townsquare.experiments.manifest import FILE
+    from townsquare.experiments.multiverse import FILE as MULTIVERSE
+    from townsquare.experiments.ray_cluster import checked_place
     from townsquare.resolve import layers_for, resolve_with_scenario
 
     if workers is not None and workers < 1:
@@ -101,16 +107,22 @@ def compare(
     choices = _choices(across, set(contrast), multiverse=multiverse)
     by_setting = {**choices, **contrast}
     listed = parse_seeds(seeds, base.config.seed)
-    with folder_for(out, f"compare-{Path(base.config.scenario).stem}") as folder, OrderToEnd() as order:
+    stem = f"compare-{Path(base.config.scenario).stem}"
+    with places.place_for(out, stem, (FILE, MULTIVERSE)) as place, OrderToEnd() as order:
+        where = experiment.Places(checked_place(on), place.store, places.server_for(record, record_schema, place))
         try:
-            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
-                found = experiment.compare(layers, by_setting, listed, folder, workers, lambda far: _at(progress, far))
+            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {place.shown()}") as progress:
+                found = experiment.compare(
+                    layers, by_setting, listed, place.folder, workers, lambda far: _at(progress, far), where
+                )
         except KeyboardInterrupt:
-            return _stopped(folder, order.code)
-    if multiverse:
-        show_multiverse(found, list(choices), list(contrast), quiet=quiet, as_json=as_json)
-    else:
-        _show(found, quiet=quiet, as_json=as_json, every=every)
+            return _stopped(place, order.code)
+        place.bring_settings(found.finished)
+        if multiverse:
+            show_multiverse(found, list(choices), list(contrast), place, quiet=quiet, as_json=as_json)
+        else:
+            _show(found, place, quiet=quiet, as_json=as_json, every=every)
+        place.send(("report.html", MULTIVERSE))
     return 1 if found.failed else 0
 
 
@@ -147,8 +159,8 @@ def compared_pair(
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
                 found = experiment.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
         except KeyboardInterrupt:
-            return _stopped(folder, order.code)
-    _show(found, quiet=quiet, as_json=as_json, every=False)
+            return _stopped(Place(folder), order.code)
+    _show(found, Place(folder), quiet=quiet, as_json=as_json, every=False)
     return 1 if found.failed else 0
 
 
@@ -166,24 +178,28 @@ def varied(texts: list[str]) -> dict[str, list[Any]]:
 
 def _at(progress: Progress, far: Far) -> None:
     failed = f", {far.failed} failed" if far.failed else ""
+    again = f", {far.again} begun again" if far.again else ""
     progress.total = far.steps
-    progress.at(far.steps_done, f"({far.runs_done} of {far.runs} runs{failed})")
+    progress.at(far.steps_done, f"({far.runs_done} of {far.runs} runs{failed}{again})")
 
 
-def _stopped(folder: Path, code: int) -> int:
-    from townsquare.experiments.manifest import Experiment
+def _stopped(place: Place, code: int) -> int:
+    from townsquare.experiments.manifest import FILE, Experiment
 
-    found = Experiment.load(folder)
+    if not (place.folder / FILE).is_file():
+        complain("nothing is recorded yet: give the same command again", kind="stopped")
+        return code
+    found = Experiment.load(place.folder)
     done = f"{len(found.finished)} of {len(found.runs)} runs are finished and safe"
-    complain(f"{done}. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
+    complain(f"{done}. Go on by giving the same command with:\n  --out {place.shown()}", kind="stopped")
     return code
 
 
-def _show(found: Experiment, *, quiet: bool, as_json: bool, every: bool) -> None:
+def _show(found: Experiment, place: Place, *, quiet: bool, as_json: bool, every: bool) -> None:
     from townsquare.report import write_comparison
 
-    page = found.folder / "report.html"
-    write_comparison(found, page)
+    write_comparison(found, place.folder / "report.html")
+    page = place.shown("report.html")
     for run in found.failed:
         complain(f"{run.folder}: {run.error}", kind="failed")
     if as_json:
@@ -193,8 +209,8 @@ def _show(found: Experiment, *, quiet: bool, as_json: bool, every: bool) -> None
         show_json(
             {
                 "event": "result",
-                "comparison": str(found.folder),
-                "report": str(page),
+                "comparison": place.shown(),
+                "report": page,
                 "baseline": found.baseline,
                 "runs": runs,
                 "outcomes": found.outcomes.to_dicts(),
@@ -202,10 +218,10 @@ def _show(found: Experiment, *, quiet: bool, as_json: bool, every: bool) -> None
             }
         )
     elif quiet:
-        print(found.folder)
+        print(place.shown())
     else:
         _show_tables(found, every=every)
-        print(f"comparison  {found.folder}\nreport      {page}")
+        print(f"comparison  {place.shown()}\nreport      {page}")
 
 
 def _show_tables(found: Experiment, *, every: bool) -> None:

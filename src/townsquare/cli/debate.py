@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from townsquare.cli import options
+from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, show_json, table
+from townsquare.cli.places import Place
 from townsquare.cli.progress import Progress, mode
 from townsquare.cli.signals import OrderToEnd
 
@@ -35,8 +34,11 @@ def debate(
     *,
     trials: Trials = None,
     seed: options.Seed = None,
-    out: options.Out = None,
+    out: places.Out = None,
     workers: Workers = None,
+    on: places.On = "",
+    record: places.Record = None,
+    record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
@@ -50,38 +52,49 @@ def debate(
 
     layers = layers_for_debates(target, sets or (), trials=trials, seed=seed)
     stem = f"debate-{resolve_debates(*layers).bank.name}"
-    return hold(layers, arms_of({}), out, stem, 1 if workers is None else workers, quiet=quiet, as_json=as_json)
+    processes = workers if workers is not None or on else 1
+    return hold(layers, arms_of({}), out, stem, processes, on, (record, record_schema), quiet=quiet, as_json=as_json)
 
 
 def hold(
     layers: Sequence[Layer],
     arms: Sequence[Arm],
-    out: Path | None,
+    out: str | None,
     stem: str,
-    workers: int,
+    workers: int | None,
+    on: str,
+    record: tuple[str | None, str | None],
     *,
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Hold the debates of some arms, write the pages, and print what they come to."""
+    """Hold the debates of some arms, write the pages, and print what they come to.
+
+    ``workers`` of None is as many as a cluster has processors; ``record`` are the options of that name and its schema.
+    """
+    from townsquare.debate.held import FILE
     from townsquare.debate.sweep import hold_debates
     from townsquare.errors import SettingError
-    from townsquare.experiments.run_folders import fresh_folder
+    from townsquare.models.calls import FILE as CALLS
 
-    if workers < 1:
+    if workers is not None and workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
-    folder = out or fresh_folder(Path("runs"), stem)
-    order = OrderToEnd()
-    try:
-        with order, Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {folder}") as progress:
-            held = hold_debates(layers, arms, folder, workers, lambda far: _at(progress, far))
-    except KeyboardInterrupt:
-        complain(f"recorded debates are safe. Go on by giving the same command with:\n  --out {folder}", kind="stopped")
-        return order.code
-    finally:
-        with suppress(OSError):
-            folder.rmdir()  # a folder made here that nothing came into
-    _show(held, quiet=quiet, as_json=as_json)
+    with places.place_for(out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
+        address = places.server_for(*record, place)
+        if place.store is not None:
+            for name in place.store.names(".json"):
+                place.store.fetch_file(name, place.folder / name)
+        try:
+            with Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {place.shown()}") as progress:
+                held = hold_debates(
+                    layers, arms, place.folder, workers or 0, lambda far: _at(progress, far), on, place.store, address
+                )
+        except KeyboardInterrupt:
+            how = f"Go on by giving the same command with:\n  --out {place.shown()}"
+            complain(f"recorded debates are safe. {how}", kind="stopped")
+            return order.code
+        _show(held, place, quiet=quiet, as_json=as_json)
+        place.send([path.relative_to(place.folder).as_posix() for path in place.folder.rglob("*.html")])
     return 1 if held.failed else 0
 
 
@@ -91,20 +104,20 @@ def _at(progress: Progress, far: Far) -> None:
     progress.at(far.rounds_done, f"({far.trials_done} of {far.trials} debates{failed})")
 
 
-def _show(held: HeldDebates, *, quiet: bool, as_json: bool) -> None:
+def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> None:
     from townsquare.debate.page import write_pages
 
-    page = write_pages(held)
+    page = place.shown(write_pages(held).name)
     for arm, trial, error in held.failed:
         complain(f"trial {trial} of {arm}: {error}", kind="failed")
     if as_json:
         measures = held.measures_frame().to_dicts() if any(held.records(arm) for arm in held.arms) else []
-        show_json({"event": "result", "debates": str(held.folder), "report": str(page), "measures": measures})
+        show_json({"event": "result", "debates": place.shown(), "report": page, "measures": measures})
     elif quiet:
-        print(held.folder)
+        print(place.shown())
     else:
         _show_tables(held)
-        print(f"debates     {held.folder}\nreport      {page}\ntranscripts {held.folder}/<arm>/transcript.html")
+        print(f"debates     {place.shown()}\nreport      {page}\ntranscripts {place.shown()}/<arm>/transcript.html")
 
 
 def _show_tables(held: HeldDebates) -> None:

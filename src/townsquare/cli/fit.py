@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from townsquare.cli import options
+from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, show_json, table
 
 if TYPE_CHECKING:
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from townsquare.humans.trajectories import Trajectories
     from townsquare.report.section import Table
 
-Rule = Annotated[str, Parameter(help="log_odds, exposure, social_log_odds, bounded_confidence or averaging.")]
+Rule = Annotated[
+    str, Parameter(help="log_odds, exposure, social_log_odds, bounded_confidence or averaging; several by commas.")
+]
 Folds = Annotated[Literal["group", "topic"], Parameter(help="What is held out whole: conversations, or topics.")]
 By = Annotated[
     Literal["end", "step"], Parameter(help="Predict the last answer from the first, or each from the one before.")
@@ -66,6 +68,7 @@ def fit(
     figures: Annotated[bool, Parameter(help="Draw figures into --out.")] = True,
     profiles: Profiles = None,
     kind: Kind = "people",
+    on: places.On = "",
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
@@ -82,13 +85,16 @@ def fit(
     }  # fmt: skip
     chosen = {"stable": stable, "weak": weak, "seed": seed}
     given = {name: value for name, value in chosen.items() if value is not None}
-    wanted = _options(rule=rule, folds=folds, by=by, continuous=continuous, evidence=evidence, **given)
+    wanted = [
+        _options(rule=one.strip(), folds=folds, by=by, continuous=continuous, evidence=evidence, **given)
+        for one in rule.split(",")
+    ]
     people = read_humans(data, form=form, mapping=mapping, skip_bad=skip_bad)
     if not as_json:
         _show_left_out(people)
     if apply is not None:
         return _apply(apply, people, as_json=as_json)
-    return _fit(people, wanted, out, profiles, kind, figures=figures, replace=replace, as_json=as_json)
+    return _fit(people, wanted, out, profiles, kind, on, figures=figures, replace=replace, as_json=as_json)
 
 
 def _options(**given: Any) -> FitOptions:
@@ -107,26 +113,39 @@ def _options(**given: Any) -> FitOptions:
 
 
 def _fit(
-    people: Trajectories, wanted: FitOptions, out: Path | None, profiles: Path | None, kind: Any, *,
+    people: Trajectories, wanted: list[FitOptions], out: Path | None, profiles: Path | None, kind: Any, on: str, *,
     figures: bool, replace: bool, as_json: bool,
 ) -> int:  # fmt: skip
+    from townsquare.cli.progress import Progress, mode
     from townsquare.errors import SettingError
     from townsquare.humans.output import plain, write_study
     from townsquare.humans.profiles import profiles_csv
-    from townsquare.humans.study import study
+    from townsquare.humans.studies import studies
 
-    if out is not None and (out / "fit.json").exists() and not replace:
-        raise SettingError("--out", got=f"{out}, which holds a fit", allowed="a new folder", do="or add --replace")
-    found = study(people, wanted)
-    if out is not None:
-        write_study(found, out, figures=figures)
+    folders = {one.rule: out if out is None or len(wanted) == 1 else out / one.rule for one in wanted}
+    for folder in folders.values():
+        if folder is not None and (folder / "fit.json").exists() and not replace:
+            got = f"{folder}, which holds a fit"
+            raise SettingError("--out", got=got, allowed="a new folder", do="or add --replace")
+    if profiles is not None and len(wanted) > 1:
+        raise SettingError("--profiles", got="with several rules", allowed="with one --rule")
+    shown = "none" if len(wanted) == 1 else mode(quiet=False, as_json=as_json)
+    with Progress(len(wanted), shown, "fitting", "rule") as progress:
+        found = studies(people, wanted, on, progress.at)
+    for one in found:
+        if (folder := folders[one.options.rule]) is not None:
+            write_study(one, folder, figures=figures)
     if profiles is not None:
         with options.writing(profiles, replace=replace):
-            profiles.write_text(profiles_csv(found, kind), encoding="utf-8")
+            profiles.write_text(profiles_csv(found[0], kind), encoding="utf-8")
     if as_json:
-        show_json({"event": "result", "out": str(out) if out else None, **plain(found)})
+        whole = plain(found[0]) if len(found) == 1 else {"fits": [plain(one) for one in found]}
+        show_json({"event": "result", "out": str(out) if out else None, **whole})
         return 0
-    _show(found)
+    for one in found:
+        if len(found) > 1:
+            print(f"{one.options.rule}\n")
+        _show(one)
     for path in (out, profiles):
         if path is not None:
             print(f"written to {path}")

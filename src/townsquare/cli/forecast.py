@@ -35,7 +35,7 @@ def forecast(
 
     from townsquare.asking import asks
     from townsquare.errors import SettingError
-    from townsquare.forecast import Amount
+    from townsquare.forecast import Amount, agent_step
     from townsquare.forecast import forecast as estimate
     from townsquare.models import prices
     from townsquare.record.run import Run
@@ -58,7 +58,8 @@ def forecast(
             | {"usd": one.usd._asdict() if one.usd else None}
             for one in found
         ]
-        show_json({"model": settings.config.model.name, "prices_of": date, "purposes": rows})
+        each = {name: amount._asdict() for name, amount in agent_step(found).items()}
+        show_json({"model": settings.config.model.name, "prices_of": date, "purposes": rows, "agent_step": each})
         return 0
 
     def shown(amount: Amount | None, digits: int = 0) -> str:
@@ -80,6 +81,9 @@ def forecast(
     )
     heads = ("purpose", "calls", "tokens in", "tokens out", "USD")
     console().print(table("", heads, lines, right=heads[1:]))
+    if each_step := agent_step(found):
+        told, said = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
+        print(f"an agent takes its turn in a step for {told} tokens in and {said} out")
     print(f"model {settings.config.model.name}; prices of {date}; tokens by characters / 4")
     return 0
 

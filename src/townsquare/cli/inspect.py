@@ -97,6 +97,12 @@ def _show(facts: dict[str, Any]) -> None:
         if calls := health["calls"]:
             tokens = f"{calls['tokens_in']:,} tokens in, {calls['tokens_out']:,} out"
             lines.append(("calls", f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed; {tokens}"))
+            if len(calls["by_server"]) > 1:
+                lines.append(("servers", ", ".join(f"{url} {count:,}" for url, count in calls["by_server"].items())))
+            if turn := calls["agent_step"]:
+                counted = f"{turn['counted']:,.0f} tokens in by characters, {turn['most']:,.0f} at most"
+                by_server = f"; {turn['tokens_in']:,.0f} as servers counted" if turn["tokens_in"] is not None else ""
+                lines.append(("an agent", f"{counted}{by_server}, in a step"))
         lines.append(("pace", f"{health['seconds_per_step']:.3g} s a step"))
         lines += _flags(health["rule"])
     for name, value in lines:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 
 if TYPE_CHECKING:
+    from townsquare.cli.places import Place
     from townsquare.experiments.manifest import Experiment
 
 
-def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *, quiet: bool, as_json: bool) -> None:
+def show_multiverse(
+    found: Experiment, across: list[str], contrast: list[str], place: Place, *, quiet: bool, as_json: bool
+) -> None:
     """Write the page, and print how far each effect reaches over the universes and what it hangs on."""
     import numpy as np
     import polars as pl
@@ -20,12 +23,12 @@ def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *
 
     made = Multiverse(found, tuple(across), tuple(contrast))
     made.save()
-    page = found.folder / "report.html"
-    write_multiverse(made, page)
+    write_multiverse(made, place.folder / "report.html")
+    page = place.shown("report.html")
     for run in found.failed:
         complain(f"{run.folder}: {run.error}", kind="failed")
     if quiet:
-        print(found.folder)
+        print(place.shown())
         return
     curves, shares = [], []
     for name in outcomes_shown(made):
@@ -38,8 +41,8 @@ def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *
         show_json(
             {
                 "event": "result",
-                "comparison": str(found.folder),
-                "report": str(page),
+                "comparison": place.shown(),
+                "report": page,
                 "runs": runs,
                 "specifications": [row for frame in curves for row in frame.to_dicts()],
                 "shares": [row for frame in shares for row in frame.to_dicts()],
@@ -55,7 +58,7 @@ def show_multiverse(found: Experiment, across: list[str], contrast: list[str], *
     ]  # fmt: skip
     columns = ("outcome", "effect of", "universes", "median", "least", "most", "above 0", "hangs most on")
     console().print(table("Effects over all universes", columns, rows, right=columns[2:7]))
-    print(f"comparison  {found.folder}\nreport      {page}")
+    print(f"comparison  {place.shown()}\nreport      {page}")
 
 
 def _most(shares: object) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from townsquare.cli import options
+from townsquare.cli import options, places
 from townsquare.cli.debate import Target, Trials, Workers, hold
 
 Over = Annotated[
@@ -31,8 +31,11 @@ def sweep(
     once: Once = False,
     trials: Trials = None,
     seed: options.Seed = None,
-    out: options.Out = None,
+    out: places.Out = None,
     workers: Workers = None,
+    on: places.On = "",
+    record: places.Record = None,
+    record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
@@ -54,8 +57,10 @@ def sweep(
     layers = [preset, *layers_for_debates(target, sets or (), trials=trials, seed=seed)]
     arms = arms_over(varied, one_at_a_time=once)
     name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
-    processes = processors() if workers is None else workers
-    return hold(layers, arms, out, f"sweep-{name}", processes, quiet=quiet, as_json=as_json)
+    processes = processors() if workers is None and not on else workers
+    return hold(
+        layers, arms, out, f"sweep-{name}", processes, on, (record, record_schema), quiet=quiet, as_json=as_json
+    )
 
 
 def _varied(texts: list[str]) -> dict[str, list[Any]]:

@@ -10,22 +10,25 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from townsquare.debate.asking import asks, door_of
 from townsquare.debate.held import FILE, ArmOfDebates, HeldDebates
-from townsquare.debate.record import read_trial, trial_record, write_json
+from townsquare.debate.jobs import TrialJob, TrialResult, hold, record_result
+from townsquare.debate.keeping import Keeper, keeper_of
+from townsquare.debate.record import read_trial, write_json
 from townsquare.debate.resolve import Resolved, resolve_debates
 from townsquare.debate.settings import ALIASES
 from townsquare.debate.start import check_starts
-from townsquare.debate.trial import debate
 from townsquare.errors import RecordError, SettingError, TownsquareError, WrongVersion
 from townsquare.experiments.arms import Arm, arms_of
-from townsquare.experiments.workers import Pool, Report
+from townsquare.experiments.ray_cluster import HERE, checked_place
+from townsquare.experiments.ray_pool import RayPool
+from townsquare.experiments.stores import ObjectStore
+from townsquare.experiments.workers import Pool
 from townsquare.record.lock import RunLock
+from townsquare.record.postgresql.address import Address
 from townsquare.settings.layers import Layer
 
 NOT_OVER = {"seed": "trials have draws of their own: --trials", "trials": "give --trials", "start.tolerance": ""}
@@ -41,15 +44,6 @@ class Progress:
     rounds_done: int
     rounds: int
     failed: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """One trial for another process, as plain values."""
-
-    path: Path
-    settings: Mapping[str, Any]
-    trial: int
 
 
 def arms_over(over: Mapping[str, Sequence[Any]], *, one_at_a_time: bool = False) -> tuple[Arm, ...]:
@@ -77,6 +71,9 @@ def hold_debates(
     out: Path,
     workers: int = 1,
     on_progress: Callable[[Progress], None] | None = None,
+    on: str = HERE,
+    store: ObjectStore | None = None,
+    record: Address | None = None,
 ) -> HeldDebates:
     """Hold the trials of every arm that are not recorded yet.
 
@@ -89,9 +86,15 @@ def hold_debates(
     out : Path
         Folder: new, or of the same debates.
     workers : int
-        Processes at a time; 1 holds all in this one.
+        Processes at a time; 1 holds all in this one, unless a cluster does.
     on_progress : callable, optional
         Called now and then.
+    on : str
+        "" for processes of this machine; ``ray`` or ``ray://HOST:PORT`` for a cluster. Records come back from there.
+    store : ObjectStore, optional
+        Where all that comes into ``out`` is copied, each trial when it has ended.
+    record : Address, optional
+        Schema of a PostgreSQL server that keeps the trials too, and gives back those that ``out`` has not.
 
     Returns
     -------
@@ -107,6 +110,7 @@ def hold_debates(
     KeyboardInterrupt
         When interrupted; recorded trials are safe.
     """
+    checked_place(on)
     found = {arm.name: resolve_debates(*layers, arm.changes) for arm in arms}
     _check_distinct(found)
     trials = next(iter(found.values())).settings.trials
@@ -121,14 +125,18 @@ def hold_debates(
     lock = RunLock(out)
     try:
         held = HeldDebates(out, listed, trials)
-        jobs = [
-            _Job(held.trial_file(arm, trial), arm.settings, trial)
-            for arm in listed
-            for trial in range(1, trials + 1)
-            if not _is_recorded(held.trial_file(arm, trial), arm.digest)
-        ]
-        write_json(out / FILE, held.plain())
-        return _hold_all(held, jobs, workers, on_progress)
+        with keeper_of(held, store, record) as keeper:
+            keeper.bring()
+            where = store.where if store is not None else str(out.resolve()) if on != HERE else ""
+            jobs = [
+                TrialJob(held.trial_file(arm, trial), arm.settings, trial, where and f"{where}/{arm.slug}")
+                for arm in listed
+                for trial in range(1, trials + 1)
+                if not _is_recorded(held.trial_file(arm, trial), arm.digest)
+            ]
+            write_json(out / FILE, held.plain())
+            keeper.keep(out / FILE)
+            return _hold_all(jobs, workers, on_progress, keeper, on)
     finally:
         lock.release()
 
@@ -157,8 +165,13 @@ def _is_recorded(path: Path, digest: str) -> bool:
 
 
 def _hold_all(
-    held: HeldDebates, jobs: Sequence[_Job], workers: int, on_progress: Callable[[Progress], None] | None
+    jobs: Sequence[TrialJob],
+    workers: int,
+    on_progress: Callable[[Progress], None] | None,
+    keeper: Keeper,
+    on: str,
 ) -> HeldDebates:
+    held = keeper.held
     total = len(held.arms) * held.trials
     rounds = sum(job.settings["rounds"] for job in jobs)
     failed: dict[int, str] = {}
@@ -169,28 +182,37 @@ def _hold_all(
             done = sum(max(0, step) for step in steps)
             on_progress(Progress(total - len(jobs) + len(ended), total, done, rounds, len(failed)))
 
-    def on_end(index: int, result: BaseException | None) -> None:
+    def on_end(index: int, result: TrialResult | BaseException | None) -> None:
+        if isinstance(result, TrialResult):
+            for file in record_result(result, jobs[index].path):
+                keeper.keep(file)
+            result = result.error
+        elif result is None:
+            keeper.keep(jobs[index].path)
         if isinstance(result, KeyboardInterrupt):
             return
         ended.add(index)
         if isinstance(result, BaseException):
             failed[index] = f"{type(result).__name__}: {result}"
 
-    if workers > 1 and len(jobs) > 1:
-        Pool(_hold, workers, on_poll, on_end).run(jobs)
+    if on != HERE:
+        RayPool(hold, workers or None, on_poll, on_end, on).run(jobs)
+    elif workers > 1 and len(jobs) > 1:
+        Pool(hold, workers, on_poll, on_end).run(jobs)
     else:
         _hold_here(jobs, on_poll, on_end)
     slug = {held.trial_file(arm, 1).parent: arm.name for arm in held.arms}
     rows = tuple((slug[jobs[k].path.parent], jobs[k].trial, error) for k, error in sorted(failed.items()))
     now = replace(held, failed=rows)
     write_json(held.folder / FILE, now.plain())
+    keeper.keep(held.folder / FILE)
     return now
 
 
 def _hold_here(
-    jobs: Sequence[_Job],
+    jobs: Sequence[TrialJob],
     on_poll: Callable[[Sequence[int]], None],
-    on_end: Callable[[int, BaseException | None], None],
+    on_end: Callable[[int, TrialResult | BaseException | None], None],
 ) -> None:
     """All trials in this process; one that fails on purpose is reported, a fault of ours is not caught."""
     steps = [0] * len(jobs)
@@ -200,21 +222,14 @@ def _hold_here(
             steps[index] = step
 
         try:
-            _hold(job, report)
+            result = hold(job, report)
         except TownsquareError as error:
             on_end(index, error)
         else:
-            on_end(index, None)
+            on_end(index, result)
+            if result is not None and isinstance(result.error, KeyboardInterrupt):
+                raise result.error
         on_poll(steps)
-
-
-def _hold(job: _Job, report: Report) -> None:
-    """One trial, held and recorded."""
-    found = resolve_debates(job.settings)
-    with ExitStack() as stack:
-        asker = stack.enter_context(door_of(found, job.trial, job.path.parent.parent)) if asks(found) else None
-        held = debate(found, job.trial, report, asker)
-    write_json(job.path, trial_record(found, job.trial, held))
 
 
 def processors() -> int:

@@ -1,0 +1,105 @@
+"""Where many runs are executed and what comes of them goes: options, and the folder behind an address."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from townsquare.experiments.manifest import ArmRun
+    from townsquare.experiments.stores import ObjectStore
+    from townsquare.record.postgresql.address import Address
+
+Out = Annotated[
+    str | None,
+    Parameter(help="Folder to write into, or an address as s3://BUCKET/PREFIX; by default a new folder under runs/."),
+]
+On = Annotated[
+    str,
+    Parameter(help="A Ray cluster: `ray` for the one here, or one of its own; or ray://HOST:PORT. Else processes."),
+]
+Record = Annotated[
+    str | None,
+    Parameter(
+        name="--record",
+        help="Record on a server: postgresql://USER@HOST/DATABASE. Passwords come from ~/.pgpass or PGPASSWORD.",
+    ),
+]
+RecordSchema = Annotated[
+    str | None,
+    Parameter(name="--record-schema", help="How names of schemas begin there; by default as that of the folder."),
+]
+RUN_YAML = "run.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder that a command writes into; for an address, one that lasts while the command does."""
+
+    folder: Path
+    store: ObjectStore | None = None
+
+    def shown(self, name: str = "") -> str:
+        """What a file of it is called, where it will be found later; without a name, the whole."""
+        where = self.store.where if self.store else str(self.folder)
+        return f"{where}/{name}" if name else where
+
+    def send(self, names: Sequence[str]) -> None:
+        """Copy files to the address, if there is one."""
+        for name in names:
+            if self.store is not None and (self.folder / name).is_file():
+                self.store.put_file(self.folder / name, name)
+
+    def bring_settings(self, runs: Sequence[ArmRun]) -> None:
+        """Have what says how a run was set, of one run, for the pages of a comparison; not its bulky tables."""
+        from townsquare.experiments.stores import RECORDS
+
+        if self.store is not None and runs:
+            for name in (*RECORDS, RUN_YAML):
+                self.store.fetch_file(f"{runs[0].folder}/{name}", self.folder / runs[0].folder / name)
+
+
+@contextmanager
+def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Place]:
+    """The folder to write into, or an address with a folder of its own for the time being.
+
+    ``known`` are files, the first of which says what stands at an address: they are brought from there.
+    """
+    from townsquare.errors import RecordError
+    from townsquare.experiments.run_folders import folder_for
+    from townsquare.experiments.stores import as_path, is_url, store_at
+
+    if out is None or not is_url(out):
+        with folder_for(None if out is None else as_path(out), stem) as folder:
+            yield Place(folder)
+        return
+    store = store_at(out)
+    folder = Path(tempfile.mkdtemp(prefix="townsquare-"))
+    try:
+        there = [store.fetch_file(name, folder / name) for name in known]
+        if not there[0] and not store.is_empty():
+            allowed = "a new place, or one of the same kind"
+            raise RecordError(store.where, got=f"a place that holds other things, and no {known[0]}", allowed=allowed)
+        yield Place(folder, store)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def server_for(record: str | None, schema: str | None, place: Place) -> Address | None:
+    """Where on a server runs go; the schema is what the names of theirs begin with. None for their folders."""
+    from townsquare.errors import SettingError
+    from townsquare.record.postgresql.address import Address, checked_schema, schema_for
+
+    if record is None:
+        if schema is not None:
+            raise SettingError("--record-schema", got="without --record", do="say where: --record postgresql://…")
+        return None
+    name = schema_for(Path(place.shown().rpartition("/")[2] if place.store else place.folder))
+    return Address.parse(record, name if schema is None else checked_schema(schema))
