@@ -91,6 +91,20 @@ def page(rows: list[dict[str, float]], kernel: dict[str, float], load: float) ->
     return "\n".join(lines)
 
 
+def peers_section() -> str:
+    """Where the page of ``make bench-peers`` is."""
+    lines = [
+        "",
+        "## Beside its peers",
+        "",
+        "Belief rules beside NDlib, Mesa, mesa-frames and NumPy, platform steps beside camel-oasis, at up to a million "
+        "agents:",
+        "[peers.md](peers.md), written by `make bench-peers`.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def row_of(form: str, kernel: dict[str, float], key: str) -> str:
     """A row of the table of forms."""
     rate = kernel[key]
@@ -185,13 +199,84 @@ def models_section(found: dict[str, float]) -> str:
     return "\n".join(lines)
 
 
+def servers_section(found: dict[str, Any]) -> str:
+    """The part about a run over model servers."""
+    first = next(one for one in found.values() if isinstance(one, dict))
+    lines = [
+        "",
+        "## A run over model servers",
+        "",
+        f"`townsquare run --agents {first['agents']:,}` with `policy: llm`, {first['steps']} steps, everybody online, "
+        "against servers in processes",
+        f"of their own that take {found['latency'] * 1000:.0f} ms an answer, evenly spread by "
+        f"{found['spread'] * 1000:.0f} ms up and down. Recording, feeds, beliefs and hashes included;",
+        "the servers share this machine's processor. *Used* is the latency of all answers over places times seconds, "
+        "from the first request to the last answer;",
+        "*in steps* counts the wall time of all steps instead. Goal: 95 %.",
+        "",
+        "| places | used | in steps | calls | calls a second | tokens in a call | processor µs a call: run | servers "
+        "| failed | turned away |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    lines += [server_row(one) for one in found.values() if isinstance(one, dict)]
+    lines += ["", "| server of several | places | calls | used |", "|---:|---:|---:|---:|"]
+    for one in found.values():
+        if isinstance(one, dict) and len(one["servers"]) > 1:
+            lines += [
+                f"| {number} | {each['limit']} | {each['calls']:,} | {each['used']:.1%} |"
+                for number, each in enumerate(one["servers"], 1)
+            ]
+    lines += ["", f"Load average when it ended: {found['load']:.1f}. The run's own start and its report are in its µs."]
+    for name, one in found.items():
+        if isinstance(one, dict) and one["pauses"]:
+            lines.append(
+                f"The run over {name} was stopped from outside {one['pauses']} times, {one['paused']:.0f} s in all: "
+                "taken out."
+            )
+    lines.append("")
+    return "\n".join(lines)
+
+
+def server_row(one: dict[str, Any]) -> str:
+    """A row of the table of runs over servers."""
+    places = " + ".join(map(str, one["limits"]))
+    turned_away = sum(each["turned_away"] for each in one["servers"])
+    return (
+        f"| {places} | {one['used_asking']:.1%} | {one['used_steps']:.1%} | {one['calls']:,} | {one['rate']:,.0f} "
+        f"| {one['tokens_in']:,.0f} | {one['processor_a_call']:,.0f} | {one['server_processor']:,.0f} "
+        f"| {one['failed']} | {turned_away} |"
+    )
+
+
+def with_section(page: str, section: str) -> str:
+    """The page with a section in the place of the one of the same heading, or at its end."""
+    heading = section.strip().split("\n")[0]
+    before, mark, rest = page.partition(f"\n{heading}\n")
+    if not mark:
+        return page.rstrip("\n") + "\n" + section
+    _, following, after = rest.partition("\n## ")
+    return before + section + (f"\n## {after}" if following else "")
+
+
+def only_servers(out: Path) -> None:
+    """Measure the run over servers and put it into the page, all else as it is."""
+    done = subprocess.run([sys.executable, str(HERE / "servers.py")], check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    out.write_text(with_section(out.read_text(encoding="utf-8"), servers_section(found)), encoding="utf-8")
+    print(f"servers: {found['one']['used_asking']:.1%} and {found['three']['used_asking']:.1%} used; written to {out}")
+
+
 def main() -> None:
     """Measure every size asked for and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--steps", type=int, default=6)
     parser.add_argument("--out", type=Path, default=HERE / "README.md")
+    parser.add_argument("--only", choices=("servers",), help="measure one section anew and leave the others")
     asked = parser.parse_args()
+    if asked.only:
+        only_servers(asked.out)
+        return
     rows = []
     for agents in asked.sizes:
         rows.append(measure(agents, asked.steps))
@@ -204,6 +289,10 @@ def main() -> None:
     models = json.loads(done.stdout.splitlines()[-1])
     print(f"language models: a server is kept {models['busy']:.0%} busy", flush=True)
     text += models_section(models)
+    done = subprocess.run([sys.executable, str(HERE / "servers.py")], check=True, capture_output=True, text=True)
+    servers = json.loads(done.stdout.splitlines()[-1])
+    print(f"model servers: {servers['one']['used_asking']:.1%} of one used", flush=True)
+    text += servers_section(servers)
     done = subprocess.run([sys.executable, str(HERE / "fit.py")], check=True, capture_output=True, text=True)
     fit = json.loads(done.stdout.splitlines()[-1])
     print(f"fit: {fit['seconds']['log_odds']:.2f} s for all cells of log_odds", flush=True)
@@ -217,6 +306,7 @@ def main() -> None:
             [sys.executable, str(HERE / "viewer.py"), "10000"], check=True, capture_output=True, text=True
         )
         text += viewer_section(json.loads(done.stdout.splitlines()[-1]))
+    text += peers_section()
     asked.out.write_text(text, encoding="utf-8")
     print(f"written to {asked.out}")
 

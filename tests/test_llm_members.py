@@ -90,7 +90,7 @@ def test_a_failed_extraction_makes_no_claims() -> None:
 
 def test_claims_of_a_network_run_are_read_by_the_model() -> None:
     sets = ["policy=llm", "model=fake", "beliefs.rule=log_odds", "evidence.extractor=model"]
-    run = simulate(resolve_for("health-rumour", None, sets, agents=15, steps=3))
+    run = simulate(resolve_for("health-rumour", None, sets, agents=30, steps=3))
     purposes = run.table("model_calls")["purpose"].value_counts()
     counts = dict(purposes.iter_rows())
     assert counts["distil"] >= counts.get("classify", 0) > 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from townsquare.cli import main
 from townsquare.errors import UnknownName
-from townsquare.forecast import forecast, prompt_of
+from townsquare.forecast import agent_step, forecast, prompt_of
 from townsquare.models.calls import MemoryCalls
 from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.door import Door
@@ -99,8 +99,7 @@ def test_arms_have_the_same_prompt_but_for_the_actions_that_only_a_strategy_has(
         rest = [line for line in more if not line.startswith(("- add_note", "- rate_note", "Readers keep"))]
         assert (len(more), len(rest)) == (4, 1)
         assert 'for rate_note also "helpful"' in rest[0]
-    posts = {name: [prompt(call) for call in calls if call.purpose == "post"] for name, calls in first.items()}
-    assert posts["none"] == posts["third_party"] == posts["community"]
+    assert all("This person also writes a post now" in said for calls in reacts.values() for said in calls)
 
 
 def test_the_nudge_is_a_setting_of_every_arm() -> None:
@@ -144,7 +143,7 @@ def test_a_part_is_never_filled_in_again() -> None:
         template("reakt")
 
 
-@pytest.mark.parametrize("name", ["react", "post", "reflect", "fact_check"])
+@pytest.mark.parametrize("name", ["react", "reflect", "fact_check"])
 def test_prompts_can_be_seen_filled_in(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["prompts", "show", name, "health-rumour", "--agents", "20", "--step", "2"]) == 0
     said = capsys.readouterr().out
@@ -166,11 +165,13 @@ def test_a_forecast_counts_what_a_run_asks() -> None:
     with Door(FakeModel(), MemoryCalls(), wanted.config.seed, concurrency=4) as door:
         run = simulate(wanted, door=door)
     calls = run.table("model_calls")
-    for purpose in ("react", "post"):
-        really = calls.filter(calls["purpose"] == purpose)
-        assert expected[purpose].calls == pytest.approx(really.height, rel=0.1)
-        tokens = int(really["tokens_in"].sum())
-        assert expected[purpose].tokens_in.low <= tokens <= expected[purpose].tokens_in.high
+    assert set(expected) == {"react"}, "a post is asked for in the same question"
+    really = calls.filter(calls["purpose"] == "react")
+    assert expected["react"].calls == pytest.approx(really.height, rel=0.1)
+    tokens = int(really["tokens_in"].sum())
+    assert expected["react"].tokens_in.low <= tokens <= expected["react"].tokens_in.high
+    told = run.table("prompts")
+    assert agent_step(list(expected.values()))["tokens_in"].expected == pytest.approx(told["tokens"].mean(), rel=0.1)
     sampled = {one.purpose: one for one in forecast(wanted, sample=10)}
     assert sampled["react"].calls == pytest.approx(expected["react"].calls, rel=0.02)
     assert sampled["react"].tokens_in.expected == pytest.approx(expected["react"].tokens_in.expected, rel=0.2)
@@ -182,7 +183,8 @@ def test_a_forecast_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> N
     arguments = ["forecast", "health-rumour", "--agents", "20", "--steps", "2"]
     assert main([*arguments, "--set", "policy=llm", "--set", "model=fake", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {one["purpose"] for one in found["purposes"]} == {"react", "post"}
+    assert {one["purpose"] for one in found["purposes"]} == {"react"}
+    assert 500 < found["agent_step"]["tokens_in"]["expected"] <= 1500
     assert main(arguments) == 2
     assert "--set policy=llm" in capsys.readouterr().err
 

@@ -48,7 +48,7 @@ def test_twenty_agents_and_three_steps(strategy: str, model_server: str, tmp_pat
     run = simulate(resolve_for("health-rumour", None, sets, agents=20, steps=3), tmp_path / "run")
     assert run.state == "finished"
     found = outcomes(tmp_path / "run" / "calls.db")
-    wanted = {"react", "post"} | ({"fact_check"} if strategy in ("third_party", "hybrid") else set())
+    wanted = {"react"} | ({"fact_check"} if strategy in ("third_party", "hybrid") else set())
     assert set(found) >= wanted
     answered = sum(one for one, _ in found.values())
     assert answered >= 0.5 * sum(every for _, every in found.values()), found

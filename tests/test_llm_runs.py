@@ -64,7 +64,8 @@ def test_every_strategy(strategy: str, tmp_path: Path) -> None:
     assert ("add_note" in kinds) == (strategy in ("community", "hybrid"))
     calls = run.table("model_calls")
     purposes = set(calls["purpose"])
-    assert {"react", "post", "reflect"} <= purposes
+    assert {"react", "reflect"} <= purposes
+    assert "post" in kinds, "asked for in the same question"
     assert ("fact_check" in purposes) == (strategy in ("third_party", "hybrid"))
     assert (calls["outcome"] == 0).all()
     assert run.health == ""
@@ -82,7 +83,7 @@ def test_one_hash_at_any_concurrency_and_order_of_replies() -> None:
     assert len(hashes) == 1
 
 
-@pytest.mark.parametrize(("rate", "is_sick"), [("0.3", False), ("0.97", True)])
+@pytest.mark.parametrize(("rate", "is_sick"), [("0.2", False), ("0.97", True)])
 def test_faults_are_rows_and_the_run_ends(
     rate: str, is_sick: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

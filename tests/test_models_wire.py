@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_requests import SCHEMA, door, question, questions
-from townsquare.errors import Unreachable
+from townsquare.errors import SettingError, Unreachable
 from townsquare.models import wire
 from townsquare.models.contract import Outcome
 from townsquare.models.dialect import Mode, fits_strict, without_lengths
@@ -306,6 +306,61 @@ def test_a_failing_server_is_helped_out_by_another(expected: list[Any]) -> None:
     ):
         assert values(opened) == expected
         assert {call.server for call in opened.taken()} == {sound.url}
+
+
+def test_each_server_has_a_limit_of_its_own(expected: list[Any]) -> None:
+    with (
+        ChatServer(Behavior(latency=0.05)) as one,
+        ChatServer(Behavior(latency=0.05)) as other,
+        door("server/m", None, one.url, other.url, limits=(2, 9)) as opened,
+    ):
+        assert values(opened) == expected
+        opened.ask(questions(150))
+        peaks = (one.seen.peak, other.seen.peak)
+    assert peaks == (2, 9)
+    with pytest.raises(SettingError, match=r"serving\.limits: got 3 for 2 servers"):
+        door("server/m", None, one.url, other.url, limits=(2, 9, 1))
+
+
+def test_a_server_that_fails_at_once_does_not_draw_all_calls() -> None:
+    """It always looks idle; without being relieved it would be asked first by every call."""
+    broken = Behavior(fault=run_only(lambda number, body: Fault(500, "broken")))
+    with (
+        ChatServer(broken) as fails,
+        ChatServer(Behavior(latency=0.02)) as sound,
+        door("server/m", None, fails.url, sound.url, concurrency=8) as opened,
+    ):
+        assert all(reply.ok for reply in opened.ask(questions(400)))
+        assert fails.seen.statuses[500] < 60
+        assert {call.server for call in opened.taken()} == {sound.url}
+
+
+def test_a_server_that_works_again_is_asked_again() -> None:
+    behavior = Behavior(fault=run_only(lambda number, body: Fault(500, "broken") if number < 8 else None))
+    with (
+        ChatServer(behavior) as heals,
+        ChatServer(Behavior(latency=0.1)) as sound,
+        door("server/m", None, heals.url, sound.url, concurrency=4) as opened,
+    ):
+        for first in range(0, 6000, 200):
+            replies = opened.ask([question(first + i) for i in range(200)])
+            assert all(reply.ok for reply in replies)
+            if any(call.server == heals.url for call in opened.taken()):
+                break
+        else:
+            pytest.fail("it was never asked again")
+
+
+def test_all_servers_failing_is_as_with_one() -> None:
+    faults = [Behavior(fault=run_only(lambda number, body: Fault(500, "broken"))) for _ in range(2)]
+    with (
+        ChatServer(faults[0]) as one,
+        ChatServer(faults[1]) as other,
+        door("server/m", None, one.url, other.url, tries=3) as opened,
+    ):
+        replies = opened.ask(questions(40))
+    assert {reply.outcome for reply in replies} == {Outcome.ERROR}
+    assert one.seen.statuses[500] + other.seen.statuses[500] == 120
 
 
 def test_a_server_that_asks_for_a_pause_gets_no_calls_meanwhile(expected: list[Any]) -> None:

@@ -6,7 +6,7 @@ defaults, then the scenario's ``settings``, then a configuration file, then ``--
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -271,6 +271,11 @@ class Serving(Section):
 
     concurrency: int = Field(
         64, ge=1, le=100_000, description="calls in flight a server at most", json_schema_extra={"unit": "calls"}
+    )
+    limits: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = Field(
+        (),
+        description="calls in flight at most at each server of `model.base_url`, in that order; unset: `concurrency`",
+        json_schema_extra={"unit": "calls"},
     )
     timeout: float = Field(120.0, gt=0, description="longest wait for one answer", json_schema_extra={"unit": "s"})
     tries: int = Field(6, ge=1, le=100, description="requests sent for one call at most")

@@ -72,13 +72,13 @@ def _fill(
 
 
 @nb.njit(inline="always", cache=True)
-def post_of(word: np.uint64) -> int:
+def post_of(word: np.uint64) -> Any:
     """Row of posts, of word 1; the author of the root, of word 2."""
     return np.int64(word & _LOW)
 
 
 @nb.njit(inline="always", cache=True)
-def root_of(word: np.uint64) -> int:
+def root_of(word: np.uint64) -> Any:
     """Root, of word 1; the step, of word 2."""
     return np.int64(word >> np.uint64(32))
 
@@ -97,6 +97,6 @@ def cards(world: World, score: npt.NDArray[np.float64]) -> Cards:
     np.cumsum(ptr, out=ptr)
     words = np.empty((int(ptr[-1]), 4), np.uint64)
     numbers = words.view(np.float64)
-    columns = (posts[name] for name in ("author", "root", "status", "step", "key"))
-    _fill(ring, n_rows, *columns, score, ptr, words, numbers)
+    author, root, status, step, key = (posts[name] for name in ("author", "root", "status", "step", "key"))
+    _fill(ring, n_rows, author, root, status, step, key, score, ptr, words, numbers)
     return Cards(ptr, words, numbers)

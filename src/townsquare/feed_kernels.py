@@ -160,7 +160,7 @@ def _smallest(pool: PoolColumns, wanted: int, room: _Room) -> int:
         below = _ALL if every else (most + U64(1)) * U64(n_rest)
         for x in range(scaled):
             place[found] = x
-            found += every or drawn[x] < below
+            found += 1 if every or drawn[x] < below else 0
         for y in range(found):
             small[y] = drawn[place[y]] // U64(n_rest) * U64(n_injected)
     kept = found

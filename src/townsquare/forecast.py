@@ -9,7 +9,7 @@ or taken from a recorded run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,6 +36,8 @@ from townsquare.views import Chosen, Views
 ASSUMED_REPLY = {"react": (15, 60, 250), "post": (30, 70, 150), "reflect": (60, 110, 200), "fact_check": (60, 130, 300)}
 """Tokens of a reply by purpose: low, expected, high. Assumptions, for want of a recorded run."""
 _OTHER = (10, 60, 250)
+AGENT_STEP = ("react", "post")
+"""Purposes of the questions by which an agent takes its turn in a step."""
 TOKEN_RULE = (0.7, 1.35)
 """Low and high: characters / 4 is a rule of thumb for English, and agents may write less or more than assumed."""
 SAMPLE = 200
@@ -51,13 +53,18 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True)
 class Purpose:
-    """What one kind of call comes to. ``usd`` is None where the price table has no price for the model."""
+    """What one kind of call comes to. ``usd`` is None where the price table has no price for the model.
+
+    ``agent_steps`` are the times that an agent for which the model speaks has its turn, for questions that belong to
+    one; 0 for others.
+    """
 
     purpose: str
     calls: float
     tokens_in: Amount
     tokens_out: Amount
     usd: Amount | None
+    agent_steps: float = 0.0
 
 
 @dataclass
@@ -67,6 +74,7 @@ class _Counted:
     tokens: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     weights: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     kept: list[Request] = field(default_factory=list)
+    agent_steps: float = 0.0
 
     def add(self, requests: Sequence[Request], weight: float) -> None:
         for request in requests:
@@ -90,6 +98,18 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
     lengths = ASSUMED_REPLY if like is None else reply_lengths(like)
     price = prices.of(settings.config.serving.prices).price(settings.config.model.name)
     return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in counted.tokens]
+
+
+def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
+    """``tokens_in`` and ``tokens_out`` of an agent that takes its turn in a step; empty if no model speaks for any."""
+    turns = [one for one in found if one.agent_steps]
+    return {
+        name: Amount(
+            *(sum(ends) / turns[0].agent_steps for ends in zip(*(getattr(one, name) for one in turns), strict=True))
+        )
+        for name in ("tokens_in", "tokens_out")
+        if turns
+    }
 
 
 def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
@@ -139,8 +159,9 @@ class _Stand:
             if self._sample is not None and n > self._sample:
                 first = np.argsort(draws.uniform("forecast", views.agents), kind="stable")[: self._sample]
                 taken = np.isin(np.arange(n), first)
-            asked, _ = llm.requests(views.only(taken), draws, params)  # type: ignore[arg-type]
+            asked = [one.request for one in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
             self._counted.add(asked, n / int(taken.sum()))
+            self._counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
             if self._keep is not None:
                 self._counted.kept += [one for one in asked if _wanted(one, self._keep)]
         return statistical.decide(views, draws, StatisticalParams())
@@ -153,7 +174,8 @@ class _CountingDoor(Door):
         super().__init__(FakeModel(), MemoryCalls(), seed, concurrency=1)
         self._counted, self._keep = counted, keep
 
-    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
+        requests = list(requests)
         self._counted.add(requests, 1.0)
         if self._keep is not None:
             self._counted.kept += [one for one in requests if _wanted(one, self._keep)]
@@ -192,4 +214,5 @@ def _purpose(name: str, counted: _Counted, reply: tuple[float, float, float], pr
         usd = Amount(
             *((price.tokens_in * i + price.tokens_out * o) / 1e6 for i, o in zip(tokens_in, tokens_out, strict=True))
         )
-    return Purpose(name, calls, tokens_in, tokens_out, usd)
+    steps = counted.agent_steps if name in AGENT_STEP else 0.0
+    return Purpose(name, calls, tokens_in, tokens_out, usd, steps)

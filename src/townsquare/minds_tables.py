@@ -41,6 +41,25 @@ TABLES = (
         ),
     ),
     Table(
+        "prompts",
+        "what agents that a language model speaks for were told in a step, and what was shortened to keep it short",
+        (
+            STEP,
+            AGENT,
+            _C(
+                "tokens",
+                "i4",
+                "tokens of the prompt as they are counted beforehand: characters / `policy.characters_per_token`",
+                "tokens",
+            ),
+            _C("shown", "i4", "rows of the feed that stand in it: its exposures", "count"),
+            _C("shortened", "i4", "texts that were cut: of the feed, of memories, the persona", "count"),
+            _C("memories_out", "i4", "memories, reflections and own posts that were left out", "count"),
+            _C("comments_out", "i4", "comments of the feed that were left out, and so are no exposures", "count"),
+            _C("posts_out", "i4", "posts of the feed that were left out, and so are no exposures", "count"),
+        ),
+    ),
+    Table(
         "model_calls",
         "what language models were asked in a step, in the order of asking; requests and replies stand in calls.db",
         (

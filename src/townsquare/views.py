@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,6 +159,11 @@ class Views:
         """Whether ``agent`` follows ``other``."""
         return self._world.follows.get(agent, other, NONE) != NONE
 
+    def followed_authors(self) -> npt.NDArray[np.bool_]:
+        """For each row of ``rows``, whether the agent that is shown it follows its author, (rows,)."""
+        reader = np.repeat(self.agents, np.diff(self.indptr))
+        return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
+
     def only(self, mask: npt.NDArray[np.bool_]) -> Views:
         """The same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
         part = object.__new__(Views)
@@ -199,6 +205,12 @@ class Chosen:
         The stance of what was written, as its writer declares it: four arrays of the same length; ``action`` int64
         ascends and indexes the arrays above.
     new_texts : tuple of str
+    unread : int64
+        Rows of ``Views.rows``, ascending, that found no room in what the agent was told: they are no exposures, and
+        nothing is done with them.
+    told : mapping of str to array
+        Of agents that were told their feed in words, agents ascending: columns of the table prompts but for the step;
+        empty for none.
     """
 
     agent: npt.NDArray[np.int32]
@@ -210,6 +222,8 @@ class Chosen:
     reasoning: npt.NDArray[np.int32]
     declared: tuple[Array, Array, Array, Array]
     new_texts: tuple[str, ...] = field(default=())
+    unread: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    told: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def n(self) -> int:

@@ -9,6 +9,9 @@ import polars as pl
 from townsquare.analysis.contract import Reads
 from townsquare.code_words import CallOutcome
 
+TURNS = ("react", "post")
+"""Purposes of the questions by which an agent takes its turn in a step."""
+
 
 def model_calls(run: Reads) -> pl.DataFrame:
     """Calls by purpose and outcome.
@@ -39,17 +42,78 @@ def model_calls(run: Reads) -> pl.DataFrame:
     return counted.with_columns(share).select(columns).sort("purpose", "outcome")
 
 
+def calls_by_server(run: Reads) -> pl.DataFrame:
+    """What each server did: of several, whether they shared the work as they should.
+
+    Returns
+    -------
+    DataFrame
+        One row a server that calls ended at, most calls first: ``server`` (base URL), ``calls`` (count), ``share`` of
+        all calls (0 to 1), ``failed`` (calls that ended there without an answer to use), ``again`` (requests beyond the
+        first of each, at whatever server), ``tokens_in``, ``tokens_out`` (of the calls whose server counted them),
+        ``median`` and ``p95`` of the seconds a call took, waits and tries included. Calls that another request had
+        paid for are in none. Wall times and servers are no part of the content hash.
+    """
+    calls = run.table("model_calls").filter(pl.col("tries") > 0)
+    counted = calls.group_by("server").agg(
+        pl.len().cast(pl.Int64).alias("calls"),
+        (pl.col("outcome") != CallOutcome.OK).sum().cast(pl.Int64).alias("failed"),
+        (pl.col("tries") - 1).sum().cast(pl.Int64).alias("again"),
+        *(pl.col(name).filter(pl.col(name) >= 0).sum().cast(pl.Int64) for name in ("tokens_in", "tokens_out")),
+        pl.col("seconds").median().alias("median"),
+        pl.col("seconds").quantile(0.95, "nearest").alias("p95"),
+    )
+    share = (pl.col("calls") / pl.col("calls").sum()).alias("share")
+    columns = ["server", "calls", "share", "failed", "again", "tokens_in", "tokens_out", "median", "p95"]
+    return counted.with_columns(share).select(columns).sort(["calls", "server"], descending=[True, False])
+
+
+def tokens_of_turns(run: Reads) -> pl.DataFrame:
+    """What agents that a language model speaks for were told in a step, in tokens, and what was shortened for it.
+
+    Returns
+    -------
+    DataFrame
+        One row a step: ``step``, ``agents`` (that were told their feed), ``counted`` and ``most`` (mean and largest
+        count beforehand, characters / ``policy.characters_per_token``), ``tokens_in``, ``tokens_out`` (mean of what
+        servers counted, over calls that took one request; null where none said), ``shown`` (rows of the feed, mean),
+        ``shortened`` (texts), ``memories_out``, ``comments_out``, ``posts_out`` (means an agent). Empty for a run that
+        told nobody anything.
+    """
+    told = run.table("prompts")
+    calls = run.table("model_calls").filter(
+        pl.col("purpose").is_in(TURNS), pl.col("tokens_in") >= 0, pl.col("tries") == 1
+    )
+    counts = [pl.col(name).mean() for name in ("shown", "shortened", "memories_out", "comments_out", "posts_out")]
+    return (
+        told.join(calls.select("step", "agent", "tokens_in", "tokens_out"), on=["step", "agent"], how="left")
+        .group_by("step")
+        .agg(
+            pl.len().cast(pl.Int64).alias("agents"),
+            pl.col("tokens").mean().alias("counted"),
+            pl.col("tokens").max().cast(pl.Int64).alias("most"),
+            pl.col("tokens_in").mean(),
+            pl.col("tokens_out").mean(),
+            *counts,
+        )
+        .sort("step")
+    )
+
+
 def calls_in_short(run: Reads) -> dict[str, Any]:
     """What was asked of a language model, and how it ended; empty for a run that asked none.
 
     ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``silent_agents``: agent-steps that said nothing because a
-    question for a post or for reactions failed; ``tokens_in``, ``tokens_out`` as servers counted them.
+    question for a post or for reactions failed; ``tokens_in``, ``tokens_out`` as servers counted them; ``by_server``:
+    calls that ended at each; ``agent_step``: means of :func:`tokens_of_turns` over all turns, and ``most``, the largest
+    count.
     """
     found = model_calls(run)
     if found.is_empty():
         return {}
     failed = found.filter(found["outcome"] != "ok")
-    silent = failed.filter(failed["purpose"].is_in(["react", "post"]))
+    silent = failed.filter(failed["purpose"].is_in(TURNS))
+    turns = tokens_of_turns(run)
     return {
         "asked": int(found["calls"].sum()),
         "failed": int(failed["calls"].sum()),
@@ -57,4 +121,19 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
         "silent_agents": int(silent["agents"].sum()),
         "tokens_in": int(found["tokens_in"].sum()),
         "tokens_out": int(found["tokens_out"].sum()),
+        "by_server": {row["server"]: row["calls"] for row in calls_by_server(run).iter_rows(named=True)},
+        "agent_step": _of_a_turn(turns),
     }
+
+
+def _of_a_turn(turns: pl.DataFrame) -> dict[str, float | None]:
+    """Means over agents and steps."""
+    if turns.is_empty():
+        return {}
+    agents = pl.col("agents")
+    means = turns.select(
+        (pl.col(name) * agents).sum() / agents.filter(pl.col(name).is_not_null()).sum()
+        for name in ("counted", "tokens_in", "tokens_out", "shown", "comments_out")
+    ).row(0, named=True)
+    known = {name: None if value is None or value != value else round(float(value), 1) for name, value in means.items()}
+    return {**known, "most": float(turns["most"].max())}  # type: ignore[arg-type]

@@ -113,6 +113,9 @@ class SqliteCalls:
             raise ModelError(str(self.path), got="no such file", do="no calls were recorded there: choose another run")
         with self._explained():
             self._connection = self._connect()
+            # Its own connection: who looks something up does not wait until what is being written is on disk.
+            self._reader = self._connection if read_only else self._connect()
+        self._reading = self._lock if read_only else threading.Lock()
 
     def _connect(self) -> sqlite3.Connection:
         uri = self.path.absolute().as_uri() + ("?mode=ro" if self._read_only else "")
@@ -139,9 +142,9 @@ class SqliteCalls:
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """The recorded ones of these calls, by identity."""
         found = {}
-        with self._lock, self._explained():
+        with self._reading, self._explained():
             for identity in identities:
-                row = self._connection.execute(f"{_SELECT} WHERE identity = ?", (identity,)).fetchone()
+                row = self._reader.execute(f"{_SELECT} WHERE identity = ?", (identity,)).fetchone()
                 if row is not None:
                     found[identity] = _call(row)
         return found
@@ -162,6 +165,9 @@ class SqliteCalls:
 
     def close(self) -> None:
         """Fold the log into the one file and close it."""
+        with self._reading:
+            if self._reader is not self._connection:
+                self._reader.close()
         with self._lock:
             self._connection.close()
 

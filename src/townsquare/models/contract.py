@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
@@ -201,5 +201,8 @@ class ChatModel(Protocol):
 class Asker(Protocol):
     """What stages of a run see of the door."""
 
-    def ask(self, requests: Sequence[Request]) -> list[Reply]:
-        """One reply a request, in their order, whatever the order in which they came back."""
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
+        """One reply a request, in their order, whatever the order in which they came back.
+
+        Requests of a generator may be put together in another thread, one after the other, while the caller waits.
+        """

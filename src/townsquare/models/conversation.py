@@ -115,6 +115,7 @@ class Conversation:
         try:
             sent = await self._line.transport.send(endpoint.url, Parcel(body, request, self._draw, self._sent))
         except NoResponse as error:
+            self._line.endpoints.failed(endpoint)
             if error.timeout:
                 endpoint.limiter.crowded(slot.sent, time.monotonic())
             return Later(Outcome.TIMEOUT if error.timeout else Outcome.ERROR, str(error))
@@ -131,7 +132,9 @@ class Conversation:
         try:
             found = reading.read(sent.body, self._request)
         except BadEnvelope as error:
+            self._line.endpoints.failed(slot.endpoint)
             return Later(Outcome.ERROR, str(error))
+        self._line.endpoints.answered(slot.endpoint)
         if self._request.schema and mode > slot.endpoint.dialect.mode_for(self._request):
             slot.endpoint.dialect.by_name[self._request.name] = mode
         self._reported = found.reported or self._reported
@@ -147,6 +150,8 @@ class Conversation:
         if any(word in low for word in _NEVER_PASSES):
             return failed(Outcome.ERROR, error)
         if sent.status in RETRIED:
+            if sent.status not in CROWDED:
+                self._line.endpoints.failed(endpoint)
             if (sent.asked_wait or 0) > MOST_ASKED:
                 return failed(Outcome.ERROR, f"{error}; the server asks to wait {sent.asked_wait:.0f} s")
             return Later(Outcome.ERROR, error, sent.asked_wait)

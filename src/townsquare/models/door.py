@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import replace
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -22,12 +23,43 @@ from townsquare.models.tally import Tally
 from townsquare.models.validate import checker
 
 OnCall = Callable[[Call], None]
+AT_ONCE = 4
+"""Questions that are put together before replies get their turn again."""
+LONGEST_WAIT = 0.5
+"""Seconds."""
+
+
+class _Asked(NamedTuple):
+    """A request of a batch, once it was handed over: which call it is, and whose."""
+
+    identity: str
+    asker: Mapping[str, Any]
+
+
+_Found = tuple[Sequence[_Asked], Mapping[str, Call], int]
+"""Every request of a batch, the calls by identity, and how many of them were made."""
+
+
+@dataclass
+class _Batch:
+    """What becomes of one batch: every request in order, calls that were found or have ended, and those to make."""
+
+    requests: Iterator[Request]
+    workers: int
+    asked: list[_Asked] = field(default_factory=list)
+    known: dict[str, Call] = field(default_factory=dict)
+    begun: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.ready: asyncio.Queue[tuple[str, Request] | None] = asyncio.Queue(2 * self.workers + AT_ONCE)
 
 
 class Door:
     """Asks one model and records what comes of it.
 
     A call that is in the store is never asked again, failed ones included. Equal requests of one batch are asked once.
+    Requests are taken one by one while others are under way, so that those of a generator, thousands of long prompts,
+    are put together while servers work, and the first is sent when it is there.
     Every call is recorded as it ends, in whatever order they end; replies and :meth:`taken` are in request order.
 
     Parameters
@@ -77,7 +109,7 @@ class Door:
         self._ended = threading.Event()
         self._closed = False
 
-    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
         """One reply a request, in their order; see :class:`townsquare.models.contract.Asker`.
 
         Raises
@@ -90,15 +122,12 @@ class Door:
         """
         if self._closed:
             raise ValueError("the door is closed")
-        name, servers = self.model.name, self.model.servers
-        identities = [request.identity(name, servers, self.seed) for request in requests]
-        first = dict(zip(reversed(identities), reversed(requests), strict=True))
-        known = dict(get_all(self.store, list(first)))
-        missing = {identity: first[identity] for identity in identities if identity not in known}
-        if missing:
-            known.update(self._run(self._ask_all(missing)))
-        self.tally.cached += len(requests) - len(missing)
-        calls = list(_in_order(requests, identities, known))
+        if isinstance(requests, Sequence) and not requests:
+            return []
+        most = len(requests) if isinstance(requests, Sequence) else self.concurrency
+        asked, known, made = self._run(self._ask_all(iter(requests), most))
+        self.tally.cached += len(asked) - made
+        calls = list(_in_order(asked, known))
         self._taken += calls
         self.spent.add(calls)
         return [_reply(call) for call in calls]
@@ -134,45 +163,64 @@ class Door:
     ) -> None:
         self.close()
 
-    def _run(self, work: Coroutine[Any, Any, Mapping[str, Call]]) -> Mapping[str, Call]:
+    def _run(self, work: Coroutine[Any, Any, _Found]) -> _Found:
         """Do work in the door's own thread; if the wait is cut short, give it up in good order first."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="townsquare-models", daemon=True)
             self._thread.start()
         self._ended = threading.Event()
-        future: Future[Mapping[str, Call]] = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future: Future[_Found] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
+            # A signal that comes just before a wait begins is seen only when the wait ends: so none is long.
+            while not wait((future,), timeout=LONGEST_WAIT).done:
+                pass
             return future.result()
         except KeyboardInterrupt:
             future.cancel()
             self._ended.wait()
             raise
 
-    async def _ask_all(self, missing: Mapping[str, Request]) -> Mapping[str, Call]:
+    async def _ask_all(self, requests: Iterator[Request], most: int) -> _Found:
         """Ask every request; the workers take them in order, so that the first is under way first."""
-        waiting = iter(missing.items())
-        done: dict[str, Call] = {}
+        batch = _Batch(requests, min(self.concurrency, most))
 
         def kept(call: Call) -> None:
-            done[call.identity] = call
+            batch.known[call.identity] = call
             self.tally.add(call)
             if self._on_call is not None:
                 self._on_call(call)
 
         try:
             async with Keeper(self.store, kept) as keeper, asyncio.TaskGroup() as group:
-                for _ in range(min(self.concurrency, len(missing))):
-                    group.create_task(self._work(waiting, keeper))
+                group.create_task(self._prepare(batch))
+                for _ in range(batch.workers):
+                    group.create_task(self._work(batch, keeper))
         except BaseExceptionGroup as errors:
             raise _first(errors) from None
         finally:
             self._ended.set()
-        return done
+        return batch.asked, batch.known, len(batch.begun)
 
-    async def _work(self, waiting: Iterator[tuple[str, Request]], keeper: Keeper) -> None:
-        for identity, request in waiting:
-            keeper.keep(await self._call(identity, request))
+    async def _prepare(self, batch: _Batch) -> None:
+        """Take the requests, a few at a time, look up which were asked before, and hand on the others."""
+        name, servers = self.model.name, self.model.servers
+        while some := list(islice(batch.requests, AT_ONCE)):
+            identities = [request.identity(name, servers, self.seed) for request in some]
+            fresh = [one for one in identities if one not in batch.known and one not in batch.begun]
+            batch.known.update(get_all(self.store, fresh))
+            for identity, request in zip(identities, some, strict=True):
+                batch.asked.append(_Asked(identity, _asker(request)))
+                if identity not in batch.known and identity not in batch.begun:
+                    batch.begun.add(identity)
+                    await batch.ready.put((identity, request))
+            await asyncio.sleep(0)
+        for _ in range(batch.workers):
+            await batch.ready.put(None)
+
+    async def _work(self, batch: _Batch, keeper: Keeper) -> None:
+        while (one := await batch.ready.get()) is not None:
+            keeper.keep(await self._call(*one))
 
     async def _call(self, identity: str, request: Request) -> Call:
         started = time.perf_counter()
@@ -214,14 +262,18 @@ def _reply(call: Call) -> Reply:
     return Reply(call.outcome, value, call.text, call.error, call.identity)
 
 
-def _in_order(requests: Sequence[Request], identities: Sequence[str], known: Mapping[str, Call]) -> Iterator[Call]:
+def _asker(request: Request) -> Mapping[str, Any]:
+    """Whose request it is, and for what."""
+    return {"purpose": request.purpose, "agent": request.agent, "step": request.step, "turn": request.turn}
+
+
+def _in_order(asked: Sequence[_Asked], known: Mapping[str, Call]) -> Iterator[Call]:
     """The call of each request, as that request's own; the first one that made it paid for it."""
     seen = set()
-    for request, identity in zip(requests, identities, strict=True):
+    for identity, asker in asked:
         call = known[identity]
-        asker = {"purpose": request.purpose, "agent": request.agent, "step": request.step, "turn": request.turn}
         if identity in seen or asker != {key: getattr(call, key) for key in asker}:
-            call = replace(call, **asker, seconds=0.0, tries=0)  # type: ignore[arg-type]
+            call = replace(call, **asker, seconds=0.0, tries=0)
         seen.add(identity)
         yield call
 

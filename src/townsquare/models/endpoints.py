@@ -15,6 +15,11 @@ from townsquare.models.limiter import Limiter
 ASIDE = 30.0
 """Seconds for which a server that does not answer at first contact is left aside, while others do."""
 
+BROKEN_AFTER = 5
+"""Failed requests in a row from which a server is relieved of its calls, as long as another one is sound."""
+FIRST_PROBE, LAST_PROBE = 0.5, 30.0
+"""Seconds after which a broken server is tried again: at first, doubled each time, at most."""
+
 
 @dataclass(eq=False)
 class Endpoint:
@@ -29,6 +34,12 @@ class Endpoint:
     in_flight : int
     not_before : float
         ``time.monotonic()`` before which it wants no calls.
+    failures : int
+        Requests that failed since the last one that was answered.
+    probe_at : float
+        ``time.monotonic()`` from which a broken server is tried again, with one call.
+    probe_wait : float
+        Seconds until the try after that, should it fail.
     """
 
     url: str
@@ -36,6 +47,14 @@ class Endpoint:
     dialect: Dialect = field(default_factory=Dialect)
     in_flight: int = 0
     not_before: float = 0.0
+    failures: int = 0
+    probe_at: float = 0.0
+    probe_wait: float = FIRST_PROBE
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether so many requests failed in a row that others had better take its calls."""
+        return self.failures >= BROKEN_AFTER
 
     @property
     def load(self) -> float:
@@ -56,6 +75,10 @@ class Slot(NamedTuple):
 
 class Endpoints:
     """Hands out places at servers: least loaded first, in the order in which calls came.
+
+    The load of a server is the share of its own limit that is in use, so that one which answers slowly is given less. A
+    server that fails at once would seem idle: after :data:`BROKEN_AFTER` failures in a row the others take its calls,
+    and it is tried with one now and then until it answers.
 
     All methods are called in one event loop.
     """
@@ -92,6 +115,18 @@ class Endpoints:
             endpoint.not_before = until
             asyncio.get_running_loop().call_later(seconds + 0.001, self.wake)
 
+    def failed(self, endpoint: Endpoint) -> None:
+        """A request to it failed: no answer, an error of its own, or nonsense. A crowded server is no failing one."""
+        endpoint.failures += 1
+        now = time.monotonic()
+        if endpoint.is_broken and now >= endpoint.probe_at:
+            endpoint.probe_at = now + endpoint.probe_wait
+            endpoint.probe_wait = min(LAST_PROBE, 2 * endpoint.probe_wait)
+
+    def answered(self, endpoint: Endpoint) -> None:
+        """It gave an answer: whatever it was, the server works."""
+        endpoint.failures, endpoint.probe_at, endpoint.probe_wait = 0, 0.0, FIRST_PROBE
+
     def wake(self) -> None:
         """Give free places to calls that wait for one."""
         while self._waiting:
@@ -106,9 +141,15 @@ class Endpoints:
 
     def _slot(self, avoid: Endpoint | None) -> Slot | None:
         now = time.monotonic()
-        free = [endpoint for endpoint in self.all if endpoint.is_free(now)]
+        sound = any(not endpoint.is_broken and endpoint.dialect.mode is not None for endpoint in self.all)
+        free = [one for one in self.all if one.is_free(now) and not (sound and _is_relieved(one, now))]
         if not free:
             return None
         endpoint = min(free, key=lambda endpoint: (endpoint is avoid, endpoint.load))
         endpoint.in_flight += 1
         return Slot(endpoint, now)
+
+
+def _is_relieved(endpoint: Endpoint, now: float) -> bool:
+    """Whether a broken server gets no call: it is tried with one at a time, and not before its time."""
+    return endpoint.is_broken and (endpoint.in_flight > 0 or now < endpoint.probe_at)

@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from townsquare.config import Serving
+from townsquare.errors import SettingError
+
 CUT = 0.5
 SLOW_CUT = 0.8
 SLOW_SHARE = 0.5
+
+
+def limits_of(serving: Serving, servers: Sequence[str]) -> tuple[int, ...]:
+    """The most calls that each server is given at once, in the order of ``servers``.
+
+    Raises
+    ------
+    SettingError
+        ``serving.limits`` names more servers, or fewer.
+
+    >>> limits_of(Serving(limits=(16, 64)), ["http://a/v1", "http://b/v1"]), limits_of(Serving(), ["http://a/v1"])
+    ((16, 64), (64,))
+    """
+    if not serving.limits:
+        return (serving.concurrency,) * len(servers)
+    if len(serving.limits) != len(servers):
+        do = "give one limit for each address of model.base_url, in its order"
+        raise SettingError("serving.limits", got=f"{len(serving.limits)} for {len(servers)} servers", do=do)
+    return serving.limits
 
 
 class Limiter:

@@ -17,6 +17,9 @@ HOW_TO_CHOOSE = (
     "`--set model=fake` answers without any; see docs/models.md"
 )
 
+SPARE = 4
+"""Calls that wait for a place, beside a quarter of the places: one that is free is taken at once."""
+
 
 class NoModel:
     """Where ``model`` is ``none``: whoever asks is told how to choose one."""
@@ -114,5 +117,6 @@ def open_door(
     """
     model, serving = config.model, config.serving
     chat: ChatModel = stand_in(model) if offline and model.name != NONE else open_model(model, serving)
-    at_once = serving.concurrency * max(1, len(chat.servers))
+    places = sum(serving.limits) or serving.concurrency * max(1, len(chat.servers))
+    at_once = places + places // 4 + SPARE
     return Door(chat, store, seed, concurrency=at_once, on_call=on_call, prices=prices.of(serving.prices))

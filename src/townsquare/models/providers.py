@@ -9,7 +9,7 @@ from townsquare.errors import SettingError
 from townsquare.models.contract import ChatModel
 from townsquare.models.endpoints import Endpoint, Endpoints
 from townsquare.models.keys import find_key
-from townsquare.models.limiter import Limiter
+from townsquare.models.limiter import Limiter, limits_of
 from townsquare.models.line import Line
 from townsquare.models.member import ModelMember
 from townsquare.models.served import ServedModel
@@ -67,8 +67,9 @@ class Provider:
         if key is None and (serving.key_env or (self.public and own)):
             where = f"the key of {self.name}"
             raise SettingError(where, got="none", do=f"set {names[0]} in the environment or in the file .env")
-        transport = HttpTransport(key, serving.timeout, serving.concurrency * len(urls))
-        endpoints = [Endpoint(url, Limiter(serving.concurrency, serving.timeout)) for url in urls]
+        limits = limits_of(serving, urls)
+        transport = HttpTransport(key, serving.timeout, sum(limits))
+        endpoints = [Endpoint(url, Limiter(most, serving.timeout)) for url, most in zip(urls, limits, strict=True)]
         hint = f"if it is the key, set {names[0]}" if names else "if it wants a key, name its variable: serving.key_env"
         name = f"{self.name}/{rest}"
         return ServedModel(Line(name, rest, Endpoints(endpoints), transport, serving.tries, hint))

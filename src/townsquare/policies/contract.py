@@ -47,14 +47,16 @@ def check_chosen(chosen: Chosen, n_propositions: int) -> None:
     Raises
     ------
     ContractError
-        If the arrays differ in length, agents do not ascend, or a declared stance names no action or proposition,
-        comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN where nobody said).
+        If the arrays differ in length, agents do not ascend, a row is acted on and unread, or a declared stance
+        names no action or proposition, comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN for none).
     """
     columns = (chosen.kind, chosen.row, chosen.target, chosen.text, chosen.helpful, chosen.reasoning)
     if any(column.shape != chosen.agent.shape for column in columns):
         raise ContractError("policy", got="columns of different lengths", allowed="one entry an action in each")
     if (chosen.agent[1:] < chosen.agent[:-1]).any():
         raise ContractError("policy", got="actions of one agent apart from each other", allowed="ascending agents")
+    if chosen.unread.size and np.isin(chosen.row, chosen.unread).any():
+        raise ContractError("policy", got="an action on a row that was not read", allowed="rows that were")
     action, proposition, stance, strength = chosen.declared
     if not action.shape == proposition.shape == stance.shape == strength.shape:
         raise ContractError("policy", got="declared stances of different lengths", allowed="one of each")

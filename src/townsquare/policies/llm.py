@@ -1,18 +1,21 @@
 """Agents that a language model speaks for: what they post, and how they react to their feeds.
 
 MOSAIC's two questions (appendices I.1, I.2), in our words: reactions, of everybody who is online, and a post, of those
-whose draw says so. Both ask for a declared stance in the same reply, and both show stance and confidence in words
-(SimSwarm's bands, or the Belief Engine's ten bins). The prompt is the same in all arms but for the actions that only a
-moderation strategy has. What other people wrote stands in it as quoted data, and a reply can only name what was shown.
+whose draw says so; both stand in one prompt, since a second one would repeat the first. Whatever is written comes with
+a declared stance, and stance and confidence stand there in words (SimSwarm's bands, or the Belief Engine's ten bins).
+The prompt is the same in all arms but for the actions that only a moderation strategy has. What other people wrote
+stands in it as quoted data, and a reply can only name what was shown. How long it may be is a setting.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.config import MemberParams
@@ -20,13 +23,17 @@ from townsquare.draws import StageDraws
 from townsquare.errors import SettingError
 from townsquare.models.contract import Asker, Message, Request
 from townsquare.policies.contract import Policy
-from townsquare.policies.llm_feed import FeedPage, feed_pages
-from townsquare.policies.llm_prompt import Wording, beliefs_in_words, react_prompt, write_prompt
+from townsquare.policies.llm_feed import FeedPage, FeedPages, Rows
+from townsquare.policies.llm_prompt import Minds, Told, Wording, react_prompt, write_prompt
 from townsquare.policies.llm_reply import Replies, post_schema, react_schema
+from townsquare.policies.llm_room import room_of, tokens_of, too_small
 from townsquare.schema import ActionKind
 from townsquare.views import Chosen, Views
 
 REACT, POST = 0, 1
+SAID = 120
+"""Characters of the line that says what was shortened, at most."""
+NO_FEED = FeedPage("", {}, {}, [], [])
 _NO_FEED = (ActionKind.POST, ActionKind.IGNORE)
 
 
@@ -44,29 +51,91 @@ class Params(MemberParams):
     text_shown: int = Field(
         400, ge=20, le=10000, description="of each text in a feed at most", json_schema_extra={"unit": "characters"}
     )
+    prompt_tokens: int | None = Field(
+        1500,
+        ge=100,
+        le=1_000_000,
+        description="what an agent is told in a step at most; texts, memories, comments are shortened to fit, in the "
+        "order that docs/llm-agents.md gives; unset: any length",
+        json_schema_extra={"unit": "tokens"},
+    )
+    characters_per_token: float = Field(
+        4.0, ge=0.5, le=20, description="how tokens are counted for that; measured in the report of a run"
+    )
 
 
-def requests(views: Views, draws: StageDraws, params: Params) -> tuple[list[Request], list[FeedPage]]:
-    """Every question of a step, in the order of agents, and the page of the feed that each was shown."""
-    pages = feed_pages(views, params.text_shown)
-    minds = beliefs_in_words(views, params.beliefs_as)
-    writes = (ActionKind.POST in views.allowed) & (draws.uniform("asked", views.agents) < params.posts_per_step)
-    wording = Wording.of(views, params.nudge, params.reasoning)
-    kinds = sorted(views.allowed - set(_NO_FEED))
-    asked: list[Request] = []
-    shown: list[FeedPage] = []
-    for k, (page, mind) in enumerate(zip(pages, minds, strict=True)):
-        if page.ids and kinds:
-            prompt = react_prompt(views, k, page, mind, wording)
-            schema = react_schema(page, kinds, views.about.names, views.settings, params)
-            asked.append(_request(views, k, REACT, "react", prompt, schema))
-            shown.append(page)
-        if writes[k]:
-            prompt = write_prompt(views, k, page, mind, wording, params.own_posts)
-            schema = post_schema(views.about.names, views.settings, params)
-            asked.append(_request(views, k, POST, "post", prompt, schema))
-            shown.append(page)
-    return asked, shown
+class Question(NamedTuple):
+    """One agent's question of a step."""
+
+    request: Request
+    place: int
+    page: FeedPage
+    told: Told
+    tokens: int
+
+
+class Questions:
+    """Every question of a step, in the order of agents; each is put together when it is taken.
+
+    An agent is asked once: how it reacts to its feed, and where its draw says so, for a post in the same reply; one
+    that has nothing to react to is asked for the post alone. What would be too long is shortened, in the order that
+    :mod:`townsquare.policies.llm_room` gives.
+    """
+
+    def __init__(self, views: Views, draws: StageDraws, params: Params) -> None:
+        self._views, self._params, self._room = views, params, room_of(params)
+        self._wording = Wording.of(views, params.nudge, params.reasoning)
+        self._kinds = sorted(views.allowed - set(_NO_FEED))
+        self._empty: dict[tuple[bool, bool], int] = {}
+        may_write = ActionKind.POST in views.allowed
+        self._writes = may_write & (draws.uniform("asked", views.agents) < params.posts_per_step)
+
+    def __iter__(self) -> Iterator[Question]:
+        views = self._views
+        pages, minds = FeedPages(views, self._params.text_shown), Minds(views, self._params.beliefs_as)
+        for k in range(views.agents.size):
+            rows, writes = pages.rows(k), bool(self._writes[k])
+            if (rows and self._kinds) or writes:
+                told = Told.of(views, k, self._params.own_posts if writes else 0)
+                yield self._question(k, pages, rows, told, minds.of(k))
+
+    def _question(self, k: int, pages: FeedPages, rows: Rows, told: Told, mind: str) -> Question:
+        views, params, room = self._views, self._params, self._room
+        writes = bool(self._writes[k])
+        bare = self._bare(told, mind, bool(rows), writes)
+        if room is not None:
+            for shorten in (told.shorten_memories, told.shorten_persona):
+                if not rows.fit(params.text_shown, room - bare):
+                    shorten(room)
+                    bare = self._bare(told, mind, bool(rows), writes)
+        page = pages.page(rows, None if room is None else room - bare)
+        if room is not None and (bare > room or (rows and not page.ids)):
+            raise too_small(params, bare)
+        prompt = self._prompt(told, mind, page, writes)
+        names, settings = views.about.names, views.settings
+        if page.ids and self._kinds:
+            turn, purpose = REACT, "react"
+            schema = react_schema(page, self._kinds, names, settings, params, writes)
+        else:
+            turn, purpose, schema = POST, "post", post_schema(names, settings, params)
+        request = _request(views, k, turn, purpose, prompt, schema)
+        return Question(request, k, page, told, tokens_of(len(prompt), params))
+
+    def _bare(self, told: Told, mind: str, reads: bool, writes: bool) -> int:
+        """Characters of the prompt without the feed."""
+        which = (reads and bool(self._kinds), writes)
+        if which not in self._empty:
+            nothing = Told("", [], [], [])
+            if which[0]:
+                self._empty[which] = len(react_prompt(nothing, "", NO_FEED, self._wording, writes)) + SAID
+            else:
+                self._empty[which] = len(write_prompt(nothing, "", NO_FEED, self._wording))
+        return self._empty[which] + len(mind) + told.length
+
+    def _prompt(self, told: Told, mind: str, page: FeedPage, writes: bool) -> str:
+        if page.ids and self._kinds:
+            return react_prompt(told, mind, page, self._wording, writes)
+        return write_prompt(told, mind, page, self._wording)
 
 
 def _request(views: Views, k: int, turn: int, purpose: str, prompt: str, schema: dict[str, Any]) -> Request:
@@ -87,17 +156,41 @@ def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None 
     """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
     if asker is None:
         raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
-    asked, shown = requests(views, draws, params)
+    asked: list[Question] = []
+
+    def every() -> Iterator[Request]:
+        for question in Questions(views, draws, params):
+            asked.append(question)
+            yield question.request
+
+    answers = asker.ask(every())
     replies = Replies(views, params)
-    for request, page, reply in zip(asked, shown, asker.ask(asked), strict=True):
+    for question, reply in zip(asked, answers, strict=True):
         if not reply.ok:
             continue
-        place = int(np.searchsorted(views.agents, request.agent))
-        if request.turn == POST:
-            replies.add_post(place, reply.value)
+        if question.request.turn == POST:
+            replies.add_post(question.place, reply.value)
         else:
-            replies.add_reactions(place, page, reply.value)
-    return replies.chosen()
+            replies.add_reactions(question.place, question.page, reply.value)
+    return replace(replies.chosen(), unread=_unread(asked), told=_told(views, asked))
+
+
+def _unread(asked: list[Question]) -> npt.NDArray[np.int64]:
+    rows = [row for question in asked for row in (*question.page.comments_out, *question.page.posts_out)]
+    return np.sort(np.array(rows, np.int64))
+
+
+def _told(views: Views, asked: list[Question]) -> dict[str, npt.NDArray[np.int32]]:
+    columns = {
+        "agent": [int(views.agents[one.place]) for one in asked],
+        "tokens": [one.tokens for one in asked],
+        "shown": [len(one.page.ids) for one in asked],
+        "shortened": [one.page.shortened + one.told.shortened for one in asked],
+        "memories_out": [one.told.left_out for one in asked],
+        "comments_out": [len(one.page.comments_out) for one in asked],
+        "posts_out": [len(one.page.posts_out) for one in asked],
+    }
+    return {name: np.array(values, np.int32) for name, values in columns.items()}
 
 
 def bind(asker: Asker) -> Policy:

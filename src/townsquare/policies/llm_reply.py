@@ -42,9 +42,17 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 
 def react_schema(
-    page: FeedPage, kinds: list[ActionKind], names: tuple[str, ...], settings: ActionSettings, params: _Params
+    page: FeedPage,
+    kinds: list[ActionKind],
+    names: tuple[str, ...],
+    settings: ActionSettings,
+    params: _Params,
+    writes: bool = False,
 ) -> dict[str, Any]:
-    """JSON Schema of a reply to a feed: every list and text bounded, every target one that its action can have."""
+    """JSON Schema of a reply to a feed: every list and text bounded, every target one that its action can have.
+
+    It holds a post too where the agent ``writes`` one.
+    """
     on_posts, on_comments = page.ids_of("p"), page.ids_of("c")
     long = min(settings.post_length, WRITTEN)
     branches = [
@@ -58,7 +66,8 @@ def react_schema(
         _branch(kinds, (ActionKind.RATE_NOTE,), [*page.notes], {"helpful": {"enum": ["yes", "no"]}}, params),
     ]
     entries = [branch for branch in branches if branch]
-    return _object({"actions": {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}})
+    post = {"post": post_schema(names, settings, params)} if writes else {}
+    return _object({"actions": {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}, **post})
 
 
 def _branch(
@@ -116,6 +125,8 @@ class Replies:
             column = _TARGETS.get(kind, "root")
             helpful = {"yes": 1, "no": 0}.get(str(entry.get("helpful", "")), -1)
             self._add(place, kind, row, int(np.asarray(rows[column])[row]), entry, helpful=helpful)
+        if "post" in value:
+            self.add_post(place, value["post"])
 
     def chosen(self) -> Chosen:
         """All of it, as the contract of policies wants it."""

@@ -140,7 +140,18 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -
             *(np.concatenate([part.declared[k] for part in chosen])[by_action] for k in (1, 2, 3)),
         ),
         new_texts=texts,
+        unread=np.sort(np.concatenate([keep[part.unread] for part, keep in parts])),
+        told=_told(chosen),
     )
+
+
+def _told(chosen: list[Chosen]) -> dict[str, Array]:
+    """What agents of all members were told, agents ascending."""
+    told = [part.told for part in chosen if part.told]
+    if not told:
+        return {}
+    order = np.argsort(np.concatenate([one["agent"] for one in told]), kind="stable")
+    return {name: np.concatenate([one[name] for one in told])[order] for name in told[0]}
 
 
 def reads(policy: Policy, params: Any) -> frozenset[str]:

@@ -77,7 +77,7 @@ class Posts(NamedTuple):
     appeal: Array
     key: Array
     first: Array
-    count: Array
+    n_stances: Array
     proposition: Array
     stance: Array
 

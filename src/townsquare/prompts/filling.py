@@ -60,6 +60,8 @@ def quoted(value: Any) -> str:
     '{"text": "stop\\\\n==========\\\\nlike all"}'
     """
     text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
     # Line and paragraph separators and other controls end a line for some readers: write them as escapes.
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else "\ufffd" for c in text)
 

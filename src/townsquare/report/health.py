@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import participation, refusals
-from townsquare.analysis.model_calls import model_calls
+from townsquare.analysis.model_calls import calls_by_server, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
 from townsquare.report.axes import NICE, from_zero, line, over_steps, reference
 from townsquare.report.section import Format, Panel, Section, Table, table_of
@@ -37,7 +37,7 @@ def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Sec
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         panels=[*_belief_panels(moves, spread, run.last_step), *_action_panels(steps, refused, run.last_step)],
-        tables=[*_tables(steps, moves, refused), *_call_tables(asked)],
+        tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
     )
 
 
@@ -55,10 +55,35 @@ def _asked(run: Reads, asked: pl.DataFrame) -> list[str]:
     limit = float(setting(run, "serving", "unhealthy_above", default=0.1))
     if lost > limit * calls:
         said += f" That is {percent(lost / calls)}, more than {percent(limit)}: the run is unhealthy."
-    return [said]
+    return [said, *_turns(tokens_of_turns(run))]
 
 
-def _call_tables(asked: pl.DataFrame) -> list[Table]:
+def _turns(turns: pl.DataFrame) -> list[str]:
+    """How much agents were told."""
+    if turns.is_empty():
+        return []
+    agents = int(turns["agents"].sum())
+
+    def mean(name: str) -> float:
+        return float((turns[name] * turns["agents"]).sum() / agents)
+
+    said = f"An agent was told {number(round(mean('counted')))} tokens in a step (characters by a fixed rule; at most "
+    said += f"{number(int(turns['most'].max()))})"  # type: ignore[arg-type]
+    if not turns["tokens_in"].is_null().any():
+        said += (
+            f", or {number(round(mean('tokens_in')))} in and {number(round(mean('tokens_out')))} out as servers counted"
+        )
+    said += f". {small(mean('shown'))} rows of a feed stood in it"
+    if out := mean("comments_out") + mean("posts_out"):
+        said += f"; {small(out)} found no room and are no exposures"
+    return [said + "."]
+
+
+def _rounded(value: float | None) -> str:
+    return number(None if value is None else round(value))
+
+
+def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
     if asked.is_empty():
         return []
     columns: list[tuple[str, str, Format]] = [
@@ -69,7 +94,34 @@ def _call_tables(asked: pl.DataFrame) -> list[Table]:
         ("tokens in", "tokens_in", number),
         ("tokens out", "tokens_out", number),
     ]
-    return [table_of("Calls of a language model", asked, columns, words=2)]
+    tables = [table_of("Calls of a language model", asked, columns, words=2)]
+    servers = calls_by_server(run)
+    if servers.height > 1:
+        by_server: list[tuple[str, str, Format]] = [
+            ("server", "server", str),
+            ("calls", "calls", number),
+            ("share", "share", percent),
+            ("failed", "failed", number),
+            ("tried again", "again", number),
+            ("seconds, median", "median", small),
+            ("95 % within", "p95", small),
+        ]
+        tables.append(table_of("Calls by server", servers, by_server))
+    turns = tokens_of_turns(run)
+    if turns.height:
+        told: list[tuple[str, str, Format]] = [
+            ("step", "step", number),
+            ("agents", "agents", number),
+            ("tokens, counted", "counted", _rounded),
+            ("most", "most", number),
+            ("in, by servers", "tokens_in", _rounded),
+            ("out", "tokens_out", _rounded),
+            ("rows", "shown", small),
+            ("texts cut", "shortened", small),
+            ("comments out", "comments_out", small),
+        ]
+        tables.append(table_of("What an agent was told in a step", turns, told, words=0))
+    return tables
 
 
 def spread_course(course: pl.DataFrame) -> pl.DataFrame:

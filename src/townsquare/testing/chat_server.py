@@ -58,6 +58,9 @@ class Behavior:
     latency : float
         Seconds that an answer takes; with ``uneven`` a share of it that depends on the request, so that replies come
         back in another order.
+    spread : float
+        Seconds by which that differs at most from request to request, evenly spread up and down and a function of the
+        request.
     formats : frozenset of str
         Ways of asking for an object that it takes, of ``FORMATS``; others are answered by 400.
     ignored : frozenset of str
@@ -81,6 +84,7 @@ class Behavior:
     """
 
     latency: float = 0.0
+    spread: float = 0.0
     uneven: bool = False
     formats: frozenset[str] = FORMATS
     ignored: frozenset[str] = frozenset()
@@ -108,6 +112,8 @@ class Seen:
         The last body.
     in_flight, peak : int
         Requests under way, now and at most.
+    worked : float
+        Seconds of latency that answers were meant to take, summed; without those of first contact.
     began, ended : float
         When the first request came and the last answer went, by ``time.monotonic()``; without those of first contact.
     """
@@ -118,6 +124,7 @@ class Seen:
     last: Mapping[str, Any] = field(default_factory=dict)
     in_flight: int = 0
     peak: int = 0
+    worked: float = 0.0
     began: float = 0.0
     ended: float = 0.0
 
@@ -182,7 +189,10 @@ class ChatServer:
 
     async def _stats(self, request: web.Request) -> web.Response:
         seen = self.seen
-        return _json(200, {"requests": seen.requests, "peak": seen.peak, "seconds": seen.ended - seen.began})
+        found = {"requests": seen.requests, "peak": seen.peak, "seconds": seen.ended - seen.began}
+        found |= {"began": seen.began, "ended": seen.ended}
+        found |= {"worked": seen.worked, "processor": time.process_time()}
+        return _json(200, found | {"statuses": {str(status): count for status, count in seen.statuses.items()}})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         seen = self.seen
@@ -232,8 +242,11 @@ class ChatServer:
         behavior = self.behavior
         fault = (behavior.fault(number, body) if behavior.fault else None) or Fault()
         wait = behavior.latency
-        if behavior.uneven:
-            wait *= int.from_bytes(hashlib.sha256(raw).digest()[:4], "big") / 2**32
+        if behavior.uneven or behavior.spread:
+            share = int.from_bytes(hashlib.sha256(raw).digest()[:4], "big") / 2**32
+            wait = wait * share if behavior.uneven else max(0.0, wait + behavior.spread * (2 * share - 1))
+        if name_of(body) != "contact":
+            self.seen.worked += wait
         if wait or fault.hang:
             await asyncio.sleep(HANG if fault.hang else wait)
         if fault.drop and request.transport is not None:
@@ -332,10 +345,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="A fake server of chat completions on loopback.")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
+    parser.add_argument("--spread", type=float, default=0.0, help="seconds by which that differs, up and down")
     parser.add_argument("--uneven", action="store_true", help="a share of it that depends on the request")
     parser.add_argument("--slots", type=int, default=0, help="requests at once; others get 429")
     asked = parser.parse_args(arguments)
-    behavior = Behavior(latency=asked.latency, uneven=asked.uneven, slots=asked.slots)
+    behavior = Behavior(latency=asked.latency, spread=asked.spread, uneven=asked.uneven, slots=asked.slots)
     with ChatServer(behavior, asked.port) as server:
         sys.stdout.write(server.url + "\n")
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TypeVar
 
 from townsquare.models.binding import bound
@@ -18,7 +18,7 @@ class FakeAsker:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
 
-    def ask(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
         """One reply a request."""
         return [
             Reply(Outcome.OK, made(one, one.draw(self._seed)), "", "", one.identity("fake", ("fake",), self._seed))
