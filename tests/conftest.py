@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from real_server import real_server
 from townsquare.threads import threads_for
+
+# A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be what tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -93,7 +93,8 @@ def test_claims_of_a_network_run_are_read_by_the_model() -> None:
     run = simulate(resolve_for("health-rumour", None, sets, agents=30, steps=3))
     purposes = run.table("model_calls")["purpose"].value_counts()
     counts = dict(purposes.iter_rows())
-    assert counts["distil"] >= counts.get("classify", 0) > 0
+    assert counts.get("distil", 0) > 0
+    assert counts.get("classify", 0) > 0  # a message may hold several claims: these may be more
     read = run.table("claims").filter(pl.col("snippet") >= -1)
     assert read.height > 0
 

@@ -77,6 +77,7 @@ def test_without_ray(tmp_path: Path) -> None:
 
 
 @needs_ray
+@pytest.mark.slow
 def test_a_comparison_on_a_cluster_of_its_own(tmp_path: Path) -> None:
     """Same hashes; nothing but results on stdout; no process left; the token of the cluster in no file."""
     home = tmp_path / "home"
