@@ -1,4 +1,7 @@
-"""One run of one size: ``one_size.py AGENTS STEPS FOLDER`` prints its figures as one line of JSON."""
+"""One run of one size: ``one_size.py AGENTS STEPS FOLDER [COMMENTS]`` prints its figures as one line of JSON.
+
+``COMMENTS`` is how many comments stand under a post at most; without it the default, which depends on the size.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import resource
 import statistics
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import townsquare as ts
@@ -16,32 +20,37 @@ from townsquare.resolve import resolve
 def main() -> None:
     """Run, and print."""
     agents, steps, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
+    comments = {"comments": int(sys.argv[4])} if len(sys.argv) > 4 else {}
     settings = resolve(
         {
             "scenario": "made",
             "agents": agents,
             "steps": steps,
+            "feed": comments,
             "moderation": {"strategy": "hybrid"},
             "injection": {"posts_per_step": 13},
             "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0.02},
         }
     )
-    instants: list[float] = []
+    instants: list[tuple[float, float]] = []
     run = ts.simulate(
         settings,
         folder / "run",
         scenario=ts.made_scenario(500),
-        on_step=lambda mark: instants.append(time.perf_counter()),
+        on_step=lambda mark: instants.append((time.perf_counter(), time.process_time())),
     )
     first = min(3, steps)
     marks = run.steps.filter(run.steps["step"] >= first)
-    # From one committed step to the next: the step, its hash and its recording.
-    seconds = statistics.median(b - a for a, b in zip(instants[first - 1 :], instants[first:], strict=False))
+    # From one committed step to the next: the step, its hash and its recording. Of large runs the last step has no
+    # other beside it while it is written, so that it says nothing of the others.
+    between = list(pairwise(instants[first - 1 : -1] if steps > 4 else instants[first - 1 :]))
+    seconds = statistics.median(b[0] - a[0] for a, b in between)
     disk = sum(path.stat().st_size for path in (folder / "run").rglob("*") if path.is_file())
     figures = {
         "agents": agents,
         "steps": steps,
         "seconds": seconds,
+        "processor": statistics.median(b[1] - a[1] for a, b in between),
         "rate": statistics.median(marks["exposures"].to_list()) / seconds,
         "actions": statistics.median(marks["actions"].to_list()),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

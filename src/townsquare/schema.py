@@ -393,7 +393,7 @@ _TABLES = (
         (
             _STEP,
             _C("hash", "str", "content hash of all steps up to this one (SHA-256, hexadecimal)", hashed=False),
-            _C("seconds", "f8", "wall time of the step", "s", hashed=False),
+            _C("seconds", "f8", "wall time of taking the step, without hashing and writing it", "s", hashed=False),
             _C("agents", "i4", "persons at the end of the step", "count", hashed=False),
             _C("online", "i4", "persons that had a feed", "count", hashed=False),
             _C("exposures", "i8", "rows shown", "count", hashed=False),

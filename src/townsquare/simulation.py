@@ -23,7 +23,7 @@ from townsquare.events import messages
 from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
-from townsquare.held_memory import LARGE, hold_memory
+from townsquare.held_memory import LARGE, held_memory
 from townsquare.models.binding import bound
 from townsquare.models.budget import Spent, check_priced
 from townsquare.models.door import Door, OnCall
@@ -201,8 +201,7 @@ def simulate(
         if door is None and asks(settings):
             store = calls_beside(recorder, settings.config.serving.calls)
             door = own = open_door(settings.config, store, settings.config.seed, on_call=on_call)
-        hold_memory(settings.config.agents)
-        with threads_for(settings.config.agents):
+        with held_memory(settings.config.agents), threads_for(settings.config.agents):
             _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
         state = "finished"
     finally:

@@ -14,6 +14,8 @@ UNHEALTHY = 3
 """Exit code of a run that ended, but in which too many calls of a language model failed."""
 PAUSED = 4
 """Exit code of a run that has spent its budget, and can go on with more."""
+MOST_FOR_REPORT = 50_000_000
+"""Exposures up to which a run is reported as it ends; above, only when its report is asked for."""
 
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
@@ -154,18 +156,25 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
     from townsquare.analysis.model_calls import calls_in_short
     from townsquare.report import write_report
 
-    page = folder / "report.html"
-    write_report(recorded, page)
+    page: Path | None = folder / "report.html"
+    found: dict[str, float] = {}
+    shown = int(recorded.steps["exposures"].sum())
+    if shown > MOST_FOR_REPORT:
+        page = None  # it reads every exposure several times: only who asks for it waits so long
+    else:
+        write_report(recorded, folder / "report.html")
     if quiet and not as_json:
         print(folder)
         return
-    found, calls = outcomes(recorded), calls_in_short(recorded)
+    if page is not None:
+        found = outcomes(recorded)
+    calls = calls_in_short(recorded)
     if as_json:
         show_json(
             {
                 "event": "result",
                 "run": str(folder),
-                "report": str(page),
+                "report": None if page is None else str(page),
                 "content_hash": recorded.content_hash,
                 "outcomes": found,
                 "calls": calls,
@@ -175,8 +184,13 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
         return
     known = [(describe(name), value) for name, value in found.items()]
     rows = [(what.title, number(value), what.unit) for what, value in known]
-    console().print(table("", ("outcome", "value", "unit"), rows, right=("value",)))
+    if rows:
+        console().print(table("", ("outcome", "value", "unit"), rows, right=("value",)))
     if calls:
         asked = f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed"
         print(f"calls   {asked}; {calls['silent_agents']:,} times an agent had no answer")
-    print(f"run     {folder}\nreport  {page}")
+    print(f"run     {folder}")
+    if page is None:
+        print(f"report  not yet, of {shown:,} exposures it takes long: `townsquare report {folder}`")
+    else:
+        print(f"report  {page}")
