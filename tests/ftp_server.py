@@ -14,11 +14,10 @@ import pytest
 @contextmanager
 def ftp_server(folder: Path) -> Iterator[str]:
     """Address of a folder that anyone on this machine may read and write by FTP."""
-    handlers = pytest.importorskip("pyftpdlib.handlers")
-    from pyftpdlib.authorizers import DummyAuthorizer
-    from pyftpdlib.servers import ThreadedFTPServer
-
-    authorizer = DummyAuthorizer()
+    modules = ("handlers", "authorizers", "servers")
+    why = "needs a file server: `pip install pyftpdlib` (it has no wheel, so that the lock leaves it out)"
+    handlers, authorizers, servers = (pytest.importorskip(f"pyftpdlib.{name}", reason=why) for name in modules)
+    authorizer = authorizers.DummyAuthorizer()
     with warnings.catch_warnings(action="ignore"):  # that anyone may write: anyone on this machine
         authorizer.add_anonymous(str(folder), perm="elradfmwMT", msg_login="hello")
 
@@ -26,7 +25,7 @@ def ftp_server(folder: Path) -> Iterator[str]:
         pass
 
     Handler.authorizer = authorizer
-    server = ThreadedFTPServer(("127.0.0.1", 0), Handler)
+    server = servers.ThreadedFTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"timeout": 0.1, "handle_exit": False}, daemon=True)
     thread.start()
     try:
