@@ -193,8 +193,14 @@ def _join(ray: Any, address: str) -> None:
     # Ray's client would hand these to the server, which need not know them.
     quiet = {} if address.startswith(REMOTE) else {"log_to_driver": False, "logging_level": logging.CRITICAL}
     do = "give it the Python and the ray of this machine, and this machine its token (RAY_AUTH_TOKEN)"
-    with _Explained(f"--on {address}", do):
-        ray.init(address=address, runtime_env=environment, **quiet)
+    # The client server gives the process that it starts for each connection 30 seconds: too few on a busy machine.
+    for left in reversed(range(_STARTS if address.startswith(REMOTE) else 1)):
+        attempt = _Explained(f"--on {address}", do, kept=left > 0)
+        with attempt:
+            ray.init(address=address, runtime_env=environment, **quiet)
+        if not attempt.failed:
+            return
+        ray.shutdown()
 
 
 class _Explained:
