@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import zip_longest
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -53,7 +54,11 @@ def draw(found: list[Cell]) -> str:
     }
     with mpl.rc_context(settings):
         figure, axes = plt.subplots(2, 2, figsize=(11, 8.6), layout="constrained")
-        for axis, model in zip(axes.flat, MODELS, strict=True):
+        measured = [model for model in MODELS if any(cell.model == model.key for cell in found)]
+        for axis, model in zip_longest(axes.flat, measured):
+            if model is None:
+                axis.set_axis_off()
+                continue
             panel(axis, model, [cell for cell in found if cell.model == model.key and not cell.why_not])
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})

@@ -27,7 +27,7 @@ def text(found: list[Cell], known: dict[str, Any]) -> str:
     by_key = {(cell.model, cell.form, cell.agents): cell for cell in found}
     machines = {f"{model['cores']} cores, {model['machine']}" for model in known.values()}
     limits, most = (
-        " or ".join(sorted({f"{model[name]:.0f}" for model in known.values()})) for name in ("limit", "seconds")
+        " or ".join(sorted({f"{model[name]:g}" for model in known.values()})) for name in ("limit", "seconds")
     )
     parts = [
         HEAD,
@@ -38,6 +38,8 @@ def text(found: list[Cell], known: dict[str, Any]) -> str:
     for model in MODELS:
         if model.key in known:
             parts += section(model, by_key, load(known[model.key]))
+        else:
+            parts.append(f"## {model.title}\n\nNot measured yet: `make bench-peers ARGS='--models {model.key}'`.\n")
     parts.append(LEFT_OUT)
     return "\n".join(parts)
 
