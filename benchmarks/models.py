@@ -12,19 +12,16 @@ import asyncio
 import json
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import orjson
 
+from local_server import server, stats
 from townsquare.config import Config
 from townsquare.models.calls import MemoryCalls, SqliteCalls
 from townsquare.models.contract import CallStore, Message, Request
@@ -57,19 +54,6 @@ def questions(first: int, count: int) -> list[Request]:
         )
         for i in range(first, first + count)
     ]
-
-
-@contextmanager
-def server(latency: float) -> Iterator[str]:
-    """Base URL of a server in another process."""
-    command = [sys.executable, "-m", "townsquare.testing.chat_server", "--latency", str(latency)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
 
 
 async def bare(url: str, requests: Sequence[Request]) -> None:
@@ -124,8 +108,7 @@ def busy(url: str) -> dict[str, float]:
         store = SqliteCalls(Path(folder))
         through_the_door(url, asked, store, BUSY_AT_ONCE)
         store.close()
-    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats", timeout=30) as response:
-        seen = json.load(response)
+    seen = stats(url)
     return {
         "busy": len(asked) * LATENCY / (BUSY_AT_ONCE * seen["seconds"]),
         "rate": len(asked) / seen["seconds"],

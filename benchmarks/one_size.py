@@ -1,6 +1,6 @@
-"""One run of one size: ``one_size.py AGENTS STEPS FOLDER [COMMENTS]`` prints its figures as one line of JSON.
+"""One run of one size: ``one_size.py AGENTS STEPS FOLDER [SETTINGS]`` prints its figures as one line of JSON.
 
-``COMMENTS`` is how many comments stand under a post at most; without it the default, which depends on the size.
+``SETTINGS`` is a JSON object that lies over the settings here, as a configuration file lies over the defaults.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from townsquare.resolve import resolve
 def main() -> None:
     """Run, and print."""
     agents, steps, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    comments = {"comments": int(sys.argv[4])} if len(sys.argv) > 4 else {}
     settings = resolve(
         {
             "scenario": "made",
             "agents": agents,
             "steps": steps,
-            "feed": comments,
             "moderation": {"strategy": "hybrid"},
             "injection": {"posts_per_step": 13},
             "beliefs": {"rule": "exposure-bounded", "pull": 0.005, "anchor": 0.02},
+            **(json.loads(sys.argv[4]) if len(sys.argv) > 4 else {}),
         }
     )
     instants: list[tuple[float, float]] = []
@@ -46,7 +45,7 @@ def main() -> None:
     between = list(pairwise(instants[first - 1 : -1] if steps > 4 else instants[first - 1 :]))
     seconds = statistics.median(b[0] - a[0] for a, b in between)
     disk = sum(path.stat().st_size for path in (folder / "run").rglob("*") if path.is_file())
-    figures = {
+    figures: dict[str, float | str] = {
         "agents": agents,
         "steps": steps,
         "seconds": seconds,
@@ -55,6 +54,7 @@ def main() -> None:
         "actions": statistics.median(marks["actions"].to_list()),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "disk": disk / 2**20,
+        "hash": run.content_hash,
     }
     print(json.dumps(figures))
 

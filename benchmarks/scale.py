@@ -1,8 +1,9 @@
 """How Townsquare grows, and how little memory it takes: ``python benchmarks/scale.py`` writes ``benchmarks/scale.md``.
 
-Three things: seconds a step for sizes whose feeds are equally long, with the exponent of their growth; the least memory
-in which 100,000 agents run, under a limit that the kernel enforces; and to how many machines a post has to go if agents
-are spread over many, by the follow graph of a million.
+Five things: a million agents for 20 steps; a run of a million that is killed and resumed; seconds a step for sizes
+whose feeds are equally long, with the exponent of their growth; the least memory in which 100,000 agents run, under a
+limit that the kernel enforces; and to how many machines a post has to go if agents are spread over many, by the follow
+graph of a million.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,23 +33,27 @@ GROUP = Path("/sys/fs/cgroup/memory/townsquare-benchmark")  # control groups of 
 SIZES = (10_000, 100_000, 1_000_000)
 LIMITS = (2_048, 1_536, 1_280, 1_024, 896, 768, 640, 512)
 SHARDS = (2, 4, 8, 16, 64, 256, 1_024)
+LONG: dict[str, tuple[int, int, Mapping[str, Any]]] = {
+    "a million, no moderation": (1_000_000, 20, {"moderation": {}, "injection": {}}),
+    "a million, hybrid moderation": (1_000_000, 20, {}),
+    "100,000, `log_odds`": (100_000, 10, {"beliefs": {"rule": "log_odds"}, "feed": {"comments": 0}}),
+}
+"""Runs by name: agents, steps, and settings over those of ``one_size.py``."""
+EQUAL_FEEDS = {"feed": {"comments": 0}}
+STOPPED = (1_000_000, 6, 3)  # agents and steps of the run that is killed, and the step after which it is
 
 
-def one_size(agents: int, steps: int, *, limit: int | None = None, equal: bool = True) -> dict[str, float] | None:
+def one_size(
+    agents: int, steps: int, settings: Mapping[str, Any] = EQUAL_FEEDS, *, limit: int | None = None
+) -> dict[str, Any] | None:
     """Figures of a run in a process of its own; None if it was killed for its memory, ``limit`` MiB."""
 
     def enter() -> None:
         (GROUP / "cgroup.procs").write_text(str(os.getpid()))
 
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            str(HERE / "one_size.py"),
-            str(agents),
-            str(steps),
-            folder,
-            *(["0"] if equal else []),
-        ]
+        sizes = [str(agents), str(steps), folder, json.dumps(settings)]
+        command = [sys.executable, str(HERE / "one_size.py"), *sizes]
         if limit is None:
             done = subprocess.run(command, check=True, capture_output=True, text=True)
         else:
@@ -58,6 +65,44 @@ def one_size(agents: int, steps: int, *, limit: int | None = None, equal: bool =
             if done.returncode:
                 return None
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def long_runs() -> dict[str, dict[str, Any] | None]:
+    """Figures of each of :data:`LONG`."""
+    found = {}
+    for name, (agents, steps, settings) in LONG.items():
+        print(f"{name}, {steps} steps ...", file=sys.stderr)
+        found[name] = one_size(agents, steps, settings)
+    return found
+
+
+def killed_and_resumed() -> dict[str, Any]:
+    """A run that SIGKILL ends between two steps and ``townsquare resume`` takes up, beside one that nobody touched."""
+    agents, steps, at = STOPPED
+    print(f"{agents:,} agents, killed after step {at} ...", file=sys.stderr)
+    townsquare = [sys.executable, "-m", "townsquare"]
+    options = ["--agents", str(agents), "--steps", str(steps), "--quiet"]
+    with tempfile.TemporaryDirectory() as where:
+        whole, killed = Path(where) / "whole", Path(where) / "killed"
+        subprocess.run([*townsquare, "run", "made:500", *options, "--out", str(whole)], check=True)
+        process = subprocess.Popen([*townsquare, "run", "made:500", *options, "--out", str(killed)])
+        while process.poll() is None and last_step(killed) < at:
+            time.sleep(0.2)
+        process.kill()
+        process.wait()
+        found, began = last_step(killed), time.perf_counter()
+        subprocess.run([*townsquare, "resume", str(killed), "--quiet"], check=True)
+        seconds = time.perf_counter() - began
+        hashes = [ts.Run.open(folder).content_hash for folder in (whole, killed)]
+    return {"agents": agents, "steps": steps, "killed": found, "seconds": seconds, "hashes": hashes}
+
+
+def last_step(folder: Path) -> int:
+    """The last step that is safe; -1 for none."""
+    try:
+        return ts.Run.open(folder).last_step
+    except ts.TownsquareError:
+        return -1
 
 
 def growth(steps: int) -> list[dict[str, float]]:
@@ -161,6 +206,7 @@ def page(figures: dict[str, Any]) -> str:
         ]
     else:
         lines.append("Not measured: it needs root and control groups of version 1.")
+    lines += [*long_section(figures["long"]), *resume_section(figures["resume"])]
     sent = figures["deliveries"]
     lines += [
         "",
@@ -178,17 +224,56 @@ def page(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def long_section(found: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """The part about long runs."""
+    return [
+        "",
+        "## A million agents",
+        "",
+        "Feeds of 15 + 10, everybody online, exposures, actions, beliefs and trail recorded; `exposure-bounded` with",
+        "trust and novelty of any pair, but for the last row. Median of the steps from the third on.",
+        "",
+        "| agents, and what differs | steps | seconds a step | processor seconds a step | peak GiB | MiB on disk |",
+        "|---|---:|---:|---:|---:|---:|",
+        *(
+            f"| {name} | {row['steps']:.0f} | {row['seconds']:.2f} | {row['processor']:.2f} | {row['peak']:.2f} "
+            f"| {row['disk']:,.0f} |"
+            for name, row in found.items()
+        ),
+    ]
+
+
+def resume_section(found: Mapping[str, Any]) -> list[str]:
+    """The part about the run that was killed."""
+    one, other = found["hashes"]
+    end = f"with the same content hash as a run that nobody touched ({one[:16]}...)"
+    if one != other:
+        end = f"with another content hash than a run that nobody touched ({other[:16]}..., {one[:16]}...)"
+    return [
+        "",
+        "## Killed and resumed",
+        "",
+        f"A run of {found['agents']:,} agents and {found['steps']} steps, killed after step {found['killed']}, was "
+        f"resumed in {found['seconds']:.0f} s,",
+        f"the steps before executed again, and ended {end}.",
+    ]
+
+
 def main() -> None:
     """Measure, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--memory-steps", type=int, default=10)
-    parser.add_argument("--only", choices=("growth", "memory", "deliveries"), help="measure one part, keep the others")
+    parser.add_argument(
+        "--only", choices=("growth", "memory", "long", "resume", "deliveries"), help="measure one part, keep the others"
+    )
     chosen = parser.parse_args()
     figures: dict[str, Any] = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     parts = {
         "growth": lambda: growth(chosen.steps),
         "memory": lambda: least_memory(chosen.memory_steps),
+        "long": long_runs,
+        "resume": killed_and_resumed,
         "deliveries": deliveries,
     }
     for name, measure in parts.items():

@@ -23,31 +23,17 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from local_server import server, stats
 from townsquare.analysis.model_calls import calls_by_server, calls_in_short
 from townsquare.record.run import Run
 
 LATENCY, SPREAD = 0.2, 0.1
 ONE, THREE = (64,), (8, 16, 40)
-
-
-@contextmanager
-def server(slots: int) -> Iterator[str]:
-    """Base URL of a server that turns away what goes beyond its places."""
-    command = [sys.executable, "-m", "townsquare.testing.chat_server", "--latency", str(LATENCY)]
-    command += ["--spread", str(SPREAD), "--slots", str(slots)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield process.stdout.readline().strip()
-    finally:
-        process.terminate()
-        process.wait()
 
 
 class Pauses:
@@ -72,19 +58,15 @@ class Pauses:
         return sum(lost), len(lost)
 
 
-def stats(url: str) -> dict[str, Any]:
-    """What a server has seen."""
-    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats", timeout=30) as response:
-        return dict(json.load(response))
-
-
 pauses = Pauses()
 
 
 def measure(limits: Sequence[int], agents: int, steps: int, sets: Sequence[str] = ()) -> dict[str, Any]:
     """One run over servers of these places."""
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
-        urls = [stack.enter_context(server(slots)) for slots in limits]
+        # Each turns away what goes beyond its places.
+        options = [("--spread", str(SPREAD), "--slots", str(slots)) for slots in limits]
+        urls = [stack.enter_context(server(LATENCY, *each)) for each in options]
         given = ["policy=llm", "model=server/m", f"model.base_url=[{','.join(urls)}]", *sets]
         given.append(f"serving.limits=[{','.join(map(str, limits))}]")
         command = [sys.executable, "-m", "townsquare", "run", "health-rumour", "--quiet", "--agents", str(agents)]

@@ -9,7 +9,6 @@ would change. Numbers of the paper are from its text (sections 4.1, 4.2, Tables 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from page_parts import replaced
 
 from townsquare.debate.expression import PAPER_R, PAPER_SLOPE, expression
 from townsquare.debate.held import HeldDebates
@@ -167,14 +167,6 @@ def tables(hold: Hold) -> dict[str, Callable[[], str]]:
     }
 
 
-def replaced(page: str, name: str, table: str) -> str:
-    """The page with one table between its markers."""
-    pattern = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise SystemExit(f"{PAGE.name} has no marker for the table {name}")
-    return pattern.sub(lambda match: f"{match[1]}\n{table}\n\n{match[2]}", page, count=1)
-
-
 def main() -> int:
     """Write the page, or check it."""
     options = argparse.ArgumentParser(description="Write the tables of docs/debates.md anew.")
@@ -193,7 +185,7 @@ def main() -> int:
 
         before = page = PAGE.read_text(encoding="utf-8")
         for name, make in tables(hold).items():
-            page = replaced(page, name, make())
+            page = replaced(page, name, make(), PAGE.name)
     if given.check:
         return int(page != before)
     PAGE.write_text(page, encoding="utf-8")

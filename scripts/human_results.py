@@ -9,12 +9,13 @@ writes nothing and exits with 1 if a table would change. Nothing of the data goe
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from page_parts import replaced
 
 from townsquare.humans.baselines import BASELINES
 from townsquare.humans.evidence_choice import EvidenceChoice
@@ -235,14 +236,6 @@ def draw(results: Results) -> Iterator[Path]:
             yield path
 
 
-def replaced(page: str, name: str, text: str) -> str:
-    """The page with one part between its markers."""
-    pattern = re.compile(rf"(<!-- table {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-    if not pattern.search(page):
-        raise SystemExit(f"{PAGE.name} has no marker for {name}")
-    return pattern.sub(lambda match: f"{match[1]}\n{text}\n\n{match[2]}", page, count=1)
-
-
 def main() -> int:
     """Write the page and its figures, or check the page."""
     options = argparse.ArgumentParser(description="Write the results of docs/humans.md anew.")
@@ -252,7 +245,7 @@ def main() -> int:
     results = Results(given.data)
     before = page = PAGE.read_text(encoding="utf-8")
     for name, make in tables(results).items():
-        page = replaced(page, name, make())
+        page = replaced(page, name, make(), PAGE.name)
     if given.check:
         return int(page != before)
     PAGE.write_text(page, encoding="utf-8")

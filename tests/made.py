@@ -21,7 +21,7 @@ from townsquare.record.batches import Batches
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.resolve import Settings, resolve
-from townsquare.scenario import Scenario, made_scenario
+from townsquare.scenario import Posts, Scenario, made_scenario
 from townsquare.schema import NONE, ActionKind, ActionStatus, AgentKind, PostKind, PostType, Reason, Veracity
 from townsquare.simulation import begin, simulate, step
 from townsquare.views import Bank, Chosen, Views, no_declarations
@@ -245,3 +245,22 @@ def equal_columns(one: schema.Columns, two: schema.Columns, names: Sequence[str]
 
 def _same(one: npt.NDArray[Any], two: npt.NDArray[Any]) -> bool:
     return np.array_equal(one, two, equal_nan=one.dtype.kind == "f")
+
+
+# --- posts to inject ---------------------------------------------------------------------------------------
+
+
+def posts_of(veracity: Sequence[int], steps: Sequence[int] | None = None) -> Posts:
+    """Posts of a scenario in the order of its file, of two sources by turns, with a step each where ``steps`` says."""
+    n = len(veracity)
+    return Posts(
+        text=tuple(f"post {k}" for k in range(n)),
+        veracity=np.array(veracity, np.uint8),
+        plausibility=np.full(n, 0.5),
+        type=np.ones(n, np.uint8),
+        topic=("",) * n,
+        source=np.arange(n, dtype=np.int32) % 2,
+        step=np.array(steps or [-1] * n, np.int32),
+        stance=np.empty((n, 0)),
+        strength=np.empty((n, 0)),
+    )

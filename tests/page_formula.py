@@ -59,3 +59,12 @@ def update_bounded(agent: Believer, posts: list[tuple[Any, Any, float, int]]) ->
     hull = [agent.stance, *(post[2] for weight, post in zip(weights, posts, strict=True) if weight > 0)]
     agent.stance = clamp(agent.stance + delta, min(hull), max(hull))
     learn(agent, posts, 0, 0)
+
+
+def rows_of(agent: Believer, posts: list[tuple[int, int, float, int]]) -> list[dict]:
+    """Posts as rows of exposures: only the caller of a rule knows what was seen before."""
+    seen, rows = set(agent.seen), []
+    for author, key, stance, likes in posts:
+        rows.append({"author": author, "stance": stance, "likes": likes, "first_seen": key not in seen})
+        seen.add(key)
+    return rows

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from townsquare import schema
-from townsquare.schema import PostKind, Veracity
+from townsquare.schema import AgentKind, PostKind, Veracity
 
 _NONE_BY_DEFAULT = {
     "parent", "topic", "under", "note", "offered", "rank", "target", "text", "helpful", "reasoning", "result", "name",
@@ -79,3 +79,17 @@ def injected(post: int, veracity: Veracity, step: int = 1, **more: Any) -> dict[
 def written(post: int, kind: PostKind, author: int, step: int = 1, **more: Any) -> dict[str, Any]:
     """A row of posts: an original, a share (give its root) or a comment."""
     return {"post": post, "kind": kind, "author": author, "root": post, "step": step, "text": post, **more}
+
+
+def run_of_courses(courses: dict[int, list[float]], born: dict[int, int] | None = None, **tables: Any) -> FrameRun:
+    """A run of one proposition; the list of an agent holds its stances from the step it was born in."""
+    born = born or {}
+    beliefs = [
+        {"step": born.get(agent, 0) + i, "agent": agent, "stance": stance, "confidence": 0.5}
+        for agent, course in courses.items()
+        for i, stance in enumerate(course)
+    ]
+    agents = [{"agent": agent, "kind": AgentKind.PERSON, "born": born.get(agent, 0)} for agent in courses]
+    last = max((int(row["step"]) for row in beliefs), default=0)
+    named = [{"proposition": 0, "name": "tax", "text": "Tax it."}]
+    return FrameRun({"agents": agents, "beliefs": beliefs, "propositions": named, **tables}, settings(), last_step=last)

@@ -16,7 +16,7 @@ import pytest
 from made import run_of, settings_of
 from recorded_frames import FrameRun, settings
 from townsquare import Run, made_scenario, simulate
-from townsquare.analysis import all as registered
+from townsquare.analysis import kept
 from townsquare.analysis.all import ANALYSES, PAIR_ANALYSES, analyze
 from townsquare.analysis.extra import MissingExtra, library
 from townsquare.analysis.follow_graph import measured_steps
@@ -117,7 +117,7 @@ def test_a_missing_library_leaves_out_its_analyses(monkeypatch: pytest.MonkeyPat
 
 
 def test_large_tables_are_scanned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registered, "MOST_KEPT", 10)
+    monkeypatch.setattr(kept, "MOST_KEPT", 10)
     [(_, frame)] = analyze(ordinary(), ["echo_chambers"])
     assert isinstance(frame, pl.DataFrame)
     assert frame.equals(frames()["echo_chambers"])

@@ -16,29 +16,16 @@ from scipy import stats
 
 from made import run_of, settings_of
 from recorded_frames import FrameRun, injected, settings
+from recorded_frames import run_of_courses as run
 from townsquare.analysis import belief_change
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, crossings, distance_to_start, persistence
 from townsquare.analysis.belief_spread import accuracy_course, convergence, polarization_course
 from townsquare.analysis.beliefs import BINS
 from townsquare.errors import UnknownName
-from townsquare.schema import AgentKind, Veracity, Verdict
+from townsquare.schema import Veracity, Verdict
 
 STANCE = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 6))
-
-
-def run(courses: dict[int, list[float]], born: dict[int, int] | None = None, **tables: Any) -> FrameRun:
-    """A run of one proposition; the list of an agent holds its stances from the step it was born in."""
-    born = born or {}
-    beliefs = [
-        {"step": born.get(agent, 0) + i, "agent": agent, "stance": stance, "confidence": 0.5}
-        for agent, course in courses.items()
-        for i, stance in enumerate(course)
-    ]
-    agents = [{"agent": agent, "kind": AgentKind.PERSON, "born": born.get(agent, 0)} for agent in courses]
-    last = max((int(row["step"]) for row in beliefs), default=0)
-    named = [{"proposition": 0, "name": "tax", "text": "Tax it."}]
-    return FrameRun({"agents": agents, "beliefs": beliefs, "propositions": named, **tables}, settings(), last_step=last)
 
 
 @given(st.lists(STANCE, min_size=1, max_size=12))

@@ -14,25 +14,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from recorded_frames import FrameRun, injected, settings
+from recorded_frames import run_of_courses as run
 from townsquare.analysis import belief_change, belief_course, stance_bins, stance_lines, true_sides
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.schema import AgentKind, PostKind, Veracity
 
 STANCE = st.floats(-1, 1, allow_nan=False)
-
-
-def run(courses: dict[int, list[float]], born: dict[int, int] | None = None, **tables: Any) -> FrameRun:
-    """A run of one proposition; the list of an agent holds its stances from the step it was born in."""
-    born = born or {}
-    beliefs = [
-        {"step": born.get(agent, 0) + i, "agent": agent, "stance": stance, "confidence": 0.5}
-        for agent, course in courses.items()
-        for i, stance in enumerate(course)
-    ]
-    agents = [{"agent": agent, "kind": AgentKind.PERSON, "born": born.get(agent, 0)} for agent in courses]
-    last = max((row["step"] for row in beliefs), default=0)
-    named = [{"proposition": 0, "name": "tax", "text": "Tax it."}]
-    return FrameRun({"agents": agents, "beliefs": beliefs, "propositions": named, **tables}, settings(), last_step=last)
 
 
 def true_posts(*stances: float) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from belief_blocks import new, shown, step, total, trust, wrote
-from page_formula import Believer, update
+from page_formula import Believer, rows_of, update
 from townsquare.beliefs.contract import BeliefInputs, per_agent
 from townsquare.beliefs.exposure import RULE
 from townsquare.draws import Stage, StageDraws
@@ -18,15 +18,6 @@ STANCE = st.floats(-1, 1, allow_nan=False)
 POST = st.tuples(st.integers(0, 5), st.integers(0, 8), STANCE, st.integers(0, 200))
 ROUND = st.tuples(st.lists(POST, max_size=12), st.integers(0, 300), st.integers(0, 300))
 PERSON = st.tuples(STANCE, st.floats(0, 1, allow_nan=False), st.lists(ROUND, max_size=3))
-
-
-def rows_of(agent: Believer, posts: list[tuple[int, int, float, int]]) -> list[dict]:
-    """The page's posts as rows: only the caller knows what was seen before."""
-    seen, rows = set(agent.seen), []
-    for author, key, stance, likes in posts:
-        rows.append({"author": author, "stance": stance, "likes": likes, "first_seen": key not in seen})
-        seen.add(key)
-    return rows
 
 
 @settings(deadline=None, max_examples=40)

@@ -10,21 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from belief_blocks import new, shown, step, total, trust, wrote
-from page_formula import Believer, update_bounded
+from page_formula import Believer, rows_of, update_bounded
 from townsquare.beliefs.exposure import RULE as EXACT
 from townsquare.beliefs.exposure_bounded import RULE
 from townsquare.schema import TrailKind
 
 STANCE = st.floats(-1, 1, allow_nan=False)
 POST = st.tuples(st.integers(0, 5), st.integers(0, 8), STANCE, st.integers(0, 200))
-
-
-def rows_of(agent: Believer, posts: list[tuple[int, int, float, int]]) -> list[dict]:
-    seen, rows = set(agent.seen), []
-    for author, key, stance, likes in posts:
-        rows.append({"author": author, "stance": stance, "likes": likes, "first_seen": key not in seen})
-        seen.add(key)
-    return rows
 
 
 @settings(deadline=None, max_examples=40)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -18,6 +19,7 @@ from townsquare.analysis.moderation import strategy
 from townsquare.errors import SettingError
 from townsquare.events.checks import FIXED
 from townsquare.experiments.arms import parse_vary
+from townsquare.feed_kernels import Ranked
 from townsquare.feed_personal import put_on_top
 from townsquare.record.contract import StepMark
 from townsquare.record.memory import MemoryRecorder
@@ -318,13 +320,19 @@ def test_a_message_that_is_taken_down_is_sent_no_more() -> None:
 
 
 def test_messages_stand_above_and_what_passes_them_on_is_left_out() -> None:
-    root = np.array([0, 1, 2, 3, 2, 5], np.int32)  # post 4 is a share of 2
+    number = np.array([0, 1, 2, 3, 2, 5, -1, -1, -1, -1], np.int32)  # post 4 is a share of 2
     rows = np.array([[5, 4, 1, 9], [0, 9, 9, 9], [4, 3, 5, 1]], np.int32)
-    slots = np.zeros((3, 4), np.uint8)
+    ranked = Ranked(rows, number[rows], 10 + rows, np.zeros((3, 4), np.uint8), np.array([3, 1, 4]))
     sent = np.array([[2, -1], [-1, -1], [3, 2]], np.int32)
-    out, why, counts = put_on_top(sent, rows, slots, np.array([3, 1, 4]), root)
-    assert [out[k, :n].tolist() for k, n in enumerate(counts)] == [[2, 5, 1], [0], [3, 2, 5, 1]]
-    assert [why[k, :n].tolist() for k, n in enumerate(counts)] == [[Slot.SENT, 0, 0], [0], [Slot.SENT, Slot.SENT, 0, 0]]
+    out = put_on_top(sent, np.where(sent >= 0, number[sent], -1), np.where(sent >= 0, 20, -1), ranked)
+
+    def used(column: npt.NDArray[Any]) -> list[list[int]]:
+        return [column[k, :n].tolist() for k, n in enumerate(out.counts)]
+
+    assert used(out.post) == [[2, 5, 1], [0], [3, 2, 5, 1]]
+    assert used(out.number) == [[2, 5, 1], [0], [3, 2, 5, 1]]
+    assert used(out.author) == [[20, 15, 11], [10], [20, 20, 15, 11]]
+    assert used(out.slot) == [[Slot.SENT, 0, 0], [0], [Slot.SENT, Slot.SENT, 0, 0]]
 
 
 # --- what is told of it ------------------------------------------------------------------------------------

@@ -7,24 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made import posts_of
 from townsquare.config import Injection
 from townsquare.errors import SettingError
-from townsquare.scenario import Posts, injection_order, injection_schedule
-
-
-def posts_of(veracity: list[int], steps: list[int] | None = None) -> Posts:
-    n = len(veracity)
-    return Posts(
-        text=tuple(f"post {k}" for k in range(n)),
-        veracity=np.array(veracity, np.uint8),
-        plausibility=np.full(n, 0.5),
-        type=np.ones(n, np.uint8),
-        topic=("",) * n,
-        source=np.zeros(n, np.int32),
-        step=np.array(steps or [-1] * n, np.int32),
-        stance=np.empty((n, 0)),
-        strength=np.empty((n, 0)),
-    )
+from townsquare.scenario import injection_order, injection_schedule
 
 
 def test_the_order_of_the_file() -> None:

@@ -322,6 +322,15 @@ def test_each_server_has_a_limit_of_its_own(expected: list[Any]) -> None:
         door("server/m", None, one.url, other.url, limits=(2, 9, 1))
 
 
+def _settle(opened: Door) -> None:
+    """Have all servers met: until then, one that has is the only one there is."""
+    opened.ask([question(10_000)])
+    assert isinstance(opened.model, ServedModel)
+    while any(one.dialect.mode is None for one in opened.model.line.endpoints.all):
+        time.sleep(0.01)
+    opened.taken()
+
+
 def test_a_server_that_fails_at_once_does_not_draw_all_calls() -> None:
     """It always looks idle; without being relieved it would be asked first by every call."""
     broken = Behavior(fault=run_only(lambda number, body: Fault(500, "broken")))
@@ -330,9 +339,27 @@ def test_a_server_that_fails_at_once_does_not_draw_all_calls() -> None:
         ChatServer(Behavior(latency=0.02)) as sound,
         door("server/m", None, fails.url, sound.url, concurrency=8) as opened,
     ):
+        _settle(opened)
         assert all(reply.ok for reply in opened.ask(questions(400)))
         assert fails.seen.statuses[500] < 60
         assert {call.server for call in opened.taken()} == {sound.url}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_turns_calls_away_does_not_fail_them(status: int) -> None:
+    """As one whose key has ended, or which was started again with another model."""
+    turned = Behavior(fault=run_only(lambda number, body: Fault(status, "not here")))
+    with (
+        ChatServer(turned) as away,
+        ChatServer(Behavior(latency=0.02)) as sound,
+        door("server/m", None, away.url, sound.url, concurrency=8) as opened,
+    ):
+        _settle(opened)
+        assert all(reply.ok for reply in opened.ask(questions(400)))
+        assert away.seen.statuses[status] < 60
+        assert {call.server for call in opened.taken()} == {sound.url}
+        assert "response_format" in sound.seen.last
+        assert sound.seen.last["response_format"]["type"] == "json_schema"
 
 
 def test_a_server_that_works_again_is_asked_again() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from townsquare.cli import main
 from townsquare.errors import SettingError, WrongVersion
 from townsquare.experiment import Experiment, Places, Progress, compare
 from townsquare.experiments.manifest import FINISHED
-from townsquare.experiments.ray_cluster import check_made_by, checked_place, made_by
+from townsquare.experiments.ray_cluster import check_made_by, checked_place, made_by, nearest
 from townsquare.experiments.ray_pool import TRIES, RayPool
 from townsquare.humans.options_of_fit import FitOptions
 from townsquare.humans.output import plain
@@ -62,6 +63,21 @@ def test_an_address_that_does_not_answer(
 ) -> None:
     assert main([*command, "--out", str(tmp_path / "out"), "--on", "ray://127.0.0.1:9"]) == 2
     assert "ray://127.0.0.1:9, where nothing answers" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files to others")
+def test_a_cluster_of_somebody_else_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the environment names it: anyone may leave an address where Ray does."""
+    left = tmp_path / "ray" / "ray_current_cluster"
+    left.parent.mkdir()
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        left.write_text(address)
+        for named, owner, found in (("", 0, address), ("auto", 0, address), ("", 1234, ""), ("h:1", 1234, "h:1")):
+            monkeypatch.setenv("RAY_ADDRESS", named)
+            os.chown(left, owner, -1)
+            assert nearest() == found
 
 
 def test_without_ray(tmp_path: Path) -> None:

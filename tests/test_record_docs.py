@@ -34,4 +34,5 @@ def test_the_folder_holds_what_the_page_says(tmp_path: Path, kind: str) -> None:
     files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
     bulky = [name for name, table in schema.TABLES.items() if table.bulky] if kind == "parquet" else []
     assert files == {"run.db", "run.yaml", "run.lock"} | {f"parts/{name}/step-000000.parquet" for name in bulky}
+    assert "step-000012-beside.parquet" in PAGE.read_text(encoding="utf-8")
     assert all(name in PAGE.read_text(encoding="utf-8") for name in bulky)

@@ -7,27 +7,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from made import posts_of
 from townsquare.config import Injection
 from townsquare.errors import SettingError
 from townsquare.events.settings import Inject
 from townsquare.events.shocks import Shock
 from townsquare.scenario import Posts, injection_schedule
 from townsquare.schema import Veracity
-
-
-def posts_of(veracity: list[int], steps: list[int] | None = None) -> Posts:
-    n = len(veracity)
-    return Posts(
-        text=tuple(f"post {k}" for k in range(n)),
-        veracity=np.array(veracity, np.uint8),
-        plausibility=np.full(n, 0.5),
-        type=np.ones(n, np.uint8),
-        topic=("",) * n,
-        source=np.arange(n, dtype=np.int32) % 2,
-        step=np.array(steps or [-1] * n, np.int32),
-        stance=np.empty((n, 0)),
-        strength=np.empty((n, 0)),
-    )
 
 
 def shock(step: int, posts: int, veracity: str = "any", source: int = -1) -> Shock:

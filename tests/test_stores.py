@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ftp_server import ftp_server
+from s3_server import s3_server
 from townsquare.cli import main
-from townsquare.errors import RecordError, SettingError
-from townsquare.experiment import Experiment
+from townsquare.errors import RecordError, RunBusy, SettingError
+from townsquare.experiment import Experiment, Places, Progress, compare
 from townsquare.experiments.run_folders import go_on
 from townsquare.experiments.scratch import scratch_folder, written_here
 from townsquare.experiments.stores import INCOMING, SharedFolder, Store, is_url, store_at
+from townsquare.record.contract import StepMark
 from townsquare.record.run import Run
 from townsquare.resolve import Settings, resolve
 
@@ -82,8 +86,8 @@ def test_a_copy_that_was_cut_short_is_no_run(recorded: Run, served: tuple[str, P
     assert Run.open(tmp_path / "back").verify() == recorded.content_hash
     assert not (tmp_path / "back" / "run.db.1234.part").exists()
     near = SharedFolder(tmp_path / "near")
-    (near.root / INCOMING / "x").mkdir(parents=True)
-    (near.root / INCOMING / "x" / "run.db").write_bytes(b"SQLite format 3")
+    (near.root / f"{INCOMING}-x").mkdir(parents=True)
+    (near.root / f"{INCOMING}-x" / "run.db").write_bytes(b"SQLite format 3")
     assert not near.holds("arm/seed-1")
 
 
@@ -126,6 +130,74 @@ def test_what_a_killed_process_left_on_the_machine_is_gone_on_with(settings: Set
         assert Run.open(folder).last_step == 2
         go_on(folder, settings)
     assert store.holds("a/1")
+
+
+def _stopping_at(step: int) -> Callable[[StepMark], None]:
+    def stop(mark: StepMark) -> None:
+        if mark.step == step:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def test_a_run_goes_on_from_where_it_came_furthest(store: Store, settings: Settings, tmp_path: Path) -> None:
+    """Killed on this machine after one step, then stopped on another after two, or the other way round."""
+    with written_here(store, "a/1", settings) as folder:
+        pass
+    for here, there in ((1, 2), (2, 1)):
+        shutil.rmtree(tmp_path / "there", ignore_errors=True)
+        for place, step in ((folder, here), (tmp_path / "there", there)):
+            with pytest.raises(KeyboardInterrupt):
+                go_on(place, settings, on_step=_stopping_at(step))
+        store.put(tmp_path / "there", "a/1")
+        with written_here(store, "a/1", settings) as found:
+            assert found == folder
+            assert Run.open(folder).last_step == 2
+        assert [path.name for path in scratch_folder().iterdir() if path.name.startswith(folder.name)] == []
+
+
+def test_one_run_twice_on_a_machine(store: Store, settings: Settings) -> None:
+    """Two commands with one address: the second neither takes away nor copies what the first is writing."""
+    with written_here(store, "a/1", settings) as folder:
+        go_on(folder, settings)
+        with pytest.raises(RunBusy, match="a/1: got process"), written_here(store, "a/1", settings):
+            pass
+        assert not store.holds("a/1")
+        assert Run.open(folder).state == "finished"
+    assert store.holds("a/1")
+
+
+def test_a_run_arrives_while_others_do(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.db").write_bytes(b"x")
+    store = SharedFolder(tmp_path / "shared")
+    names = [f"a/{number}" for number in range(300)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: store.put(tmp_path / "run", name), names))
+    assert all(store.holds(name) for name in names)
+    assert [path.name for path in store.root.iterdir()] == ["a"]
+
+
+def test_a_copy_leaves_nothing_of_an_earlier_one(store: Store, recorded: Run, tmp_path: Path) -> None:
+    assert recorded.folder is not None
+    shutil.copytree(recorded.folder, tmp_path / "before")
+    (tmp_path / "before" / "run.db-wal").write_bytes(b"of before")
+    store.put(tmp_path / "before", "arm/seed-1")
+    store.put(recorded.folder, "arm/seed-1")
+    store.fetch("arm/seed-1", tmp_path / "back")
+    assert not (tmp_path / "back" / "run.db-wal").exists()
+
+
+def test_a_store_that_is_gone_is_not_an_empty_one(tmp_path: Path) -> None:
+    """Else finished runs would be executed again, and their calls paid again."""
+    with ftp_server(tmp_path) as address:
+        store = store_at(f"{address}study")
+        assert store.is_empty()
+        assert not store.has("experiment.json")
+        assert store.names("") == []
+    for ask in (store.is_empty, lambda: store.has("experiment.json"), lambda: store.names("")):
+        with pytest.raises(RecordError, match=r"ftp://"):
+            ask()
 
 
 def test_the_folder_for_the_time_being_is_nobody_elses() -> None:
@@ -203,6 +275,26 @@ def test_other_settings_and_other_things_at_an_address(
     assert "holds other things" in capsys.readouterr().err
 
 
+def test_a_manifest_that_cannot_be_written_for_a_moment(served: tuple[str, Path], tmp_path: Path) -> None:
+    """Here a folder has its name; runs that go on meanwhile are not lost, and the last time writes all."""
+    address, folder = served
+    manifest = folder / "study" / "experiment.json"
+
+    def on_progress(far: Progress) -> None:
+        if far.runs_done == 0 and manifest.is_file():
+            manifest.unlink()
+            (manifest / "x").mkdir(parents=True)
+        elif far.runs_done > 0 and manifest.is_dir():
+            shutil.rmtree(manifest)
+
+    base = {"scenario": "made:20", "agents": 30, "steps": 3}
+    store = store_at(f"{address}study")
+    found = compare([base], {"moderation.strategy": ["none", "hybrid"]}, [1], tmp_path / "out", 1, on_progress,
+                    Places(store=store))  # fmt: skip
+    assert len(found.finished) == 2
+    assert manifest.read_bytes() == (tmp_path / "out" / "experiment.json").read_bytes()
+
+
 def test_debates_at_an_address(served: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     address, folder = served
     sweep = ["sweep", "--over", "u=0.2,0.6", "--workers", "2", "--quiet"]
@@ -226,3 +318,66 @@ def test_fetching_nothing(served: tuple[str, Path], tmp_path: Path) -> None:
     assert not (tmp_path / "back").exists()
     with pytest.raises(RecordError):
         store_at(f"{address}none").fetch("run", tmp_path / "back")
+
+
+def test_fetching_into_the_folder_of_something_else(
+    served: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another comparison, and runs that went on after they were copied: nothing there is overwritten."""
+    address, folder = served
+    for name, more in (("one", []), ("other", ["--set", "feed.followed=4"])):
+        assert main(["compare", *COMPARE, "--seeds", "1", "--out", f"{address}{name}", "--quiet", *more]) == 0
+    back = tmp_path / "back"
+    assert main(["fetch", f"{address}one", "--out", str(back), "--quiet"]) == 0
+    before = (back / "experiment.json").read_bytes()
+    capsys.readouterr()
+    assert main(["fetch", f"{address}other", "--out", str(back)]) == 2
+    assert "a comparison that is not the one of" in capsys.readouterr().err
+    assert (back / "experiment.json").read_bytes() == before
+
+    run = sorted(path.parent.relative_to(folder / "one") for path in (folder / "one").rglob("run.db"))[0]
+    shutil.rmtree(back / run)
+    with pytest.raises(KeyboardInterrupt):
+        go_on(back / run, resolve(Run.open(folder / "one" / run).settings), on_step=_stopping_at(1))
+    assert main(["fetch", f"{address}one", "--out", str(back)]) == 2
+    assert "a copy of before it went on" in capsys.readouterr().err
+
+
+def test_fetching_one_run_into_this_folder(
+    served: tuple[str, Path], recorded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, _ = served
+    assert recorded.folder is not None
+    store_at(f"{address}study").put(recorded.folder, "run")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["fetch", f"{address}study/run", "--out", ".", "--quiet"]) == 0
+    assert Run.open(tmp_path / "here").verify() == recorded.content_hash
+
+
+# --- buckets -----------------------------------------------------------------------------------------------
+
+
+def test_a_bucket_is_never_made(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is misspelled is refused before anything runs, and costs nothing."""
+    with s3_server(monkeypatch) as files:
+        files.mkdir("there")
+        study = ["compare", *COMPARE, "--seeds", "1", "--quiet", "--out"]
+        assert main([*study, "s3://there/study"]) == 0
+        assert main([*study, "s3://there/study2"]) == 0
+        assert main([*study, "s3://their/study"]) == 2
+        assert "s3://their/study" in capsys.readouterr().err
+        files.invalidate_cache()
+        assert files.ls("") == ["there"]
+        assert len(store_at("s3://there/study").names("run.db")) == 2
+
+
+def test_names_that_lead_out_of_a_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with s3_server(monkeypatch) as files:
+        files.mkdir("open")
+        files.pipe_file("open/study/../../evil.txt", b"x")
+        assert main(["fetch", "s3://open/study", "--out", str(tmp_path / "a" / "back")]) == 2
+        assert "leads out of its folder" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("evil.txt"))

@@ -46,6 +46,17 @@ def _both_threads(label: str, adapter: str) -> tuple[Form, Form]:
     return (Form("townsquare_1", label, adapter), Form("townsquare", label, adapter, threads=THREADS))
 
 
+def _on_a_graph(rule: str, ndlib: str) -> tuple[Form, ...]:
+    """A rule on a graph as everyone says it; ``ndlib`` is the model of NDlib that is nearest."""
+    return (
+        *_both_threads(f"Townsquare, `{rule}`", f"townsquare_rules:{rule}"),
+        Form("numpy", "NumPy, a few lines", f"plain_numpy:{rule}"),
+        Form("frames", "mesa-frames", f"mesa_frames_models:{rule}", "mesa-frames", THREADS),
+        Form("mesa", "Mesa", f"mesa_models:{rule}", "models"),
+        Form("ndlib", f"NDlib, {ndlib}", f"ndlib_models:{rule}", "models"),
+    )
+
+
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 MODELS = (
     Model(
@@ -65,11 +76,7 @@ MODELS = (
         SIZES,
         10,
         (
-            *_both_threads("Townsquare, `bounded_confidence`", "townsquare_rules:bounded_confidence"),
-            Form("numpy", "NumPy, a few lines", "plain_numpy:bounded_confidence"),
-            Form("frames", "mesa-frames", "mesa_frames_models:bounded_confidence", "mesa-frames", THREADS),
-            Form("mesa", "Mesa", "mesa_models:bounded_confidence", "models"),
-            Form("ndlib", "NDlib, ContinuousModel", "ndlib_models:bounded_confidence", "models"),
+            *_on_a_graph("bounded_confidence", "ContinuousModel"),
             Form("ndlib_hk", "NDlib, HKModel (another schedule)", "ndlib_models:hk_as_shipped", "models"),
         ),
     ),
@@ -78,13 +85,7 @@ MODELS = (
         "Averaging with stubbornness on a graph (Friedkin and Johnsen)",
         SIZES,
         10,
-        (
-            *_both_threads("Townsquare, `averaging`", "townsquare_rules:averaging"),
-            Form("numpy", "NumPy, a few lines", "plain_numpy:averaging"),
-            Form("frames", "mesa-frames", "mesa_frames_models:averaging", "mesa-frames", THREADS),
-            Form("mesa", "Mesa", "mesa_models:averaging", "models"),
-            Form("ndlib", "NDlib, FJModel", "ndlib_models:averaging", "models"),
-        ),
+        _on_a_graph("averaging", "FJModel"),
     ),
     Model(
         "platform",

@@ -18,6 +18,7 @@ from townsquare.config import Actions as ActionSettings
 from townsquare.draws import U64, bits_oracle, chain, text_key
 from townsquare.events.friction import Friction, given_up
 from townsquare.feed import Feed
+from townsquare.large_rows import column_at
 from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
 from townsquare.views import Chosen
@@ -79,7 +80,7 @@ def resolve(
     result[makes_post] = world.posts.n + np.arange(np.count_nonzero(makes_post))
     result[makes_note] = world.notes.n + np.arange(np.count_nonzero(makes_note))
     rank = np.full(chosen.n, schema.NONE, np.int16)
-    rank[shown] = np.asarray(feed.exposures["rank"])[chosen.row[shown]]
+    rank[shown] = column_at(feed.exposures, "rank", chosen.row[shown])
     rows: dict[str, schema.Columns] = {
         "actions": schema.rows(
             "actions", chosen.n, step=world.step + 1, agent=chosen.agent, ordinal=_ordinals(chosen.agent),
@@ -142,8 +143,8 @@ def _targets(feed: Feed, chosen: Chosen, shown: Array) -> npt.NDArray[np.int32]:
     target = chosen.target.copy()
     stands = shown & _ON_ROOTS[chosen.kind]
     row = chosen.row[stands]
-    same = target[stands] == np.asarray(feed.exposures["post"])[row]
-    target[stands] = np.where(same, np.asarray(feed.exposures["root"])[row], target[stands])
+    same = target[stands] == column_at(feed.exposures, "post", row)
+    target[stands] = np.where(same, column_at(feed.exposures, "root", row), target[stands])
     return target
 
 
@@ -205,7 +206,7 @@ def _not_shown(feed: Feed, chosen: Chosen, target: Array, known: Array, shown: A
     bad = ~known | (needs_row & ~shown)
     check = np.flatnonzero(needs_row & ~bad)
     row, kind, want = chosen.row[check], chosen.kind[check], target[check]
-    rows = {name: np.asarray(feed.exposures[name])[row] for name in ("root", "slot", "author", "offered")}
+    rows = {name: column_at(feed.exposures, name, row) for name in ("root", "slot", "author", "offered")}
     is_comment = rows["slot"] == Slot.COMMENT
     wrong = _ON_ROOTS[kind] & (want != rows["root"])
     wrong |= _ON_POSTS[kind] & is_comment
@@ -276,7 +277,7 @@ def _posts(
     text = chosen.text[at].copy()
     text[is_share] = world.posts["text"][target[at][is_share]]
     parent = np.full(at.size, schema.NONE, np.int32)
-    parent[is_share] = np.asarray(feed.exposures["post"])[chosen.row[at][is_share]]
+    parent[is_share] = column_at(feed.exposures, "post", chosen.row[at][is_share])
     parent[is_comment] = target[at][is_comment]
     plausibility = np.full(at.size, 0.5)
     plausibility[is_share] = world.posts["plausibility"][target[at][is_share]]

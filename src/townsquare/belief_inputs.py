@@ -25,7 +25,8 @@ from townsquare.change import Change
 from townsquare.config import MemberParams
 from townsquare.draws import StageDraws
 from townsquare.evidence.inputs import holdings_of
-from townsquare.evidence.showings import by_agent
+from townsquare.evidence.showings import by_agent, exposures_by_agent
+from townsquare.large_rows import PartedRows
 from townsquare.pairs import rows_between, spans
 from townsquare.record.batches import Batches
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
@@ -39,25 +40,33 @@ _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
 _WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 
 
-@nb.njit(parallel=True, cache=True)
-def _count(indptr: Array, root: Array, n_stances: Array, out: Array) -> None:
-    for i in nb.prange(indptr.shape[0] - 1):
-        n = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            n += n_stances[root[e]]
-        out[i + 1] = n
-
-
 class _Shown(NamedTuple):
-    """The columns of exposures that rules read; (m,) each."""
+    """The columns of exposures that rules read and that differ from row to row; (m,) each."""
 
-    root: Array
+    code: Array
     post: Array
     rank: Array
     author: Array
-    likes: Array
     first_seen: Array
+
+
+class _Beside(NamedTuple):
+    """What rules read of a code: (k,) likes and weight; what its root says, a CSR: (k + 1,), then (s,) each."""
+
+    likes: Array
     weight: Array
+    ptr: Array
+    proposition: Array
+    stance: Array
+
+
+@nb.njit(parallel=True, cache=True)
+def _count(indptr: Array, code: Array, ptr: Array, out: Array) -> None:
+    for i in nb.prange(indptr.shape[0] - 1):
+        n = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            n += ptr[code[e] + 1] - ptr[code[e]]
+        out[i + 1] = n
 
 
 class _Said(NamedTuple):
@@ -74,7 +83,7 @@ def _spread(
     indptr: Array,
     lo: int,
     shown: _Shown,
-    said: _Said,
+    beside: _Beside,
     credibility: Array,
     n_propositions: int,
     out_ptr: Array,
@@ -84,24 +93,20 @@ def _spread(
 
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
-    root, shown_post, shown_rank, shown_author, shown_likes, shown_first, shown_weight = shown
-    first, n_stances, said_proposition, said_stance = said
+    code, shown_post, shown_rank, shown_author, shown_first = shown
+    beside_likes, beside_weight, ptr, said_proposition, said_stance = beside
     proposition, post, rank, author, known, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
-                r = root[e]
-                for x in range(first[r], first[r] + n_stances[r]):
+                k = code[e]
+                for x in range(ptr[k], ptr[k + 1]):
                     if said_proposition[x] == p:
-                        proposition[at], post[at], rank[at], author[at] = (
-                            p,
-                            shown_post[e],
-                            shown_rank[e],
-                            shown_author[e],
-                        )
-                        known[at], stance[at], likes[at] = credibility[shown_author[e]], said_stance[x], shown_likes[e]
-                        first_seen[at], weight[at] = shown_first[e], shown_weight[e]
+                        proposition[at], post[at], rank[at] = p, shown_post[e], shown_rank[e]
+                        author[at], known[at] = shown_author[e], credibility[shown_author[e]]
+                        stance[at], likes[at], weight[at] = said_stance[x], beside_likes[k], beside_weight[k]
+                        first_seen[at] = shown_first[e]
                         at += 1
 
 
@@ -137,17 +142,19 @@ class InputsOfStep:
 
     def __init__(self, world: World, out: Batches, needs: frozenset[str]) -> None:
         self._world, self._needs = world, needs
-        self._rows = by_agent(out, "exposures")
+        self._rows = exposures_by_agent(out)
         self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         self._credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
+        self._beside = self._beside_codes() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
 
     def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
         """(number of the block, its inputs), read-only."""
         for number, first, stop in spans(self._world.n_agents):
-            exposed = self._exposed(first, stop) if "exposures" in self._needs else no_exposures(stop - first)
+            beside = self._beside
+            exposed = no_exposures(stop - first) if beside is None else self._exposed(beside, first, stop)
             own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
             holdings = no_holdings(stop - first)
             if "holdings" in self._needs:
@@ -156,20 +163,28 @@ class InputsOfStep:
                 )
             yield number, _frozen(BeliefInputs(first, exposed, own, holdings))
 
-    def _exposed(self, first: int, stop: int) -> Exposed:
-        rows, posts, stances = self._rows, self._world.posts, self._world.post_stances
-        lo, hi = rows_between(rows["agent"], first, stop)
-        indptr = offsets(rows["agent"][lo:hi], first, stop - first)
-        root = rows["root"][lo:hi]
+    def _beside_codes(self) -> _Beside:
+        rows, posts = self._rows, self._world.posts
+        root = rows.beside["root"]
+        count = posts["n_stances"][root].astype(np.int64)
+        ptr = np.r_[0, np.cumsum(count)]
+        row = np.repeat(posts["stances"][root] - ptr[:-1], count) + np.arange(ptr[-1])
+        said = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
+        return _Beside(rows.beside["likes"], rows.beside["weight"], ptr, *said)
+
+    def _exposed(self, beside: _Beside, first: int, stop: int) -> Exposed:
+        rows = self._rows
+        agent = rows["agent"]
+        lo, hi = rows_between(agent, first, stop)
+        indptr = offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, root, posts["n_stances"], out_ptr)
+        _count(indptr, rows.code[lo:hi], beside.ptr, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
-        said = _Said(posts["stances"], posts["n_stances"], stances["proposition"], stances["stance"])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
-        shown = _Shown(*(rows[name] for name in _Shown._fields))
-        _spread(indptr, lo, shown, said, self._credibility, self._world.n_propositions, out_ptr, out)
+        shown = _Shown(rows.code, *(rows[name] for name in _Shown._fields[1:]))
+        _spread(indptr, lo, shown, beside, self._credibility, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
@@ -233,9 +248,14 @@ def advance(
         trails.append(trail._replace(agent=trail.agent + inputs.first))
     rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}
     if with_trail and trails:
-        joined = {name: np.concatenate([getattr(trail, name) for trail in trails]) for name in Trail._fields}
-        rows["trail"] = schema.rows("trail", joined["agent"].size, step=step, **joined)
+        rows["trail"] = PartedRows([_trail_rows(trail, step) for trail in trails])
     return Change(rows, belief=tuple(states))
+
+
+def _trail_rows(trail: Trail, step: int) -> dict[str, Array]:
+    """Columns of the table trail; of a rule that did not keep to the dtypes, made to."""
+    columns = {"step": np.broadcast_to(np.int32(step), trail.agent.shape), **trail._asdict()}
+    return {column.name: np.asarray(columns[column.name], column.dtype) for column in schema.TABLES["trail"].recorded}
 
 
 def belief_rows(world: World, states: list[BeliefState], step: int) -> schema.Columns:

@@ -40,19 +40,25 @@ class Committer:
         if self._pool is None:
             self._on_step(self._write(out, mark))
             return
-        self.wait()
+        written = self._written()
         self._writing = self._pool.submit(self._write, out, mark)
+        if written is not None:
+            self._on_step(written)  # which may end the run: this step is recorded all the same
 
     def wait(self) -> None:
         """Until everything is committed; raises what went wrong with it."""
-        if self._writing is not None:
-            writing, self._writing = self._writing, None
-            try:
-                mark = writing.result()
-            except KeyboardInterrupt:
-                self._writing = writing
-                raise
-            self._on_step(mark)
+        written = self._written()
+        if written is not None:
+            self._on_step(written)
+
+    def _written(self) -> StepMark | None:
+        """The mark of the step that was being written, once it is; None if none was."""
+        writing = self._writing
+        if writing is None:
+            return None
+        mark = writing.result()  # a second Ctrl-C leaves it to be waited for
+        self._writing = None
+        return mark
 
     def _write(self, out: Batches, mark: StepMark) -> StepMark:
         mark = replace(mark, hash=self._chain.add(out.step, out.get))

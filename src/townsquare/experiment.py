@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -254,7 +255,8 @@ def _execute_all(
     def on_end(index: int, result: _Done | BaseException) -> None:
         run = runs[todo[index]]
         runs[todo[index]] = _ended(run, _found(result, plan.jobs[run.folder]))
-        save()
+        with suppress(RecordError):  # what cannot be written for a moment ends no run: the last time counts
+            save()
 
     def on_again(_index: int) -> None:
         again[0] += 1

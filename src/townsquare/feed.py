@@ -21,26 +21,18 @@ from townsquare.config import Beliefs, MemberParams
 from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
 from townsquare.feed_cards import Cards, cards
-from townsquare.feed_kernels import Bases, PoolColumns, fill_feeds
+from townsquare.feed_kernels import Bases, PoolColumns, Ranked, Readers, fill_feeds
 from townsquare.feed_personal import Personal, alike, put_on_top
-from townsquare.feed_rows import (
-    Comments,
-    Exposed,
-    Labels,
-    Pairs,
-    Posts,
-    Ranked,
-    count_rows,
-    roots_and_notes,
-    write_rows,
-)
+from townsquare.feed_roots import Comments, Notes, Roots, beside, both_kinds, notes_of, number_roots
+from townsquare.feed_rows import Known, Rows, count_rows, write_rows
+from townsquare.large_rows import CodedRows
 from townsquare.pairs import rows_between, spans
 from townsquare.rankers.contract import Ranker
 from townsquare.schema import PostKind, PostStatus
 from townsquare.world import World
 
 Array = npt.NDArray[Any]
-_EXPOSURES = schema.TABLES["exposures"]
+_DTYPES = {column.name: column.dtype for column in schema.TABLES["exposures"].recorded}
 MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
 
 
@@ -57,6 +49,20 @@ class Feed:
     exposures: schema.Columns
 
 
+class _Shelf(NamedTuple):
+    """What the feeds of a batch are made of, the same for all of its agents.
+
+    ``labeled`` is what is added to the number of a root to have its code where labels are shown with it.
+    """
+
+    deck: Cards
+    pool: PoolColumns
+    comments: Comments
+    roots: Roots
+    notes: Notes
+    labeled: int
+
+
 def build(
     world: World,
     agents: npt.NDArray[np.int32],
@@ -70,35 +76,66 @@ def build(
 
     ``special`` says what differs between agents; nothing does where it is not given.
     """
-    member, params = ranker
     special = special or alike(agents, settings)
-    posts = world.posts
-    score = member.score(posts, world.step + 1, params)
-    pool = shared_pool(world, settings, draw)
-    author, key = (np.asarray(posts[name])[pool.roots] for name in ("author", "key"))
-    chosen = PoolColumns(pool.roots, author, key, score[pool.roots], pool.n_injected)
-    deck = cards(world, score)
-    shown = Posts(*(posts[name] for name in Posts._fields))
-    comments = _comments(world, draw, comments_per_post(world, settings))
-    indptr, ranked = np.zeros(agents.shape[0] + 1, np.int64), []
+    shelf = _shelf(world, ranker, settings, draw, special)
+    per_post = 1 + shelf.comments.per_post
+    most = int(settings.followed * agents.size + special.others.sum() + special.sent.size) * per_post
+    rows = Rows(*(np.empty(most, np.int32 if name == "code" else _DTYPES[name]) for name in Rows._fields))
+    indptr = np.zeros(agents.shape[0] + 1, np.int64)
     for number, first, stop in spans(world.n_agents):
         lo, hi = rows_between(agents, first, stop)
         if hi > lo:
-            best = _ranked(world, number, first, agents[lo:hi], special.part(lo, hi), deck, chosen, settings, draw)
-            count_rows(agents[lo:hi], best, shown, comments, indptr[lo : hi + 1])
-            ranked.append((number, first, lo, hi, best))
+            place = indptr[lo : hi + 1]
+            _write_block(world, number, first, agents[lo:hi], special.part(lo, hi), shelf, settings, draw, place, rows)
+    n = int(indptr[-1])
+    columns = {name: column[:n] for name, column in rows._asdict().items()}
+    code = columns.pop("code")
+    columns["step"] = np.broadcast_to(np.int32(world.step + 1), n)
+    shown = beside(world, shelf.roots, special.labels, beliefs.label_weight)
+    return Feed(agents, indptr, CodedRows(columns, code, shown))
+
+
+def _shelf(
+    world: World, ranker: tuple[Ranker, MemberParams], settings: FeedSettings, draw: StageDraws, special: Personal
+) -> _Shelf:
+    """Cards, pool and comments, and the numbers of their roots."""
+    member, params = ranker
+    posts = world.posts
+    score = member.score(posts, world.step + 1, params)
+    chosen = shared_pool(world, settings, draw)
+    deck = cards(world, score)
+    comments = _comments(world, draw, comments_per_post(world, settings))
+    more = np.asarray(posts["root"])[np.r_[chosen.roots, special.sent[special.sent >= 0]]]
+    roots = number_roots(deck, more, comments, posts.n)
+    author, key = (np.asarray(posts[name])[chosen.roots] for name in ("author", "key"))
+    number = roots.number[chosen.roots]
+    pool = PoolColumns(chosen.roots, number, author, key, score[chosen.roots], chosen.n_injected)
+    labeled = roots.row.size if both_kinds(special.labels) else 0
+    return _Shelf(deck, pool, comments, roots, notes_of(world, roots), labeled)
+
+
+def _write_block(
+    world: World,
+    number: int,
+    first: int,
+    agents: npt.NDArray[np.int32],
+    special: Personal,
+    shelf: _Shelf,
+    settings: FeedSettings,
+    draw: StageDraws,
+    indptr: npt.NDArray[np.int64],
+    rows: Rows,
+) -> None:
+    """The feeds of some agents of one block, into ``rows`` from ``indptr[0]`` on; writes the rest of ``indptr``."""
+    author = world.posts["author"]
+    ranked = _ranked(world, number, first, agents, special, shelf, settings, draw)
+    begin, indptr[0] = indptr[0], 0
+    count_rows(agents, ranked, shelf.roots, author, shelf.comments, indptr)
+    indptr[0] = begin
     np.cumsum(indptr, out=indptr)
-    rows = {column.name: np.empty(int(indptr[-1]), column.dtype) for column in _EXPOSURES.recorded}
-    rows["step"][:] = world.step + 1
-    out, offers = Exposed(*(rows[name] for name in Exposed._fields)), draw.base("offer")
-    more = np.asarray(posts["root"])[np.r_[pool.roots, special.sent[special.sent >= 0]]]
-    roots, notes = roots_and_notes(world, deck, more, comments)
-    for number, first, lo, hi, best in ranked:
-        seen, rated = (Pairs(*store.blocks[number][:2]) for store in (world.seen, world.ratings))
-        labels = Labels(special.labels[lo:hi], beliefs.label_weight.noted, beliefs.label_weight.false)
-        place = indptr[lo : hi + 1]
-        write_rows(agents[lo:hi], first, best, place, shown, roots, comments, notes, offers, seen, rated, labels, out)
-    return Feed(agents, indptr, rows)
+    code_of_labels = np.where(special.labels, np.int32(shelf.labeled), np.int32(-1))
+    known = Known(first, *world.seen.blocks[number][:2], *world.ratings.blocks[number][:2], draw.base("offer"))
+    write_rows(agents, ranked, indptr, shelf.roots, author, shelf.comments, shelf.notes, known, code_of_labels, rows)
 
 
 def comments_per_post(world: World, settings: FeedSettings) -> int:
@@ -173,20 +210,20 @@ def _ranked(
     first: int,
     agents: npt.NDArray[np.int32],
     special: Personal,
-    deck: Cards,
-    pool: PoolColumns,
+    shelf: _Shelf,
     settings: FeedSettings,
     draw: StageDraws,
 ) -> Ranked:
     """The posts of the feeds of some agents of one block, in order."""
-    n, width = agents.shape[0], settings.followed + int(special.others.max(initial=0))
-    rows, slots, counts = np.empty((n, width), np.int32), np.empty((n, width), np.uint8), np.empty(n, np.int64)
+    shape = agents.shape[0], settings.followed + int(special.others.max(initial=0))
+    post, numbers, author = (np.empty(shape, np.int32) for _ in range(3))
+    ranked = Ranked(post, numbers, author, np.empty(shape, np.uint8), np.empty(shape[0], np.int64))
     follows = world.follows.blocks[number]
     bases = Bases(draw.base("newest"), draw.base("order"), draw.base("pool"))
-    fill_feeds(
-        agents, first, follows.indptr, follows.key, deck, pool, settings.followed, special.others, bases,
-        rows, slots, counts,
-    )  # fmt: skip
+    readers = Readers(agents, first, follows.indptr, follows.key, special.others)
+    fill_feeds(readers, shelf.deck, shelf.pool, settings.followed, bases, ranked)
     if special.sent.size:
-        rows, slots, counts = put_on_top(special.sent, rows, slots, counts, world.posts["root"])
-    return Ranked(rows, slots, counts)
+        names = shelf.roots.number, world.posts["author"]
+        numbers, authors = (np.where(special.sent >= 0, column[special.sent], np.int32(-1)) for column in names)
+        ranked = put_on_top(special.sent, numbers, authors, ranked)
+    return ranked

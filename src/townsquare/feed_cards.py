@@ -22,9 +22,9 @@ _LOW = np.uint64(0xFFFFFFFF)
 class Cards(NamedTuple):
     """Rows that can be shown to followers of their author, by author.
 
-    ``ptr`` (n_agents + 1,) int64; ``key`` (k,) uint64 and ``score`` (k,) float64 are columns 0 and 3 of one table of
-    32 bytes a row, ``words`` (k, 4) uint64: key of the row; row of posts and root, 32 bits each; author of the root and
-    step, likewise; score. ``numbers`` is the same memory as float64.
+    ``ptr`` (n_agents + 1,) int64; ``words`` (k, 4) uint64, 32 bytes a row: its key; row of posts and root, 32 bits
+    each; author of the root and step, likewise; score. ``numbers`` is the same memory as float64. Roots are rows of
+    posts until :func:`townsquare.feed_roots.number_roots` puts their numbers there.
     """
 
     ptr: npt.NDArray[np.int64]

@@ -18,14 +18,42 @@ _CHUNK = 128
 """Agents that one thread takes at a time, with room made once for all of them."""
 
 
+class Readers(NamedTuple):
+    """Whose feeds: ``agents`` (n,) int32 ascend, all of the block that starts at agent ``first``.
+
+    ``ptr`` and ``followed`` are the follows of the block's agents, as :class:`townsquare.pairs.PairBlock` has them;
+    ``others`` (n,) int64 is how many rows from other accounts each of ``agents`` is shown at most.
+    """
+
+    agents: npt.NDArray[np.int32]
+    first: int
+    ptr: npt.NDArray[np.int64]
+    followed: npt.NDArray[np.int32]
+    others: npt.NDArray[np.int64]
+
+
 class PoolColumns(NamedTuple):
-    """What the shared pool holds: (k,) each; the first ``n_injected`` are injected ones."""
+    """What the shared pool holds: (k,) each; the first ``n_injected`` are injected ones. ``number`` is the root's."""
 
     post: npt.NDArray[np.int32]
+    number: npt.NDArray[np.int32]
     author: npt.NDArray[np.int32]
     key: npt.NDArray[np.uint64]
     score: npt.NDArray[np.float64]
     n_injected: int
+
+
+class Ranked(NamedTuple):
+    """The posts of the feeds of some agents in order: (n, width) each, of which the first ``counts`` (n,) are used.
+
+    ``number`` is the number of the root, ``author`` who wrote the post or passed it on.
+    """
+
+    post: npt.NDArray[np.int32]
+    number: npt.NDArray[np.int32]
+    author: npt.NDArray[np.int32]
+    slot: npt.NDArray[np.uint8]
+    counts: npt.NDArray[np.int64]
 
 
 class Bases(NamedTuple):
@@ -39,19 +67,21 @@ class Bases(NamedTuple):
 class _Room(NamedTuple):
     """Scratch memory of one thread.
 
-    ``hand`` holds the cards of one agent, ``scores`` is the same memory as float64; ``first`` and ``last`` say whose
-    they are; ``found`` holds places in it and ``table`` places in that, by root; the rest holds rows in order with
-    their scores and draws.
+    ``hand`` holds the cards of one agent, ``scores`` is the same memory as float64, ``owner`` whose ring each is
+    from; ``first`` and ``last`` say where those of each account stand; ``found`` holds places in ``hand``, ``table``
+    places in that, by root; ``card``, ``score`` and ``tie`` hold rows in order with their scores and draws: places in
+    ``hand``, or -1 less a place in the pool.
     """
 
     hand: Array
     scores: Array
+    owner: Array
     first: Array
     last: Array
     found: Array
     table: Array
-    post: Array
-    root: Array
+    card: Array
+    number: Array
     score: Array
     tie: Array
     drawn: Array
@@ -72,13 +102,14 @@ def _deal(followed: Array, cards: Cards, room: _Room) -> int:
 
     Nothing is decided yet, so that the processor waits for the memory of many of them at once.
     """
-    ptr, words, first, last, hand = cards.ptr, cards.words, room.first, room.last, room.hand
+    ptr, words, first, last, hand, owner = cards.ptr, cards.words, room.first, room.last, room.hand, room.owner
     for j in range(followed.shape[0]):
         first[j], last[j] = ptr[followed[j]], ptr[followed[j] + 1]
     n = 0
     for j in range(followed.shape[0]):
         for c in range(first[j], last[j]):
             hand[n, 0], hand[n, 1], hand[n, 2], hand[n, 3] = words[c, 0], words[c, 1], words[c, 2], words[c, 3]
+            owner[n] = followed[j]
             n += 1
     return n
 
@@ -121,7 +152,7 @@ def _clear(words: Array, found: Array, n: int, table: Array) -> None:
 def _best(n: int, limit: int, start: U64, room: _Room) -> int:
     """The best ``limit`` of what was found in order, with their scores and draws; returns how many."""
     words, numbers = room.hand, room.scores
-    found, post, root, score, tie = room.found, room.post, room.root, room.score, room.tie
+    found, card, number, score, tie = room.found, room.card, room.number, room.score, room.tie
     m = 0
     for x in range(n):
         c = found[x]
@@ -135,9 +166,11 @@ def _best(n: int, limit: int, start: U64, room: _Room) -> int:
         if m < limit:
             m += 1
         while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
-            post[y], root[y], score[y], tie[y] = post[y - 1], root[y - 1], score[y - 1], tie[y - 1]
+            card[y], score[y], tie[y] = card[y - 1], score[y - 1], tie[y - 1]
             y -= 1
-        post[y], root[y], score[y], tie[y] = post_of(words[c, 1]), root_of(words[c, 1]), s, t
+        card[y], score[y], tie[y] = c, s, t
+    for x in range(m):
+        number[x] = root_of(words[card[x], 1])
     return m
 
 
@@ -194,10 +227,10 @@ def _others(
         m = 0
         for y in range(_smallest(pool, wanted, room)):
             x = place[y]
-            author, p = pool.author[x], pool.post[x]
+            author, number = pool.author[x], pool.number[x]
             hidden = author == agent or has(followed, 0, followed.shape[0], author)
             for z in range(n_above):
-                hidden |= above[z] == p
+                hidden |= above[z] == number
             if not hidden:
                 other[m] = x
                 m += 1
@@ -209,91 +242,75 @@ def _others(
 
 
 @nb.njit(cache=True)
-def _fill_chunk(
-    lo: int,
-    hi: int,
-    agents: Array,
-    first: int,
-    follow_ptr: Array,
-    follow_key: Array,
-    cards: Cards,
-    pool: PoolColumns,
-    n_followed: int,
-    n_others: Array,
-    bases: Bases,
-    rows: Array,
-    slots: Array,
-    counts: Array,
-) -> None:
+def _room(lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int) -> _Room:
+    """Room for the largest of the feeds at places ``lo`` to ``hi``."""
     most, widest, longest = 1, 0, 1
     for i in range(lo, hi):
-        size = 0
-        longest = max(longest, follow_ptr[agents[i] - first + 1] - follow_ptr[agents[i] - first])
-        for j in range(follow_ptr[agents[i] - first], follow_ptr[agents[i] - first + 1]):
-            size += cards.ptr[follow_key[j] + 1] - cards.ptr[follow_key[j]]
-        most, widest = max(most, size), max(widest, n_others[i])
+        size, local = 0, readers.agents[i] - readers.first
+        longest = max(longest, readers.ptr[local + 1] - readers.ptr[local])
+        for j in range(readers.ptr[local], readers.ptr[local + 1]):
+            size += cards.ptr[readers.followed[j] + 1] - cards.ptr[readers.followed[j]]
+        most, widest = max(most, size), max(widest, readers.others[i])
     wide = 16
     while wide < 2 * most:
         wide *= 2
     k, n_pool = n_followed + widest + 1, pool.post.shape[0]
     hand = np.empty((most, 4), np.uint64)
-    room = _Room(
-        hand, hand.view(np.float64), np.empty(longest, np.int64), np.empty(longest, np.int64),
+    return _Room(
+        hand, hand.view(np.float64), np.empty(most, np.int32), np.empty(longest, np.int64), np.empty(longest, np.int64),
         np.empty(most, np.int32), np.full(wide, -1, np.int32), np.empty(k, np.int32), np.empty(k, np.int32),
         np.empty(k, np.float64), np.empty(k, np.uint64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
         np.empty(n_pool + 1, np.int64), np.empty(widest + 1, np.int64),
     )  # fmt: skip
-    post, score, tie = room.post, room.score, room.tie
+
+
+@nb.njit(cache=True)
+def _fill_chunk(
+    lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int, bases: Bases, out: Ranked
+) -> None:
+    room = _room(lo, hi, readers, cards, pool, n_followed)
+    card, score, tie, words = room.card, room.score, room.tie, room.hand
+    posts, numbers, authors, slots, counts = out
     for i in range(lo, hi):
-        agent = agents[i]
-        followed = follow_key[follow_ptr[agent - first] : follow_ptr[agent - first + 1]]
+        agent, local = readers.agents[i], readers.agents[i] - readers.first
+        followed = readers.followed[readers.ptr[local] : readers.ptr[local + 1]]
         n_cards = _deal(followed, cards, room)
-        n = _gather(agent, n_cards, room.hand, key1(bases.age, agent), room.found, room.table)
-        _clear(room.hand, room.found, n, room.table)
+        n = _gather(agent, n_cards, words, key1(bases.age, agent), room.found, room.table)
+        _clear(words, room.found, n, room.table)
         order = key1(bases.order, agent)
         m = _best(n, n_followed, order, room) if n_followed else 0
         n_other = 0
-        if n_others[i]:
+        if readers.others[i]:
             start = key1(bases.pool, agent)
-            n_other = _others(agent, followed, pool, n_others[i], start, room.root, m, room)
+            n_other = _others(agent, followed, pool, readers.others[i], start, room.number, m, room)
         # The followed are in order; the others are put among them by score, equal ones by draw.
-        for x in range(m):
-            rows[i, x], slots[i, x] = post[x], 0
         for x in range(n_other):
             c = room.other[x]
             s, t = pool.score[c], mix(order ^ pool.key[c])
             y = m + x
             while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
-                rows[i, y], slots[i, y], score[y], tie[y] = rows[i, y - 1], slots[i, y - 1], score[y - 1], tie[y - 1]
+                card[y], score[y], tie[y] = card[y - 1], score[y - 1], tie[y - 1]
                 y -= 1
-            rows[i, y], slots[i, y], score[y], tie[y] = pool.post[c], 1, s, t
+            card[y], score[y], tie[y] = -1 - c, s, t
+        post, number, author, slot = posts[i], numbers[i], authors[i], slots[i]
+        for x in range(m + n_other):
+            c = card[x]
+            if c >= 0:
+                word = words[c, 1]
+                post[x], number[x], author[x], slot[x] = post_of(word), root_of(word), room.owner[c], 0
+            else:
+                c = -1 - c
+                post[x], number[x], author[x], slot[x] = pool.post[c], pool.number[c], pool.author[c], 1
         counts[i] = m + n_other
 
 
 @nb.njit(parallel=True, cache=True)
-def fill_feeds(
-    agents: Array,
-    first: int,
-    follow_ptr: Array,
-    follow_key: Array,
-    cards: Cards,
-    pool: PoolColumns,
-    n_followed: int,
-    n_others: Array,
-    bases: Bases,
-    rows: Array,
-    slots: Array,
-    counts: Array,
-) -> None:
-    """Rows of the feeds of ``agents`` (all of one block that starts at ``first``), ranked.
+def fill_feeds(readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int, bases: Bases, out: Ranked) -> None:
+    """The feeds of ``readers``, ranked, into ``out``, which is ``n_followed`` + the largest of ``others`` wide.
 
-    ``n_others`` (n,) int64 is the number of rows from other accounts for each agent. Writes ``rows`` and ``slots`` (n,
-    n_followed + the largest of them) and ``counts`` (n,). Scores and keyed draws alone decide
-    the order, so neither the block nor the number of threads can change it. ``pool`` holds live roots only.
+    Scores and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
+    ``pool`` holds live roots only.
     """
-    n = agents.shape[0]
+    n = readers.agents.shape[0]
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        _fill_chunk(
-            chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), agents, first, follow_ptr, follow_key, cards, pool,
-            n_followed, n_others, bases, rows, slots, counts,
-        )  # fmt: skip
+        _fill_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), readers, cards, pool, n_followed, bases, out)

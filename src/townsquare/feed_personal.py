@@ -12,6 +12,7 @@ from townsquare.config import Config
 from townsquare.config import Feed as FeedSettings
 from townsquare.events.messages import sent_to
 from townsquare.events.treatments import rows_of_others, shows_labels
+from townsquare.feed_kernels import Ranked
 from townsquare.schema import NONE, Slot
 from townsquare.world import World
 
@@ -49,29 +50,34 @@ def personal(world: World, agents: npt.NDArray[np.int32], config: Config) -> Per
     )
 
 
-def put_on_top(sent: Array, rows: Array, slots: Array, counts: Array, root: Array) -> tuple[Array, Array, Array]:
+def put_on_top(sent: Array, numbers: Array, authors: Array, ranked: Ranked) -> Ranked:
     """Ranked rows with messages above them; a row of the same root below is left out, since a feed shows a root once.
 
     Parameters
     ----------
-    sent : (k, m) int32
-        Messages, -1 for none.
-    rows, slots, counts : (k, width), (k, width), (k,)
-        As :func:`townsquare.feed_kernels.fill_feeds` made them.
-    root : (posts,) int32
+    sent, numbers, authors : (k, m) int32
+        Messages, -1 for none; the number of each as a root, and who sent it.
+    ranked : Ranked
+        As :func:`townsquare.feed_kernels.fill_feeds` made it.
 
     Returns
     -------
-    rows, slots, counts
+    Ranked
         Likewise, ``m`` columns wider.
     """
-    inside = np.arange(rows.shape[1]) < counts[:, None]
-    below = np.where(inside, rows, 0)
-    for column in sent.T:
-        inside &= (root[below] != column[:, None]) | (column[:, None] == NONE)
+    inside = np.arange(ranked.post.shape[1]) < ranked.counts[:, None]
+    for column, number in zip(sent.T, numbers.T, strict=True):
+        inside &= (ranked.number != number[:, None]) | (column[:, None] == NONE)
     stays = np.concatenate([sent != NONE, inside], axis=1)
     order = np.argsort(~stays, axis=1, kind="stable")
-    wide_rows = np.concatenate([sent, rows], axis=1)
-    wide_slots = np.concatenate([np.full(sent.shape, Slot.SENT, slots.dtype), slots], axis=1)
-    placed = (np.take_along_axis(wide, order, axis=1) for wide in (wide_rows, wide_slots))
-    return *placed, stays.sum(axis=1)
+
+    def placed(above: Array, below: Array) -> Array:
+        return np.take_along_axis(np.concatenate([above, below], axis=1), order, axis=1)
+
+    return Ranked(
+        placed(sent, ranked.post),
+        placed(numbers, ranked.number),
+        placed(authors, ranked.author),
+        placed(np.full(sent.shape, Slot.SENT, ranked.slot.dtype), ranked.slot),
+        stays.sum(axis=1),
+    )

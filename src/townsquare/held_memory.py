@@ -1,7 +1,8 @@
 """Memory that is freed stays with the process while it simulates, to be used again in the next step.
 
 A step of a million agents makes and frees gigabytes of arrays. The C library gives such memory back to the system at
-once and asks for it again, and the system then clears every page of it anew: a third of the time of a step.
+once and asks for it again, and the system then clears every page of it anew: a third of the time of a step. The memory
+is asked for in pages of 2 MB: with those of 4 KB, a fifth of the rest went into finding out where they are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from contextlib import contextmanager
 
 LARGE = 100_000
 """Agents from which on it is worth it."""
+BYTES_AN_AGENT = 16 * 1024
+"""Room that is made in large pages. It is not used before something is in it; what does not fit goes elsewhere."""
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of mallopt(3), GNU C library
+_HUGE_PAGES = 14  # MADV_HUGEPAGE of madvise(2), Linux
+_PAGE = 4096
 _KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS = -1, 128 * 1024, 65_536
 
 
@@ -28,6 +33,7 @@ def held_memory(n_agents: int) -> Iterator[None]:
         return
     library.mallopt(_MMAP_MAX, 0)
     library.mallopt(_TRIM_THRESHOLD, _KEEP)
+    _make_room(library, n_agents * BYTES_AN_AGENT)
     try:
         yield
     finally:
@@ -36,11 +42,23 @@ def held_memory(n_agents: int) -> Iterator[None]:
         library.malloc_trim(0)
 
 
+def _make_room(library: ctypes.CDLL, n_bytes: int) -> None:
+    """Have the heap grow by so much, in large pages; where the system refuses, it grows as ever."""
+    begin = library.malloc(n_bytes)
+    if begin:
+        first = -(-begin // _PAGE) * _PAGE
+        library.madvise(first, (begin + n_bytes - first) // _PAGE * _PAGE, _HUGE_PAGES)
+        library.free(begin)  # and kept
+
+
 def _library() -> ctypes.CDLL | None:
     """The C library, if it is one that can."""
     try:
         library = ctypes.CDLL(None)
-        _ = library.mallopt, library.malloc_trim
+        _ = library.mallopt, library.malloc_trim, library.madvise
+        library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+        library.free.argtypes = [ctypes.c_void_p]
+        library.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     except (AttributeError, OSError, TypeError):  # Windows, macOS, musl
         return None
     return library

@@ -69,13 +69,33 @@ def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
     return found
 
 
+@nb.njit(inline="always", cache=True)
+def places(keys: Int32, first: int, end: int, wanted: Int32, lo: int, hi: int, at: Int64) -> None:
+    """The first place in ``keys[first:end]``, which ascend, with a key of at least ``wanted[x]``; ``end`` if none has.
+
+    Written into ``at[x]``, for ``x`` from ``lo`` to ``hi``. No branch that the processor could guess wrong, and
+    all of them take a step together, so that it looks at many keys at once.
+    """
+    for x in range(lo, hi):
+        at[x] = first
+    n = end - first
+    while n > 1:
+        half = n >> 1
+        for x in range(lo, hi):
+            at[x] += half * (keys[at[x] + half - 1] < wanted[x])
+        n -= half
+    if n == 1:
+        for x in range(lo, hi):
+            at[x] += keys[at[x]] < wanted[x]
+
+
 @nb.njit(parallel=True, cache=True)
 def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
     for i in nb.prange(qptr.shape[0] - 1):
-        lo, hi = optr[i], optr[i + 1]
+        places(okey, optr[i], optr[i + 1], qkey, qptr[i], qptr[i + 1], slot)
         for x in range(qptr[i], qptr[i + 1]):
-            at = _place(okey, lo, hi, qkey[x])
-            slot[x] = at if at < hi and okey[at] == qkey[x] else -1
+            at = slot[x]
+            slot[x] = at if at < optr[i + 1] and okey[at] == qkey[x] else -1
 
 
 @nb.njit(inline="always", cache=True)
@@ -104,20 +124,20 @@ def _find_new(
     packed: Int64,
     nptr: Int64,
 ) -> None:
-    """Where each known pair stands among the agent's own, from 0, and how many pairs there will be.
+    """Where each pair stands, or would stand, among the agent's own, from 0, and how many pairs there will be.
 
     Keys that are new go to the front of the agent's part of ``packed``, in order, each with its place in one word.
     """
     for i in nb.prange(qptr.shape[0] - 1):
         lo, hi, first, end = qptr[i], qptr[i + 1], optr[i], optr[i + 1]
+        places(okey, first, end, qkey, lo, hi, slot)
         new = lo
         for x in range(lo, hi):
-            at = _place(okey, first, end, qkey[x])
+            at = slot[x]
             known[x] = at < end and okey[at] == qkey[x]
             slot[x] = at - first
-            if not known[x]:
-                packed[new] = (np.int64(qkey[x]) << 32) | (x - lo)
-                new += 1
+            packed[new] = (np.int64(qkey[x]) << 32) | (x - lo)
+            new += not known[x]
         _sort(packed, lo, new)
         n, last = 0, np.int64(-1)
         for x in range(lo, new):
@@ -150,7 +170,7 @@ def _insert(
         x = n = lo
         while x < new:
             k = packed[x] >> 32
-            stop = _place(okey, o, end, k)
+            stop = optr[i] + slot[lo + (packed[x] & _PLACE)]
             for y in range(stop - o):
                 nkey[w + y] = okey[o + y]
             for y in range(stop - o):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numba as nb
+
+# A thread that waits for others sleeps. By default it spins, and takes a processor from whoever has work to do: the
+# thread that writes the last step, another run. GNU's OpenMP reads this when the first kernel runs.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 SMALL = 5_000
 """Agents below which one thread is faster: measured, kernels of so few rows end before other threads wake up."""

@@ -7,6 +7,7 @@ import numpy as np
 from townsquare import schema
 from townsquare.change import Change
 from townsquare.feed import Feed
+from townsquare.large_rows import CodedRows
 from townsquare.views import Chosen
 
 
@@ -20,7 +21,7 @@ def read(feed: Feed, chosen: Chosen, step: int) -> Change:
     if chosen.unread.size:
         keep = np.ones(int(feed.indptr[-1]), np.bool_)
         keep[chosen.unread] = False
-        rows["exposures"] = {name: np.asarray(column)[keep] for name, column in feed.exposures.items()}
+        rows["exposures"] = CodedRows.of(feed.exposures).take(keep)
     if chosen.told:
         rows["prompts"] = schema.rows("prompts", chosen.told["agent"].size, step=step, **chosen.told)
     return Change(rows)

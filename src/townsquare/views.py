@@ -14,6 +14,7 @@ from townsquare.config import Actions as ActionSettings
 from townsquare.config import Memory as MemorySettings
 from townsquare.config import Model as ModelSettings
 from townsquare.feed import Feed
+from townsquare.large_rows import CodedRows
 from townsquare.schema import NONE, ActionKind, MemoryKind, PostKind
 from townsquare.world import World
 
@@ -172,7 +173,7 @@ class Views:
         keep = np.repeat(mask, counts)
         part.agents = self.agents[mask]
         part.indptr = np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
-        part.rows = {name: np.asarray(column)[keep] for name, column in self.rows.items()}
+        part.rows = CodedRows.of(self.rows).take(keep)
         part.stance, part.confidence = self.stance[mask], self.confidence[mask]
         part.activity, part.member = self.activity[mask], self.member[mask]
         part.allowed, part.bank, part.settings = self.allowed, self.bank, self.settings

@@ -18,6 +18,7 @@ from townsquare.beliefs.contract import BeliefState
 from townsquare.change import Change
 from townsquare.draws import StageDraws
 from townsquare.evidence.flags import apply_changes
+from townsquare.large_rows import column_at
 from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
 from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.table import GrowingTable
@@ -298,11 +299,11 @@ class World:
             self.holdings.blocks[number] = block
 
     def _apply_exposures(self, rows: schema.Columns) -> None:
-        steps = np.asarray(rows["step"])
+        new = np.flatnonzero(np.asarray(rows["first_seen"]))
+        agents, roots, steps = (column_at(rows, name, new) for name in ("agent", "root", "step"))
         if steps.max(initial=0) > np.iinfo(self.seen.dtype).max:
             self.seen = self.seen.astype(np.int32)
-        new = np.flatnonzero(np.asarray(rows["first_seen"]))
-        self._merge(self.seen, *(np.asarray(column)[new] for column in (rows["agent"], rows["root"], steps)))
+        self._merge(self.seen, agents, roots, steps)
 
     def _apply_actions(self, rows: schema.Columns) -> None:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED

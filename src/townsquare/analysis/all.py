@@ -8,13 +8,12 @@ same columns. ``docs/analysis.md`` lists them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import ClassVar
 
 import polars as pl
 
 from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
 from townsquare.analysis.beliefs import belief_change, belief_course
-from townsquare.analysis.contract import Kept, Reads, setting
+from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.diffusion import (
     cascade_growth,
     cascades,
@@ -28,6 +27,7 @@ from townsquare.analysis.extra import MissingExtra
 from townsquare.analysis.health import belief_movement, participation, refusals
 from townsquare.analysis.homophily import communities, echo_chambers, homophily
 from townsquare.analysis.influence import inequality, influence, popularity_ranks, popularity_sizes
+from townsquare.analysis.kept import Together
 from townsquare.analysis.moderation import labels, moderation, moderation_events
 from townsquare.analysis.moderation_effects import (
     implied_truth,
@@ -101,29 +101,6 @@ PAIR_ANALYSES: dict[str, PairAnalysis] = {
     "implied_truth": implied_truth,
 }
 """Analyses of a run beside the paired run without moderation."""
-
-
-MOST_KEPT = 5_000_000
-"""Rows up to which a large table is kept in memory between analyses; larger ones are scanned by each."""
-
-
-class Together(Kept):
-    """A run for many analyses: exposures, beliefs and the trail are read once too, for the columns that they use."""
-
-    _READ_ONCE: ClassVar = {
-        **Kept._READ_ONCE,
-        "exposures": ("step", "agent", "rank", "post", "root", "author", "under", "verdict", "note", "first_seen"),
-        "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
-        "trail": ("step", "agent", "proposition", "kind", "rank", "post", "amount", "trust"),
-    }
-
-    def lazy(self, name: str) -> pl.LazyFrame:
-        """As :meth:`Kept.lazy`."""
-        if name in ("exposures", "beliefs", "trail") and name not in self._light:
-            rows = self._so_far(name, self._run.lazy(name))
-            if rows.select(pl.len()).collect().item() > MOST_KEPT:
-                return rows
-        return super().lazy(name)
 
 
 def every_analysis(run: Reads) -> dict[str, Analysis]:

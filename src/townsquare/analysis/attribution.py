@@ -15,12 +15,11 @@ import polars as pl
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import ORDERED, Reads
 from townsquare.analysis.contributions import changes, contributions
+from townsquare.analysis.kept import MOST_KEPT
 from townsquare.errors import SettingError, UnknownName
 from townsquare.registry import did_you_mean
 from townsquare.schema import NONE, AgentKind
 
-MOST_KEPT = 5_000_000
-"""Rows of the trail up to which it is held in memory between sums."""
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,6 +19,7 @@ from townsquare.experiments.manifest import FILE, Experiment
 from townsquare.record.run import Run
 from townsquare.resolve import Settings, current_version, resolve
 from townsquare.settings.layers import read_yaml
+from townsquare.writing import write_whole
 
 FORMAT = 1
 PACKAGES = ("numpy", "numba", "scipy", "polars", "pydantic")
@@ -90,12 +90,8 @@ class Bundle:
         RecordError
             It cannot be written there.
         """
-        draft = path.with_name(f"{path.name}.part")
-        try:
-            draft.write_text(json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n", encoding="utf-8")
-            os.replace(draft, path)
-        except OSError as error:
-            raise RecordError(str(path), got=str(error.strerror), do="name a file that can be written") from None
+        text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
+        write_whole(path, text, "name a file that can be written")
 
     @classmethod
     def load(cls, path: Path) -> Bundle:

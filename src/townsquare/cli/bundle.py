@@ -9,7 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.compare import Vary, varied
+from townsquare.cli.compare import Vary
 from townsquare.cli.console import complain, console, safe, show_json, table
 
 
@@ -40,7 +40,7 @@ def bundle(
         scenario, file = options.split_target(target)
         layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
         base = resolve_with_scenario(*layers, origins=origins)
-        entries += planned(base, varied(vary or []), parse_seeds(seeds, base.config.seed))
+        entries += planned(base, options.varied(vary or []), parse_seeds(seeds, base.config.seed))
     baseline = entries[0].arm if entries else ""
     made = freeze(entries, hypotheses, baseline)
     with options.writing(out, replace=replace):

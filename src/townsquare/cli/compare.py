@@ -79,7 +79,7 @@ def compare(
     out: places.Out = None,
     workers: Workers = None,
     on: places.On = "",
-    record: places.Record = None,
+    record: options.Record = None,
     record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
@@ -103,7 +103,7 @@ def compare(
     scenario, file = options.split_target(target)
     layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
     base = resolve_with_scenario(*layers, origins=origins)
-    contrast = varied(vary or [])
+    contrast = options.varied(vary or [])
     choices = _choices(across, set(contrast), multiverse=multiverse)
     by_setting = {**choices, **contrast}
     listed = parse_seeds(seeds, base.config.seed)
@@ -135,7 +135,10 @@ def _choices(across: list[str] | None, contrast: set[str], *, multiverse: bool) 
         if across:
             raise SettingError("--across", got=across[0], allowed="with --multiverse")
         return {}
-    found = varied(across) if across else {key: values for key, values in ACROSS.items() if key not in contrast}
+    if across:
+        found = options.varied(across, "--across")
+    else:
+        found = {key: values for key, values in ACROSS.items() if key not in contrast}
     for key in found.keys() & contrast:
         raise SettingError(f"--across {key}", got="also --vary", allowed="one of the two")
     return found
@@ -162,18 +165,6 @@ def compared_pair(
             return _stopped(Place(folder), order.code)
     _show(found, Place(folder), quiet=quiet, as_json=as_json, every=False)
     return 1 if found.failed else 0
-
-
-def varied(texts: list[str]) -> dict[str, list[Any]]:
-    from townsquare.errors import SettingError
-    from townsquare.experiments.arms import parse_vary
-
-    found: dict[str, list[Any]] = {}
-    for key, values in map(parse_vary, texts):
-        if key in found:
-            raise SettingError(f"--vary {key}", got="twice", allowed="once, with all its values")
-        found[key] = values
-    return found
 
 
 def _at(progress: Progress, far: Far) -> None:

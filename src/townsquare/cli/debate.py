@@ -37,7 +37,7 @@ def debate(
     out: places.Out = None,
     workers: Workers = None,
     on: places.On = "",
-    record: places.Record = None,
+    record: options.Record = None,
     record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,

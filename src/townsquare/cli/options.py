@@ -68,6 +68,19 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
         raise SettingError(str(path), got=said, allowed="a file that can be written") from None
 
 
+def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]:
+    """Settings and their values, as ``option`` gives them; each setting once."""
+    from townsquare.errors import SettingError
+    from townsquare.experiments.arms import parse_vary
+
+    found: dict[str, list[Any]] = {}
+    for key, values in (parse_vary(text, option) for text in texts):
+        if key in found:
+            raise SettingError(f"{option} {key}", got="twice", allowed="once, with all its values")
+        found[key] = values
+    return found
+
+
 def split_target(target: str | None) -> tuple[str | None, Path | None]:
     """A scenario's name or path, or a configuration file: a YAML or JSON file that holds no propositions."""
     from townsquare.settings.layers import read_yaml

@@ -25,13 +25,6 @@ On = Annotated[
     str,
     Parameter(help="A Ray cluster: `ray` for the one here, or one of its own; or ray://HOST:PORT. Else processes."),
 ]
-Record = Annotated[
-    str | None,
-    Parameter(
-        name="--record",
-        help="Record on a server: postgresql://USER@HOST/DATABASE. Passwords come from ~/.pgpass or PGPASSWORD.",
-    ),
-]
 RecordSchema = Annotated[
     str | None,
     Parameter(name="--record-schema", help="How names of schemas begin there; by default as that of the folder."),

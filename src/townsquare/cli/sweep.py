@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -34,7 +34,7 @@ def sweep(
     out: places.Out = None,
     workers: Workers = None,
     on: places.On = "",
-    record: places.Record = None,
+    record: options.Record = None,
     record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
     quiet: options.Quiet = False,
@@ -51,7 +51,7 @@ def sweep(
 
     if not over:
         raise SettingError("--over", got="nothing", allowed="a setting and its values, as u=0.2,0.4,0.6,0.8,1.0")
-    varied = _varied(over)
+    varied = options.varied(over, "--over")
     about_pairs = {"pairing", "con", "opponent", "debater"} & {key.partition(".")[0] for key in varied}
     preset = {"preset": "pair" if about_pairs else "single"}
     layers = [preset, *layers_for_debates(target, sets or (), trials=trials, seed=seed)]
@@ -61,15 +61,3 @@ def sweep(
     return hold(
         layers, arms, out, f"sweep-{name}", processes, on, (record, record_schema), quiet=quiet, as_json=as_json
     )
-
-
-def _varied(texts: list[str]) -> dict[str, list[Any]]:
-    from townsquare.errors import SettingError
-    from townsquare.experiments.arms import parse_vary
-
-    varied: dict[str, list[Any]] = {}
-    for key, values in map(parse_vary, texts):
-        if key in varied:
-            raise SettingError(f"--over {key}", got="twice", allowed="once, with all its values")
-        varied[key] = values
-    return varied

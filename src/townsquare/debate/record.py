@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from townsquare.debate.start import Begun
 from townsquare.debate.trial import Held, Spoken
 from townsquare.errors import RecordError
 from townsquare.resolve import current_version
+from townsquare.writing import write_whole
 
 FORMAT = 1
 REVISED = "revised"
@@ -112,26 +112,14 @@ def content_hash(record: Plain) -> str:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write a file so that the old one or the new one is there at every moment.
+    """Write a file, and the folder it goes into; the old file or the new one is there at every moment.
 
     Raises
     ------
     RecordError
         It cannot be written there.
     """
-    draft = path.with_name(f"{path.name}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(value, file, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise RecordError(
-            str(path), got=error.strerror or str(error), do="name a folder that can be written"
-        ) from error
+    write_whole(path, json.dumps(value, allow_nan=False) + "\n", parents=True)
 
 
 def read_trial(path: Path) -> Plain:

@@ -6,7 +6,6 @@ Claims reach exactly the agents that were shown their post in this step; what an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,8 @@ from townsquare.evidence.holdings_kernel import (
     receive,
     room_for,
 )
-from townsquare.evidence.showings import Reached, by_agent, csr, own_posts, reached
+from townsquare.evidence.showings import Reached, csr, exposures_by_agent, own_posts, reached
+from townsquare.large_rows import CodedRows
 from townsquare.pairs import spans, upsert
 from townsquare.record.batches import Batches
 from townsquare.schema import NONE, HoldingChange
@@ -43,14 +43,14 @@ def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Ch
 
     Reads the world after :func:`townsquare.evidence.claims.make` of the step, with the stances from before it.
     """
-    exposures = by_agent(out, "exposures")
+    exposures = exposures_by_agent(out)
     mine = own_posts(world) if settings.own_claims else np.empty(0, np.int64)
     claims, at = claim_columns(world), Thresholds(judges.theta, judges.theta_self, settings.archive_weight)
     parts = []
     for number, first, stop in spans(world.n_agents):
         incoming = reached(world, exposures, first, stop, mine)
         if incoming.claim.size:
-            outcome = _resolve(world, number, incoming, exposures["weight"], claims, at)
+            outcome = _resolve(world, number, incoming, exposures, claims, at)
             parts.append(_events(world, first, incoming, outcome, exposures, mine))
     if not parts:
         return NOTHING
@@ -75,12 +75,14 @@ def claim_columns(world: World) -> Claims:
     )
 
 
-def _resolve(world: World, number: int, incoming: Reached, weights: Array, claims: Claims, at: Thresholds) -> Outcome:
+def _resolve(
+    world: World, number: int, incoming: Reached, exposures: CodedRows, claims: Claims, at: Thresholds
+) -> Outcome:
     """Take the claims in on a copy of the block's records; the world changes by the rows that follow."""
     none = np.zeros(incoming.claim.size, np.uint8)
     block, slot, _ = upsert(world.holdings.blocks[number], incoming.indptr, incoming.claim, none)
     weight = np.ones(incoming.claim.size)
-    weight[~incoming.own] = weights[incoming.row[~incoming.own]]
+    weight[~incoming.own] = exposures.at("weight", incoming.row[~incoming.own])
     rows = Incoming(incoming.indptr, slot, incoming.own, weight)
     flags: Any = block.value
     out = room_for(incoming.claim.size)
@@ -94,7 +96,7 @@ def _events(
     first: int,
     incoming: Reached,
     outcome: Outcome,
-    exposures: Mapping[str, Array],
+    exposures: CodedRows,
     mine: Array,
 ) -> dict[str, Array]:
     """Columns of the table holdings: each claim that changed something, and then the record that it replaced."""

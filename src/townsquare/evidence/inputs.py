@@ -11,6 +11,7 @@ import numpy.typing as npt
 from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
 from townsquare.evidence.flags import ACTIVE, AGREED, has, origin_of
 from townsquare.evidence.showings import csr, reached
+from townsquare.large_rows import CodedRows
 from townsquare.pairs import PairBlock, lookup, rows_between
 from townsquare.schema import NONE
 from townsquare.world import World
@@ -24,7 +25,7 @@ def holdings_of(
     first: int,
     stop: int,
     changes: Mapping[str, Array],
-    exposures: Mapping[str, Array],
+    exposures: CodedRows,
     *,
     with_showings: bool,
 ) -> Holdings:
@@ -34,8 +35,10 @@ def holdings_of(
     ----------
     world : World
         After the changes of the step.
-    changes, exposures : mapping of str to array
-        Columns of the tables holdings and exposures of the step, agents ascending.
+    changes : mapping of str to array
+        Columns of the table holdings of the step, agents ascending.
+    exposures : CodedRows
+        Rows of the table exposures of the step, agents ascending.
     """
     block = world.holdings.blocks[number]
     showings = _showings(world, block, first, stop, exposures) if with_showings else no_holdings(stop - first).showings
@@ -70,19 +73,19 @@ def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array])
     )
 
 
-def _showings(world: World, block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Showings:
+def _showings(world: World, block: PairBlock, first: int, stop: int, rows: CodedRows) -> Showings:
     shown = reached(world, rows, first, stop, np.empty(0, np.int64))
-    author = rows["author"][shown.row]
+    author = rows.at("author", shown.row)
     return Showings(
         indptr=shown.indptr,
         record=_record(block, shown.indptr, shown.claim),
-        post=rows["post"][shown.row],
-        rank=rows["rank"][shown.row],
+        post=rows.at("post", shown.row),
+        rank=rows.at("rank", shown.row),
         author=author,
         credibility=world.agents["credibility"][author],
-        likes=rows["likes"][shown.row],
-        first_seen=rows["first_seen"][shown.row],
-        weight=rows["weight"][shown.row],
+        likes=rows.at("likes", shown.row),
+        first_seen=rows.at("first_seen", shown.row),
+        weight=rows.at("weight", shown.row),
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.large_rows import CodedRows
 from townsquare.pairs import rows_between
 from townsquare.record.batches import Batches
 from townsquare.schema import PostKind
@@ -20,11 +20,21 @@ Array = npt.NDArray[Any]
 def by_agent(out: Batches, table: str) -> dict[str, Array]:
     """The rows of a table of the step so far, sorted by agent and else in their order: several batches take turns."""
     rows = {name: np.asarray(column) for name, column in out.get(table).items()}
-    agent = rows["agent"]
-    if agent.size and (agent[1:] < agent[:-1]).any():
-        order = np.argsort(agent, kind="stable")
-        rows = {name: column[order] for name, column in rows.items()}
-    return rows
+    order = _order(rows["agent"])
+    return rows if order is None else {name: column[order] for name, column in rows.items()}
+
+
+def exposures_by_agent(out: Batches) -> CodedRows:
+    """The exposures of the step, likewise."""
+    rows = CodedRows.of(out.get("exposures"))
+    order = _order(rows["agent"])
+    return rows if order is None else rows.take(order)
+
+
+def _order(agent: Array) -> Array | None:
+    """What sorts rows by agent; None if they are."""
+    sorted_ = not agent.size or bool((agent[1:] >= agent[:-1]).all())
+    return None if sorted_ else np.argsort(agent, kind="stable")
 
 
 class Reached(NamedTuple):
@@ -40,25 +50,33 @@ class Reached(NamedTuple):
     own: npt.NDArray[np.bool_]
 
 
+class _Made(NamedTuple):
+    """Which claims are made from what agents meet: those of ``n`` posts from ``first`` on, for each entry of ``what``.
+
+    ``indptr`` (agents + 1,) and ``what`` (m,) say what each agent meets.
+    """
+
+    indptr: Array
+    what: Array
+    first: Array
+    n: Array
+
+
 @nb.njit(parallel=True, cache=True)
-def _count(indptr: Array, post: Array, own_indptr: Array, own_post: Array, n_claims: Array, out: Array) -> None:
+def _count(shown: _Made, mine: _Made, out: Array) -> None:
     for i in nb.prange(out.shape[0] - 1):
         n = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            n += n_claims[post[e]]
-        for e in range(own_indptr[i], own_indptr[i + 1]):
-            n += n_claims[own_post[e]]
+        for e in range(shown.indptr[i], shown.indptr[i + 1]):
+            n += shown.n[shown.what[e]]
+        for e in range(mine.indptr[i], mine.indptr[i + 1]):
+            n += mine.n[mine.what[e]]
         out[i + 1] = n
 
 
 @nb.njit(parallel=True, cache=True)
 def _spread(
-    indptr: Array,
-    post: Array,
-    own_indptr: Array,
-    own_post: Array,
-    first: Array,
-    n_claims: Array,
+    shown: _Made,
+    mine: _Made,
     same_as: Array,
     out_indptr: Array,
     claim: Array,
@@ -67,25 +85,27 @@ def _spread(
 ) -> None:
     for i in nb.prange(out_indptr.shape[0] - 1):
         at = out_indptr[i]
-        for e in range(indptr[i], indptr[i + 1]):
-            for x in range(first[post[e]], first[post[e]] + n_claims[post[e]]):
+        for e in range(shown.indptr[i], shown.indptr[i + 1]):
+            k = shown.what[e]
+            for x in range(shown.first[k], shown.first[k] + shown.n[k]):
                 claim[at], row[at], own[at] = same_as[x], e, False
                 at += 1
-        for e in range(own_indptr[i], own_indptr[i + 1]):
-            for x in range(first[own_post[e]], first[own_post[e]] + n_claims[own_post[e]]):
+        for e in range(mine.indptr[i], mine.indptr[i + 1]):
+            k = mine.what[e]
+            for x in range(mine.first[k], mine.first[k] + mine.n[k]):
                 claim[at], row[at], own[at] = same_as[x], e, True
                 at += 1
 
 
-def reached(world: World, exposures: Mapping[str, Array], first: int, stop: int, own_posts: Array) -> Reached:
+def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts: Array) -> Reached:
     """Claims that reach the agents ``first`` to ``stop``.
 
     Parameters
     ----------
     world : World
         With the claims of the posts of this step.
-    exposures : mapping of str to array
-        Columns of the table exposures, agents ascending.
+    exposures : CodedRows
+        Rows of the table exposures, agents ascending.
     first, stop : int
         A block of agents.
     own_posts : (k,) int
@@ -93,20 +113,19 @@ def reached(world: World, exposures: Mapping[str, Array], first: int, stop: int,
     """
     posts, n = world.posts, stop - first
     lo, hi = rows_between(exposures["agent"], first, stop)
+    root = exposures.beside["root"]
     indptr = lo + csr(exposures["agent"][lo:hi] - first, n)
+    shown = _Made(indptr, exposures.code, posts["claims"][root], posts["n_claims"][root])
     author = posts["author"][own_posts]
     own_lo, own_hi = rows_between(author, first, stop)
     own_indptr = own_lo + csr(author[own_lo:own_hi] - first, n)
-    own_post = np.ascontiguousarray(own_posts, np.int64)
+    mine = _Made(own_indptr, np.ascontiguousarray(own_posts, np.int64), posts["claims"], posts["n_claims"])
     out_indptr = np.zeros(n + 1, np.int64)
-    _count(indptr, exposures["root"], own_indptr, own_post, posts["n_claims"], out_indptr)
+    _count(shown, mine, out_indptr)
     np.cumsum(out_indptr, out=out_indptr)
     m = int(out_indptr[-1])
     claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
-    _spread(
-        indptr, exposures["root"], own_indptr, own_post, posts["claims"], posts["n_claims"],
-        world.claims["same_as"], out_indptr, claim, row, own,
-    )  # fmt: skip
+    _spread(shown, mine, world.claims["same_as"], out_indptr, claim, row, own)
     found = Reached(out_indptr, claim, row, own)
     return _heard(found, world.silenced) if world.silenced.size else found
 

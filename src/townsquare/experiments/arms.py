@@ -85,8 +85,8 @@ def _distinct(arms: Sequence[Arm]) -> list[Arm]:
     ]
 
 
-def parse_vary(text: str) -> tuple[str, list[Any]]:
-    """``"key=a,b,c"`` as a key and its values, each read as YAML.
+def parse_vary(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
+    """``"key=a,b,c"`` as a key and its values, each read as YAML; errors name the ``option`` it was given to.
 
     Raises
     ------
@@ -100,8 +100,8 @@ def parse_vary(text: str) -> tuple[str, list[Any]]:
     """
     key, equals, values = text.partition("=")
     if not equals or not key.strip() or not values.strip():
-        raise SettingError("--vary", got=repr(text), allowed="key=a,b,c, such as moderation.strategy=none,hybrid")
-    listed = parse_value(f"[{values}]", f"--vary {key.strip()}")
+        raise SettingError(option, got=repr(text), allowed="key=a,b,c, such as moderation.strategy=none,hybrid")
+    listed = parse_value(f"[{values}]", f"{option} {key.strip()}")
     return key.strip(), listed if isinstance(listed, list) else [listed]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ import polars as pl
 from townsquare.errors import RecordError
 from townsquare.experiments.arms import Arm
 from townsquare.experiments.paired import paired
+from townsquare.writing import write_whole
 
 FILE = "experiment.json"
 FORMAT = 1
@@ -112,7 +112,13 @@ class Experiment:
         return replace(self, runs=tuple(runs))
 
     def save(self) -> None:
-        """Write ``experiment.json``: the old one or the new one is there at every moment."""
+        """Write ``experiment.json``: the old one or the new one is there at every moment.
+
+        Raises
+        ------
+        RecordError
+            It cannot be written there.
+        """
         values = {
             "format": FORMAT,
             "vary": dict(self.vary),
@@ -121,14 +127,7 @@ class Experiment:
             "arms": [asdict(arm) for arm in self.arms],
             "runs": [{**asdict(run), "outcomes": _nan_to_null(run.outcomes)} for run in self.runs],
         }
-        path = self.folder / FILE
-        draft = path.with_suffix(".json.part")
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(values, file, indent=1, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+        write_whole(self.folder / FILE, json.dumps(values, indent=1, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> Experiment:

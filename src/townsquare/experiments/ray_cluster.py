@@ -26,13 +26,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from townsquare.errors import SettingError, TownsquareError, WrongVersion
-from townsquare.experiments.workers import ONE_THREAD
+from townsquare.experiments.workers import ONE_THREAD, in_environment
 from townsquare.resolve import current_version
 
 HERE = ""
 """No cluster: processes of this machine."""
 RAY, REMOTE = "ray", "ray://"
 LOOPBACK = "127.0.0.1"
+_ANY = "auto"
+"""What ``RAY_ADDRESS`` may say for the cluster that runs here."""
 _REACH = 5.0  # seconds that a machine may take to answer at all
 _PROBE = 60.0  # seconds that it may take to start a process and say what it is
 _STARTS = 3  # Ray gives its processes 30 seconds to start, which a machine that has to read them from disk may exceed
@@ -110,9 +112,9 @@ def connected(on: str, workers: int | None) -> Iterator[Any]:
     WrongVersion
         Machines of the cluster have another Python, Ray or Townsquare.
     """
-    address = os.environ.get("RAY_ADDRESS", "") or _running_here() if on == RAY else on
+    address = nearest() if on == RAY else on
     _check_reachable(address)
-    with _environment(address):
+    with in_environment(_variables(address)):
         ray = driver()
         if ray.is_initialized():  # the program that calls us is connected already, and stays so
             yield ray
@@ -153,15 +155,24 @@ def check_made_by(theirs: Mapping[str, str], where: str) -> None:
             raise WrongVersion(where, got=got, allowed=version, do="install the same there as here")
 
 
-def _running_here() -> str:
-    """Address of a cluster that runs on this machine and answers; "" if none does.
+def nearest() -> str:
+    """Address of the cluster that the environment names, or that runs here; "" if there is none."""
+    named = os.environ.get("RAY_ADDRESS", "")
+    return named if named not in ("", _ANY) else _running_here()
 
-    It leaves its address in a file of Ray's temporary folder.
+
+def _running_here() -> str:
+    """Address of a cluster of ours, or of root, that runs on this machine and answers; "" if none does.
+
+    It leaves its address in a file of Ray's temporary folder, into which anybody may write. What comes back from a
+    cluster is unpickled, so that whoever runs it could have us run anything.
     """
     temporary = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
     with suppress(OSError):
-        address = Path(temporary, "ray", "ray_current_cluster").read_text(encoding="utf-8").strip()
-        if address and _answers(*_host_and_port(address)):
+        with Path(temporary, "ray", "ray_current_cluster").open(encoding="utf-8") as file:
+            is_ours = os.fstat(file.fileno()).st_uid in (os.getuid(), 0)
+            address = file.read().strip()
+        if is_ours and address and _answers(*_host_and_port(address)):
             return address
     return ""
 
@@ -242,24 +253,14 @@ def _start(ray: Any, folder: Path, workers: int | None) -> None:
         raise TownsquareError("--on ray", got=f"a cluster that listens on {listens}", allowed=LOOPBACK, do=do)
 
 
-@contextmanager
-def _environment(address: str) -> Iterator[None]:
+def _variables(address: str) -> dict[str, str]:
     """What Ray reads when it is imported or started: the loopback address alone, and a token, for what is ours."""
     ours: dict[str, str] = {}
     if not address or _host_and_port(address)[0] == LOOPBACK:
         ours |= _ON_LOOPBACK
     if not address and "RAY_AUTH_MODE" not in os.environ:
         ours |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": _token()}
-    before = {name: os.environ.get(name) for name in ours}
-    os.environ.update(ours)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    return ours
 
 
 @cache

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -66,7 +66,7 @@ class SharedFolder:
     def put(self, folder: Path, name: str) -> None:
         """As :class:`Store` says: copied beside, made safe on the disk, renamed."""
         target = self.root / name
-        draft, old = (self.root / INCOMING / uuid4().hex for _ in range(2))
+        draft, old = (self.root / f"{INCOMING}-{uuid4().hex}" for _ in range(2))
         with _explained(str(target)):
             _copy(folder, draft)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,8 +74,6 @@ class SharedFolder:
                 target.rename(old)
             draft.rename(target)
             shutil.rmtree(old, ignore_errors=True)
-            with suppress(OSError):
-                draft.parent.rmdir()
 
     def fetch(self, name: str, folder: Path) -> None:
         """As :class:`Store` says."""
@@ -99,14 +97,20 @@ class ObjectStore:
         return any(self.has(f"{name}/{record}") for record in RECORDS)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file."""
+        """Whether there is a file; a place that cannot be asked is an error, not "no"."""
         with self._opened(name) as (files, path):
-            return bool(files.isfile(path))
+            try:
+                return bool(files.info(path)["type"] == "file")
+            except FileNotFoundError:
+                return False
 
     def is_empty(self) -> bool:
         """Whether nothing at all is there."""
         with self._opened("") as (files, path):
-            return not files.exists(path) or not files.ls(path, detail=False)
+            try:
+                return not files.ls(path, detail=False)
+            except FileNotFoundError:
+                return True
 
     def put(self, folder: Path, name: str) -> None:
         """As :class:`Store` says: the file that makes it a run is taken away first and comes last."""
@@ -117,15 +121,19 @@ class ObjectStore:
             if self.has(f"{name}/{one}"):
                 with self._opened(f"{name}/{one}") as (files, path):
                     files.rm_file(path)
-        for file in _files_in(folder):
+        named = {file.relative_to(folder).as_posix(): file for file in _files_in(folder)}
+        for one in set(ObjectStore(f"{self.url}/{name}").names("")) - set(named):  # of an earlier copy
+            with self._opened(f"{name}/{one}") as (files, path):
+                files.rm_file(path)
+        for one, file in named.items():
             if file != record:
-                self.put_file(file, f"{name}/{file.relative_to(folder).as_posix()}")
+                self.put_file(file, f"{name}/{one}")
         self.put_file(record, f"{name}/{record.name}")
 
     def put_file(self, file: Path, name: str) -> None:
         """Copy one file there, so that the old one or the new one is there at every moment."""
         with self._opened(name) as (files, path):
-            files.makedirs(path.rpartition("/")[0], exist_ok=True)
+            _make_folders(files, path.rpartition("/")[0])
             draft = f"{path}.{uuid4().hex}{_DRAFT}"
             files.put_file(str(file), draft)
             files.mv(draft, path)
@@ -137,7 +145,7 @@ class ObjectStore:
 
             def get_all(draft: Path) -> None:
                 for one in listed:
-                    self._get(files, one, draft / one[len(path) :].strip("/"))
+                    self._get(files, one, draft / _checked(one[len(path) :].strip("/")))
 
             _arrive(folder, get_all)
 
@@ -152,10 +160,12 @@ class ObjectStore:
     def names(self, ending: str) -> list[str]:
         """Files whose names end so, relative to the store."""
         with self._opened("") as (files, path):
-            found = files.find(path) if files.exists(path) else []
-            return sorted(
-                one[len(path) :].strip("/") for one in found if one.endswith(ending) and not one.endswith(_DRAFT)
-            )
+            try:
+                found = files.find(path)
+            except FileNotFoundError:
+                return []
+            named = (_checked(one[len(path) :].strip("/")) for one in found)
+            return sorted(one for one in named if one and one.endswith(ending) and not one.endswith(_DRAFT))
 
     def _get(self, files: Any, path: str, file: Path) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -252,10 +262,32 @@ def _copy(folder: Path, target: Path) -> None:
 
 def _arrive(folder: Path, get: Any) -> None:
     """Have files come beside a folder, then be it."""
+    folder = folder.resolve()  # "." has no name
     draft = folder.with_name(f"{folder.name}{_DRAFT}")
     shutil.rmtree(draft, ignore_errors=True)
     get(draft)
     draft.rename(folder)
+
+
+def _checked(name: str) -> str:
+    """A name below a store, where anyone may have written it, unless it would lead out of a folder here."""
+    if ".." in name.split("/"):
+        raise RecordError(name, got="a name that leads out of its folder", do="take it away; nothing was copied")
+    return name
+
+
+def _make_folders(files: Any, path: str) -> None:
+    """Make a folder and those above it, but no bucket: a misspelled one would come into being."""
+    is_bucket = "/" not in path  # where paths begin with it, there is none
+    if is_bucket or not path.strip("/") or files.exists(path):
+        return
+    _make_folders(files, path.rpartition("/")[0])
+    try:
+        files.mkdir(path, create_parents=False)
+    except _faults():  # another process may have made it meanwhile
+        files.invalidate_cache()
+        if not files.exists(path):
+            raise
 
 
 @contextmanager
@@ -269,7 +301,7 @@ def _explained(where: str) -> Iterator[None]:
 
 
 def _faults() -> tuple[type[BaseException], ...]:
-    """Errors of the system, and of those packages of file systems that are loaded and have errors of their own."""
+    """Errors of the system, of file systems that cannot write, and of those of their packages that are loaded."""
     known = {
         "botocore.exceptions": ("BotoCoreError", "ClientError"),
         "aiohttp": ("ClientError",),
@@ -280,4 +312,5 @@ def _faults() -> tuple[type[BaseException], ...]:
         "paramiko": ("SSHException",),
     }
     loaded = [(sys.modules[name], kinds) for name, kinds in known.items() if name in sys.modules]
-    return (OSError, *(getattr(module, kind) for module, kinds in loaded for kind in kinds if hasattr(module, kind)))
+    theirs = (getattr(module, kind) for module, kinds in loaded for kind in kinds if hasattr(module, kind))
+    return (OSError, EOFError, NotImplementedError, *theirs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -77,7 +77,8 @@ class Pool(Generic[Job, Result]):
         stop = context.Value("b", 0, lock=False)
         workers = min(self.workers, len(group))
         with ProcessPoolExecutor(workers, context, _begin, (steps, stop)) as executor:
-            with _one_thread_each():
+            # Processes read this as they start; this one has read its own long ago.
+            with in_environment(dict.fromkeys(ONE_THREAD, "1")):
                 futures = {executor.submit(_call, self.function, index, jobs[index]): index for index in group}
             try:
                 return self._collect(futures, steps)
@@ -106,10 +107,10 @@ class Pool(Generic[Job, Result]):
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """The environment that processes start with; this one has read it long ago."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+def in_environment(values: Mapping[str, str]) -> Iterator[None]:
+    """These environment variables for whatever reads them meanwhile; afterwards those of before."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from townsquare.config import Actions, Population
 from townsquare.draws import Draws, Stage, text_key
 from townsquare.feed import Feed
 from townsquare.humans.policy_data import KINDS, Bool, Float, Panel
+from townsquare.large_rows import column_at
 from townsquare.policies.statistical import decide
 from townsquare.policies.statistical_params import Params
 from townsquare.population import sample_people
@@ -51,7 +52,7 @@ def simulated(
             feed = _feed(panel, np.flatnonzero(panel.feed == number), everybody, world.step + 1)
             views = Views(world, feed, frozenset(KINDS), _nothing_to_say(), Actions())
             chosen = decide(views, Draws(seed, number + 1)(Stage.POLICY), params)
-            post = np.asarray(feed.exposures["root"])[chosen.row]
+            post = column_at(feed.exposures, "root", chosen.row)
             did[chosen.agent, post, [place[schema.ActionKind(kind)] for kind in chosen.kind]] = True
     return did
 

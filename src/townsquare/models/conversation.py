@@ -21,6 +21,8 @@ ECHOED = 4000
 """Characters of a faulty reply that are shown to the model again."""
 STEPS_DOWN = frozenset({400, 404, 415, 422, 501})
 """Statuses by which servers refuse a way of asking for an object."""
+TURNED_AWAY = frozenset({401, 402, 403, 404})
+"""Statuses by which a server takes no call at all, which another one may: of the key, the account or the model."""
 _TOO_LONG = (
     "context length", "context size", "context window", "context_length", "maximum context", "exceed_context",
     "prompt is too long", "too many tokens", "reduce the length",
@@ -45,7 +47,7 @@ class Conversation:
         self._line, self._request, self._draw = line, request, draw
         self._sent = 0
         self._failed = 0
-        self._floor = Mode.SCHEMA
+        self._floor: dict[Endpoint, Mode] = {}  # of each server: what one refuses, another may take
         self._tokens = (-1, -1)
         self._server = ""
         self._reported = ""
@@ -109,7 +111,7 @@ class Conversation:
     async def _try(self, slot: Slot, messages: Sequence[Message]) -> Reading | Later:
         """One request and what it came to."""
         endpoint, request = slot.endpoint, self._request
-        mode = max(endpoint.dialect.mode_for(request), self._floor)
+        mode = max(endpoint.dialect.mode_for(request), self._floor.get(endpoint, Mode.SCHEMA))
         body = endpoint.dialect.body(self._line.model, request, messages, self._draw, mode)
         self._server = endpoint.url
         try:
@@ -157,6 +159,10 @@ class Conversation:
             return Later(Outcome.ERROR, error, sent.asked_wait)
         if any(word in low for word in _TOO_LONG):
             return failed(Outcome.TRUNCATED, f"the prompt is longer than the server takes: {error}")
+        is_turned_away = sent.status in TURNED_AWAY and len(self._line.endpoints.all) > 1
+        if is_turned_away:
+            # It answers at once and so would look idle, and draw the calls of the run to fail them.
+            self._line.endpoints.failed(endpoint)
         if sent.status in STEPS_DOWN:
             if endpoint.dialect.is_outdated(body):  # another call has learnt it meanwhile
                 return Later(Outcome.ERROR, error, counts=False)
@@ -164,9 +170,9 @@ class Conversation:
                 self._line.note(endpoint.url, learnt)
                 return Later(Outcome.ERROR, error, counts=False)
             if self._request.schema and mode < Mode.TEXT:
-                self._floor = Mode(mode + 1)
+                self._floor[endpoint] = Mode(mode + 1)
                 return Later(Outcome.ERROR, error, counts=False)
-        return failed(Outcome.ERROR, error)
+        return Later(Outcome.ERROR, error) if is_turned_away else failed(Outcome.ERROR, error)
 
 
 def _sum(before: int, now: int) -> int:

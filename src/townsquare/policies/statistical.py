@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.draws import StageDraws
+from townsquare.large_rows import CodedRows, column_at
 from townsquare.policies.contract import Policy
 from townsquare.policies.statistical_kernels import (
-    WIDTH,
     Kinds,
     Posts,
     Rows,
@@ -26,8 +26,9 @@ from townsquare.policies.statistical_kernels import (
     choose_writers,
     count_choices,
     label_sums,
+    laid_out,
+    lanes_of,
     list_choices,
-    log_likes,
     rate_helpful,
     read,
 )
@@ -58,25 +59,27 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
 
 def _on_rows(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.uint16]:
     """What is done to each row: bit k stands for ``ROW_KINDS[k]``."""
-    table = np.zeros((len(COEFFICIENTS), WIDTH))
-    allowed, bases, tastes = np.zeros(WIDTH, np.bool_), np.zeros(WIDTH, np.uint64), np.zeros(WIDTH, np.uint64)
+    shape = len(ROW_KINDS)
+    table, allowed = np.zeros((len(COEFFICIENTS), shape)), np.zeros(shape, np.bool_)
+    bases, tastes = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
     for number, kind in enumerate(ROW_KINDS):
         name = kind.name.lower()
         table[:, number] = [getattr(getattr(params, name), coefficient) for coefficient in COEFFICIENTS]
         allowed[number] = kind in views.allowed
         bases[number], tastes[number] = draws.base(name), draws.base(f"taste:{name}", lasting=True)
-    rows = Rows(*(np.asarray(views.rows[name]) for name in Rows._fields))
-    logs = log_likes(int(rows.likes.max(initial=0)))
-    kinds = Kinds(table, label_sums(table), allowed, bases, tastes, logs)
+    lanes = lanes_of(allowed)
+    kinds = Kinds(table, bases, tastes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
+    shown = CodedRows.of(views.rows)
     posts = Posts(
         views.post("plausibility"), _appeal(views, params, table), views.post("key"),
         views.post("stances"), views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
     )  # fmt: skip
-    bits = np.empty(rows.root.size, np.uint16)
+    seen = read(posts, *(shown.beside[name] for name in ("root", "likes", "verdict", "note")))
+    rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
+    bits = np.empty(shown.n, np.uint16)
     choose_kinds(
-        views.agents, views.indptr, views.activity, views.stance, rows, posts, read(posts, rows.root), kinds,
-        params.attention, bits,
-    )  # fmt: skip
+        views.agents, views.indptr, views.activity, views.stance, rows, posts, seen, kinds, params.attention, bits
+    )
     return bits
 
 
@@ -99,7 +102,7 @@ def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float6
     if not weights.any() or not table[COEFFICIENTS.index("appeal")].any():
         return appeal
     shown = np.zeros(text.size, np.bool_)
-    shown[np.asarray(views.rows["root"])] = True
+    shown[CodedRows.of(views.rows).beside["root"]] = True
     posts = np.flatnonzero(shown)
     read, which = np.unique(text[posts], return_inverse=True)
     appeal[posts] = (feature_table([views.text(row) for row in read.tolist()]) @ weights)[which]
@@ -117,11 +120,11 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
 def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
     target = np.full(row.size, NONE, np.int32)
     on = row >= 0
-    target[on] = np.asarray(views.rows["root"])[row[on]]
+    target[on] = column_at(views.rows, "root", row[on])
     to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
-    target[to_agent] = np.asarray(views.rows["author"])[row[to_agent]]
+    target[to_agent] = column_at(views.rows, "author", row[to_agent])
     rate = kind == ActionKind.RATE_NOTE
-    target[rate] = np.asarray(views.rows["offered"])[row[rate]]
+    target[rate] = column_at(views.rows, "offered", row[rate])
     return target
 
 
@@ -133,7 +136,7 @@ def _ratings(
     if at.size:
         out = np.empty(at.size, np.int8)
         rate_helpful(
-            views.agents[place[at]], views.stance, place[at], np.asarray(views.rows["root"])[row[at]],
+            views.agents[place[at]], views.stance, place[at], column_at(views.rows, "root", row[at]),
             views.post("plausibility"), views.post("key"), views.post("stances"),
             views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
             params.helpful_distance, params.helpful_doubt, draws.base("helpful"), out,
@@ -152,7 +155,7 @@ def _texts(
     agents = views.agents[place[writes]]
     on = row[writes] >= 0
     keys = np.zeros(writes.size, np.uint64)
-    keys[on] = views.post("key")[np.asarray(views.rows["root"])[row[writes][on]]]
+    keys[on] = views.post("key")[column_at(views.rows, "root", row[writes][on])]
     proposition = _propositions(views, draws, agents, keys, row[writes])
     entry = np.full(writes.size, NONE, np.int64)
     limits = {ActionKind.POST: views.settings.post_length, ActionKind.COMMENT: views.settings.comment_length}
@@ -178,7 +181,7 @@ def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, r
         return out
     own = row < 0
     out[own] = draws.integers("topic", agents[own], keys[own], n)
-    root = np.asarray(views.rows["root"])[row[~own]]
+    root = column_at(views.rows, "root", row[~own])
     count = views.post("n_stances")[root].astype(np.int64)
     pick = draws.integers("topic", agents[~own], keys[~own], np.maximum(count, 1))
     speaks = count > 0
@@ -219,7 +222,7 @@ def _line(
     """A neutral line for each writer, by (agent, root)."""
     if not lines.size:
         return np.full(place.size, NONE, np.int32)
-    keys = views.post("key")[np.asarray(views.rows["root"])[row]]
+    keys = views.post("key")[column_at(views.rows, "root", row)]
     return lines[draws.integers(purpose, views.agents[place], keys, lines.size)]
 
 

@@ -13,19 +13,22 @@ from townsquare.draws import U64, key1, key2, mix, u01
 
 Array = npt.NDArray[Any]
 _GOLDEN = U64(0x9E3779B97F4A7C15)
+_LOW = U64(0xFFFFFFFF)
 # Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
-_LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _ADD_NOTE, _RATE_NOTE = 4, 6, 7, 8, 9
+_LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _RATE_NOTE = 4, 6, 7, 9
 # Positions in statistical_params.COEFFICIENTS.
 _BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 _PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
-_COMMENT_SLOT = 2
-_ABSENT = 8
+_FOLLOWED_SLOT, _OTHER_SLOT, _COMMENT_SLOT = 0, 1, 2
+_ABSENT, _NO_LABEL = 8, 0
 # No draw above entry k is below the chance at a logit of -k or less; at a logit above 0 any may be.
 _UP_TO = np.array(
     [min(int((1 + 1e-9) / (1.0 + math.exp(k)) * 2.0**64), 2**64 - 1) if k else 2**64 - 1 for k in range(32)], np.uint64
 )
-WIDTH = 16
-"""Kinds of action that kernels take at once, some of them unused: a whole number of the processor's registers."""
+LANES = 8
+"""Kinds of action that kernels take at once: as many as can be done to one row, and a whole register wide."""
+SLOTS = 4
+"""Words of ``schema.Slot``: which kinds can be done to a row follows from its slot."""
 _CHUNK = 128  # agents that one thread takes at a time, with room made once for all of them
 REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
@@ -45,24 +48,11 @@ def _distance(
     return float(total / n)
 
 
-@nb.njit(inline="always", cache=True)
-def _crowding(slot: Array, verdict: Array, note: Array, first: int, last: int) -> tuple[float, bool]:
-    """ln(posts shown / 15) of one feed, within what was measured, and whether any row of it carries a label."""
-    n, labeled = 0, False
-    for e in range(first, last):
-        n += slot[e] != _COMMENT_SLOT
-        labeled |= (verdict[e] != 0) | (note[e] >= 0)
-    return math.log(min(max(n, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
-
-
 class Rows(NamedTuple):
-    """Columns of what the agents are shown, (m,) each."""
+    """Columns of what the agents are shown, (m,) each; ``code`` is a place in :class:`Read`."""
 
-    root: Array
+    code: Array
     slot: Array
-    likes: Array
-    verdict: Array
-    note: Array
     offered: Array
     first_seen: Array
 
@@ -85,44 +75,31 @@ class Posts(NamedTuple):
 class Read(NamedTuple):
     """What matters of the posts that are read, each in one place of 64 bytes: they are few, and read often.
 
-    ``number`` (posts,) int32 says which a post is. ``words`` (k, 8) uint64 and ``numbers``, the same memory as float64:
-    key; plausibility less a half; appeal; how many stances; where they begin; proposition and stance of the first.
+    ``words`` (k, 8) uint64 and ``numbers``, the same memory as float64: key; plausibility less a half; appeal; how many
+    stances; where they begin; proposition of the first and labels, 32 bits each, see :func:`label_sums`; stance of the
+    first; ln(1 + likes).
     """
 
-    number: npt.NDArray[np.int32]
     words: npt.NDArray[np.uint64]
     numbers: npt.NDArray[np.float64]
 
 
-@nb.njit(cache=True)
-def _mark(root: Array, number: Array) -> int:
-    n = 0
-    for e in range(root.shape[0]):
-        if number[root[e]] < 0:
-            number[root[e]] = n
-            n += 1
-    return n
-
-
-@nb.njit(parallel=True, cache=True)
-def _collect(posts: Posts, number: Array, words: Array, numbers: Array) -> None:
-    plausibility, appeal, key, first, count, proposition, stance = posts
-    for p in nb.prange(number.shape[0]):
-        k = number[p]
-        if k >= 0:
-            words[k, 0], numbers[k, 1], numbers[k, 2] = key[p], plausibility[p] - 0.5, appeal[p]
-            words[k, 3], words[k, 4] = count[p], first[p]
-            if count[p] > 0:
-                words[k, 5], numbers[k, 6] = proposition[first[p]], stance[first[p]]
-
-
-def read(posts: Posts, root: npt.NDArray[np.int32]) -> Read:
-    """Gather what matters of the posts in ``root`` (m,)."""
-    number = np.full(posts.key.shape[0], -1, np.int32)
-    words = np.zeros((_mark(root, number), 8), np.uint64)
+@nb.njit(cache=True, error_model="numpy")
+def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -> Read:
+    """Gather what matters of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
+    words = np.zeros((root.shape[0], 8), np.uint64)
     numbers = words.view(np.float64)
-    _collect(posts, number, words, numbers)
-    return Read(number, words, numbers)
+    for k in range(root.shape[0]):
+        p = root[k]
+        first, n = posts.first[p], posts.n_stances[p]
+        words[k, 0], numbers[k, 1], numbers[k, 2] = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
+        words[k, 3], words[k, 4] = n, first
+        words[k, 5] = np.uint64(2 * verdict[k] + (note[k] >= 0)) << np.uint64(32)
+        if n > 0:
+            words[k, 5] |= np.uint64(posts.proposition[first])
+            numbers[k, 6] = posts.stance[first]
+        numbers[k, 7] = math.log1p(likes[k])
+    return Read(words, numbers)
 
 
 @nb.njit(inline="always", cache=True)
@@ -130,7 +107,7 @@ def _distance_read(stance: Array, k: int, read: Read, proposition: Array, said: 
     """As :func:`_distance`, of a post that was gathered."""
     n = np.int64(read.words[k, 3])
     if n == 1:
-        return float(abs(stance[np.int64(read.words[k, 5])] - read.numbers[k, 6]))
+        return float(abs(stance[np.int64(read.words[k, 5] & _LOW)] - read.numbers[k, 6]))
     if n == 0:
         return missing
     total, first = 0.0, np.int64(read.words[k, 4])
@@ -140,19 +117,42 @@ def _distance_read(stance: Array, k: int, read: Read, proposition: Array, said: 
 
 
 class Kinds(NamedTuple):
-    """What there is to know of the kinds of action in ``ROW_KINDS``, as columns that are :data:`WIDTH` long.
+    """What there is to know of the kinds of action in ``ROW_KINDS``.
 
-    ``table`` (13, WIDTH) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``labels`` (9, WIDTH) what
-    the labels of a row add, see :func:`label_sums`; ``allowed`` (WIDTH,) bool; ``draws`` (WIDTH,) uint64, one base a
-    kind, and ``tastes`` likewise, lasting ones. ``logs`` (most likes + 1,) is ln(1 + likes).
+    ``table`` (13, kinds) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``draws`` (kinds,) uint64,
+    one base a kind, and ``tastes`` likewise, lasting ones. ``lanes`` (SLOTS, LANES) int64 are the kinds that can be
+    done to a row of each slot, -1 for none, see :func:`lanes_of`; ``laid`` (SLOTS, 13, LANES) and ``labels`` (SLOTS, 9,
+    LANES) are the table, and what labels add, laid out like them.
     """
 
     table: Array
-    labels: Array
-    allowed: Array
     draws: Array
     tastes: Array
-    logs: Array
+    lanes: Array
+    laid: Array
+    labels: Array
+
+
+def lanes_of(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Which kinds can be done to a row of each slot, (SLOTS, LANES), -1 for none; ``allowed`` (kinds,).
+
+    A comment can be liked only. Who is not followed can be followed, and the other way round.
+
+    >>> lanes_of(np.ones(10, np.bool_)).tolist()[:3]
+    [[0, 1, 2, 3, 5, 7, 8, 9], [0, 1, 2, 3, 5, 6, 8, 9], [4, -1, -1, -1, -1, -1, -1, -1]]
+    """
+    out = np.full((SLOTS, LANES), -1, np.int64)
+    for slot in range(SLOTS):
+        only = {_LIKE_COMMENT: _COMMENT_SLOT, _FOLLOW: _OTHER_SLOT, _UNFOLLOW: _FOLLOWED_SLOT}
+        rest = slot != _COMMENT_SLOT  # of the kinds that are not tied to one slot
+        kinds = [k for k in range(allowed.size) if allowed[k] and (only[k] == slot if k in only else rest)]
+        out[slot, : len(kinds)] = kinds
+    return out
+
+
+def laid_out(table: Array, lanes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Columns of a table (rows, kinds) by lane, (SLOTS, rows, LANES); 0 where a lane is not used."""
+    return np.ascontiguousarray(np.where(lanes[:, None, :] >= 0, table[:, lanes].transpose(1, 0, 2), 0.0))
 
 
 @nb.njit(cache=True)
@@ -170,33 +170,55 @@ def label_sums(table: Array) -> npt.NDArray[np.float64]:
     return out
 
 
-@nb.njit(cache=True, error_model="numpy")
-def log_likes(most: int) -> npt.NDArray[np.float64]:
-    """ln(1 + n) for n from 0 to ``most``."""
-    out = np.empty(most + 1)
-    for n in range(most + 1):
-        out[n] = math.log1p(n)
-    return out
+class _Room(NamedTuple):
+    """Scratch memory of one thread: of each row of a feed, its key, its label and four terms of its logits."""
+
+    keys: Array
+    labels: Array
+    terms: Array
 
 
-@nb.njit(inline="always", cache=True)
-def _possible(k: int, slot: int, offered: int) -> bool:
-    """Whether a kind can be done to such a row."""
-    if (slot == _COMMENT_SLOT) != (k == _LIKE_COMMENT):
-        return False
-    return not ((k == _FOLLOW and slot != 1) or (k == _UNFOLLOW and slot != 0) or (k == _RATE_NOTE and offered < 0))
+@nb.njit(cache=True)
+def _room(n: int) -> _Room:
+    return _Room(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty((n, 4)))
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def _prepare(a: int, activity: float, crowding: float, kinds: Kinds, start: Array, words: Array) -> None:
-    """The agent's part of each logit, and of each draw."""
+    """The agent's part of each logit, and of each draw, by slot and lane."""
     table, known = kinds.table, math.log(activity)
-    for k in range(WIDTH):
-        words[k] = key1(kinds.draws[k], a)
-        start[k] = table[_BASE, k] + known + crowding
-        if table[_TASTE, k] > 0.0:
-            u = u01(key2(kinds.tastes[k], a, U64(0))) + 5e-17
-            start[k] += table[_TASTE, k] * math.log(u / (1.0 - u))
+    for slot in range(SLOTS):
+        for lane in range(LANES):
+            k = kinds.lanes[slot, lane]
+            if k < 0:
+                start[slot, lane], words[slot, lane] = -np.inf, U64(0)
+                continue
+            if slot and kinds.lanes[slot - 1, lane] == k:
+                start[slot, lane], words[slot, lane] = start[slot - 1, lane], words[slot - 1, lane]
+                continue
+            words[slot, lane] = key1(kinds.draws[k], a)
+            start[slot, lane] = table[_BASE, k] + known + crowding
+            if table[_TASTE, k] > 0.0:
+                u = u01(key2(kinds.tastes[k], a, U64(0))) + 5e-17
+                start[slot, lane] += table[_TASTE, k] * math.log(u / (1.0 - u))
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, read: Read, room: _Room) -> tuple[float, bool]:
+    """Look at every row of a feed first, so that the processor waits for many of them at once.
+
+    Returns ln(posts shown / 15), within what was measured, and whether any row carries a label.
+    """
+    shown, labeled = 0, False
+    for x in range(n):
+        p = rows.code[lo + x]
+        room.keys[x], room.labels[x] = read.words[p, 0], np.int64(read.words[p, 5] >> U64(32))
+        room.terms[x, 0], room.terms[x, 1] = read.numbers[p, 1], read.numbers[p, 2]
+        room.terms[x, 3] = read.numbers[p, 7]
+        room.terms[x, 2] = _distance_read(stance, p, read, posts.proposition, posts.stance, 0.5) - 0.5
+        shown += rows.slot[lo + x] != _COMMENT_SLOT
+        labeled |= room.labels[x] != _NO_LABEL
+    return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -214,54 +236,42 @@ def _choose_chunk(
     attention: float,
     out: Array,
 ) -> None:
-    root, slot, likes, verdict, note, offered, first_seen = rows
-    proposition, said, words_of, numbers_of = posts.proposition, posts.stance, read.words, read.numbers
-    by_distance, by_likes, by_doubt = kinds.table[_DISTANCE], kinds.table[_ENGAGEMENT], kinds.table[_PLAUSIBILITY]
-    by_appeal, if_followed, if_repeated = kinds.table[_APPEAL], kinds.table[_FOLLOWED], kinds.table[_REPEATED]
-    start, words = np.empty(WIDTH), np.empty(WIDTH, np.uint64)
-    z, draws, place = np.empty(WIDTH), np.empty(WIDTH, np.uint64), np.empty(WIDTH, np.int64)
-    place_of, keys, terms = np.empty(64, np.int32), np.empty(64, np.uint64), np.empty((64, 4))
+    start, words, room = np.empty((SLOTS, LANES)), np.empty((SLOTS, LANES), np.uint64), _room(64)
+    z, draws, place = np.empty(LANES), np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
     for i in range(first_agent, last_agent):
         if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
             out[indptr[i] : indptr[i + 1]] = 0
             continue
-        crowding, labeled = _crowding(slot, verdict, note, indptr[i], indptr[i + 1])
-        _prepare(agents[i], activity[i], attention * crowding, kinds, start, words)
         lo, n = indptr[i], indptr[i + 1] - indptr[i]
-        if n > place_of.shape[0]:
-            place_of, keys, terms = np.empty(2 * n, np.int32), np.empty(2 * n, np.uint64), np.empty((2 * n, 4))
-        # Of all rows first, so that the processor waits for many of them at once.
+        if n > room.keys.shape[0]:
+            room = _room(2 * n)
+        crowding, labeled = _look(lo, n, stance[i], rows, posts, read, room)
+        _prepare(agents[i], activity[i], attention * crowding, kinds, start, words)
         for x in range(n):
-            place_of[x] = read.number[root[lo + x]]
-        for x in range(n):
-            p = place_of[x]
-            keys[x], terms[x, 0], terms[x, 1] = words_of[p, 0], numbers_of[p, 1], numbers_of[p, 2]
-            terms[x, 2] = _distance_read(stance[i], p, read, proposition, said, 0.5) - 0.5
-            terms[x, 3] = kinds.logs[likes[lo + x]]
-        for x in range(n):
-            e = lo + x
-            doubt, words_add, distance, engaged, row_key = terms[x, 0], terms[x, 1], terms[x, 2], terms[x, 3], keys[x]
-            case = 2 * verdict[e] + (note[e] >= 0)
-            label = kinds.labels[_ABSENT if case == 0 and labeled else case]
-            followed, repeated = 1.0 if slot[e] == 0 else 0.0, 0.0 if first_seen[e] else 1.0
+            e, slot = lo + x, rows.slot[lo + x]
+            doubt, words_add, distance, engaged = room.terms[x, 0], room.terms[x, 1], room.terms[x, 2], room.terms[x, 3]
+            row_key, case = room.keys[x], room.labels[x]
+            label = kinds.labels[slot, _ABSENT if case == _NO_LABEL and labeled else case]
+            followed, repeated = 1.0 if slot == _FOLLOWED_SLOT else 0.0, 0.0 if rows.first_seen[e] else 1.0
+            laid, begin, word, lanes = kinds.laid[slot], start[slot], words[slot], kinds.lanes[slot]
             # All kinds at once, without a branch, and few arrays in each loop: that is compiled to wide registers.
-            for k in range(WIDTH):
-                z[k] = start[k] + by_distance[k] * distance
-            for k in range(WIDTH):
-                z[k] = z[k] + by_likes[k] * engaged + by_doubt[k] * doubt
-            for k in range(WIDTH):
-                z[k] += by_appeal[k] * words_add + label[k]
-            for k in range(WIDTH):
-                z[k] = z[k] + if_followed[k] * followed + if_repeated[k] * repeated
-            for k in range(WIDTH):
-                draws[k] = mix(words[k] ^ row_key)
-            for k in range(WIDTH):
+            for k in range(LANES):
+                z[k] = begin[k] + laid[_DISTANCE, k] * distance
+            for k in range(LANES):
+                z[k] = z[k] + laid[_ENGAGEMENT, k] * engaged + laid[_PLAUSIBILITY, k] * doubt
+            for k in range(LANES):
+                z[k] += laid[_APPEAL, k] * words_add + label[k]
+            for k in range(LANES):
+                z[k] = z[k] + laid[_FOLLOWED, k] * followed + laid[_REPEATED, k] * repeated
+            for k in range(LANES):
+                draws[k] = mix(word[k] ^ row_key)
+            for k in range(LANES):
                 place[k] = int(min(max(-z[k], 0.0), 31.0))
             bits = 0
-            for k in range(WIDTH):
+            for k in range(LANES):
                 # Of most draws the exponential is spared.
-                if draws[k] <= _UP_TO[place[k]] and kinds.allowed[k] and _possible(k, slot[e], offered[e]):
-                    bits |= int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k]))) << k
+                if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0 and (lanes[k] != _RATE_NOTE or rows.offered[e] >= 0):
+                    bits |= int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k]))) << lanes[k]
             out[e] = bits
 
 

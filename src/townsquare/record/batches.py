@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
+from townsquare.large_rows import CodedRows, LargeRows, row_count
 
 Column = npt.NDArray[np.generic] | list[str]
+Part = dict[str, Column] | LargeRows
 
 
 class Batches:
@@ -33,7 +35,7 @@ class Batches:
 
     def __init__(self, step: int) -> None:
         self.step = step
-        self._parts: dict[str, list[dict[str, Column]]] = {}
+        self._parts: dict[str, list[Part]] = {}
 
     def add(self, rows: Mapping[str, schema.Columns]) -> None:
         """Append rows to tables; values as :func:`townsquare.schema.rows` gives them, (n,) each.
@@ -43,7 +45,7 @@ class Batches:
         """
         for table, columns in rows.items():
             part = _checked(table, columns)
-            if _length(part):
+            if row_count(part):
                 self._parts.setdefault(table, []).append(part)
 
     def get(self, table: str) -> schema.Columns:
@@ -52,7 +54,11 @@ class Batches:
         if parts is None:
             return schema.empty(table)
         if len(parts) > 1:
-            parts[:] = [{name: _joined(part[name] for part in parts) for name in parts[0]}]
+            coded = [part for part in parts if isinstance(part, CodedRows)]
+            if len(coded) == len(parts):
+                parts[:] = [CodedRows.joined(coded)]
+            else:
+                parts[:] = [{name: _joined(part[name] for part in parts) for name in parts[0]}]
         return parts[0]
 
     def tables(self) -> list[str]:
@@ -61,7 +67,7 @@ class Batches:
 
     def count(self, table: str) -> int:
         """How many rows a table has."""
-        return sum(_length(part) for part in self._parts.get(table, ()))
+        return sum(row_count(part) for part in self._parts.get(table, ()))
 
 
 def valid_text(values: list[str]) -> list[str]:
@@ -79,27 +85,29 @@ def valid_text(values: list[str]) -> list[str]:
     return values
 
 
-def _checked(table: str, columns: schema.Columns) -> dict[str, Column]:
+def _checked(table: str, columns: schema.Columns) -> Part:
     recorded = schema.TABLES[table].recorded
     if columns.keys() != {column.name for column in recorded}:
         raise KeyError(f"{table}: columns {sorted(columns)} are not {[column.name for column in recorded]}")
+    if isinstance(columns, LargeRows):
+        for column in recorded:
+            dtype = columns.dtype(column.name)
+            if dtype != np.dtype(column.dtype):
+                raise ValueError(f"{table}.{column.name}: {dtype}, not {column.dtype}")
+        return columns
     part: dict[str, Column] = {}
     for column in recorded:
         value = columns[column.name]
         if column.dtype == "str":
             part[column.name] = valid_text([str(text) for text in value])
         else:
-            array = np.ascontiguousarray(value, dtype=column.dtype).view()
+            array = np.asarray(value, dtype=column.dtype).view()
             array.flags.writeable = False
             part[column.name] = array
     lengths = {name: len(value) for name, value in part.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{table}: columns of different lengths {lengths}")
     return part
-
-
-def _length(columns: schema.Columns) -> int:
-    return len(next(iter(columns.values())))
 
 
 def _joined(parts: Iterable[Column]) -> Column:

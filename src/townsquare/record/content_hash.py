@@ -19,12 +19,14 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
+from townsquare.large_rows import LargeRows, row_count
 
 ColumnsOf = Callable[[str], schema.Columns]
 """Gives the rows of a table by its name, as :meth:`townsquare.record.batches.Batches.get` does."""
@@ -68,7 +70,7 @@ class HashChain:
         chained.update(_number(step))
         for name in hashed_tables():
             columns = columns_of(name)
-            n = len(next(iter(columns.values())))
+            n = row_count(columns)
             if n:
                 chained.update(_text(name) + _number(n))
                 _update_table(chained, schema.TABLES[name], columns, n)
@@ -83,30 +85,37 @@ def hashed_tables() -> list[str]:
 
 def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n: int) -> None:
     hashed = [column for column in table.recorded if column.hashed]
-    values = [columns[column.name] for column in hashed]
+    digest_of = partial(_column_digest, columns)
     if n * len(hashed) > _PARALLEL_ABOVE:
         with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-            digests = list(pool.map(_column_digest, hashed, values))
+            digests = list(pool.map(digest_of, hashed))
     else:
-        digests = list(map(_column_digest, hashed, values))
+        digests = list(map(digest_of, hashed))
     for column, digest in zip(hashed, digests, strict=True):
         chained.update(_text(column.name) + _text(column.dtype) + digest)
 
 
-def _column_digest(column: schema.Column, values: npt.NDArray[np.generic] | list[str]) -> bytes:
+def _column_digest(columns: schema.Columns, column: schema.Column) -> bytes:
     digest = hashlib.sha256()
     if column.dtype == "str":
-        encoded = [str(text).encode() for text in values]
+        encoded = [str(text).encode() for text in columns[column.name]]
         digest.update(np.array([len(text) for text in encoded], dtype="<i8").data)
         digest.update(b"".join(encoded))
         return digest.digest()
-    array = np.ascontiguousarray(values, dtype=np.dtype(column.dtype).newbyteorder("<"))
-    for block in _canonical_blocks(array) if array.dtype.kind == "f" else (array,):
-        digest.update(block.data.cast("B"))
+    for part in columns.parts(column.name) if isinstance(columns, LargeRows) else (columns[column.name],):
+        for block in _canonical_blocks(np.asarray(part, dtype=np.dtype(column.dtype).newbyteorder("<"))):
+            digest.update(block.data.cast("B"))
     return digest.digest()
 
 
 def _canonical_blocks(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
+    if array.dtype.kind != "f":
+        if array.flags.c_contiguous:
+            yield array
+            return
+        for first in range(0, array.shape[0], _BLOCK):  # one value, repeated
+            yield np.ascontiguousarray(array[first : first + _BLOCK])
+        return
     buffer = np.empty(min(_BLOCK, array.shape[0]), dtype=array.dtype)
     for first in range(0, array.shape[0], _BLOCK):
         part = array[first : first + _BLOCK]

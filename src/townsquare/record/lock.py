@@ -16,7 +16,7 @@ _PAUSE = 0.02  # seconds: longer than a reader holds the lock to see whether any
 
 
 class RunLock:
-    """An exclusive lock on a run, taken on construction.
+    """An exclusive lock on a run, taken on construction; ``file`` is what it is called in the folder.
 
     Raises
     ------
@@ -24,8 +24,8 @@ class RunLock:
         If another recorder holds it, with the number of its process.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+    def __init__(self, folder: Path, file: str = FILE) -> None:
+        self._path = folder / file
         self._file = self._path.open("a+", encoding="ascii")
         for attempt in range(_TRIES):
             try:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from townsquare.analysis.all import analyze
-from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
-from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.extra import MissingExtra
+from townsquare.analysis.all import analyze, every_analysis
+from townsquare.analysis.contract import Reads
 from townsquare.errors import RecordError
 from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
 from townsquare.report.comparison import Comparison
 from townsquare.report.comparison_page import write_comparison
-from townsquare.report.kept import KeptForReport
 from townsquare.report.multiverse_page import outcomes_shown, write_multiverse
 from townsquare.report.run_page import write_report
 from townsquare.report.svg import Drawn, kept_figures
@@ -44,24 +42,13 @@ def write_run_files(run: Reads, folder: Path) -> list[Path]:
     RecordError
         The run cannot be read, or the folder not be written.
     """
-    with _writing(folder):
-        with kept_figures() as figures:
-            written = [write_report(run, folder / PAGE)]
-        written += _save_figures(figures, folder)
-        return written + _save_tables(_frames(run), folder)
+    return _write_all(folder, partial(write_report, run), _run_frames(run))
 
 
-def _frames(run: Reads) -> Iterator[tuple[str, pl.DataFrame]]:
-    for name, found in analyze(run):
-        if isinstance(found, pl.DataFrame):
+def _run_frames(run: Reads) -> Iterator[tuple[str, pl.DataFrame]]:
+    for name, found in analyze(run, among=every_analysis(run)):
+        if isinstance(found, pl.DataFrame):  # else it needs a library that is not installed
             yield name, found
-    kept = KeptForReport(run)
-    untold = not setting(run, "record", "trail", default=True)
-    for name, analysis in BELIEF_ANALYSES.items():
-        if untold and name.startswith("attribution"):
-            continue
-        with suppress(MissingExtra):  # communities need igraph
-            yield name, analysis(kept)
 
 
 def write_comparison_files(comparison: Comparison, folder: Path) -> list[Path]:
@@ -72,11 +59,8 @@ def write_comparison_files(comparison: Comparison, folder: Path) -> list[Path]:
     RecordError
         The folder cannot be written.
     """
-    with _writing(folder):
-        with kept_figures() as figures:
-            written = [write_comparison(comparison, folder / PAGE)]
-        frames = {"outcomes": comparison.outcomes, "paired": comparison.paired, "differences": comparison.differences}
-        return [*written, *_save_figures(figures, folder), *_save_tables(iter(frames.items()), folder)]
+    frames = {"outcomes": comparison.outcomes, "paired": comparison.paired, "differences": comparison.differences}
+    return _write_all(folder, partial(write_comparison, comparison), iter(frames.items()))
 
 
 def write_multiverse_files(multiverse: Multiverse, folder: Path) -> list[Path]:
@@ -87,17 +71,27 @@ def write_multiverse_files(multiverse: Multiverse, folder: Path) -> list[Path]:
     RecordError
         The folder cannot be written.
     """
+    return _write_all(folder, partial(write_multiverse, multiverse), _multiverse_frames(multiverse))
+
+
+def _multiverse_frames(multiverse: Multiverse) -> Iterator[tuple[str, pl.DataFrame]]:
+    parts: dict[str, list[pl.DataFrame]] = {"specifications": [], "variance_shares": [], "effects": []}
+    for name in outcomes_shown(multiverse):
+        effects = multiverse.effects(name)
+        made = (specifications(effects, multiverse.across), variance_shares(effects, multiverse.across), effects)
+        for kind, frame in zip(parts, made, strict=True):
+            parts[kind].append(frame.select(pl.lit(name).alias("outcome"), pl.all()))
+    for kind, each in parts.items():
+        if each:
+            yield kind, pl.concat(each)
+
+
+def _write_all(folder: Path, page: Callable[[Path], Path], frames: Iterator[tuple[str, pl.DataFrame]]) -> list[Path]:
+    """The page, the figures that are drawn for it, and the frames."""
     with _writing(folder):
         with kept_figures() as figures:
-            written = [write_multiverse(multiverse, folder / PAGE)]
-        parts: dict[str, list[pl.DataFrame]] = {"specifications": [], "variance_shares": [], "effects": []}
-        for name in outcomes_shown(multiverse):
-            effects = multiverse.effects(name)
-            made = (specifications(effects, multiverse.across), variance_shares(effects, multiverse.across), effects)
-            for kind, frame in zip(parts, made, strict=True):
-                parts[kind].append(frame.select(pl.lit(name).alias("outcome"), pl.all()))
-        frames = {kind: pl.concat(each) for kind, each in parts.items() if each}
-        return [*written, *_save_figures(figures, folder), *_save_tables(iter(frames.items()), folder)]
+            written = [page(folder / PAGE)]
+        return [*written, *_save_figures(figures, folder), *_save_tables(frames, folder)]
 
 
 def _save_figures(figures: Mapping[str, Drawn], folder: Path) -> list[Path]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from townsquare.errors import RecordError
 from townsquare.report.theme import SHADES, custom_properties
+from townsquare.writing import write_whole
 
 
 def _printable(value: object) -> object:
@@ -56,12 +55,5 @@ def write(text: str, path: Path | str) -> Path:
         If it cannot be written there.
     """
     page = Path(path)
-    draft = page.with_name(f"{page.name}.part")
-    try:
-        draft.write_text(text, encoding="utf-8")
-        os.replace(draft, page)
-    except OSError as error:
-        raise RecordError(
-            str(page), got=str(error.strerror), do="name a file in a folder that can be written"
-        ) from error
+    write_whole(page, text, "name a file in a folder that can be written")
     return page

@@ -9,6 +9,7 @@ import yaml
 from townsquare.analysis.beliefs import belief_course, stance_bins
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.health import belief_movement
+from townsquare.analysis.kept import Together
 from townsquare.analysis.outcome_words import describe
 from townsquare.analysis.outcomes import outcomes_of
 from townsquare.analysis.reach import exposure_counts
@@ -17,7 +18,6 @@ from townsquare.report.cautions import limits, warnings
 from townsquare.report.diffusion import diffusion_section, influence_section
 from townsquare.report.engagement import engagement_section
 from townsquare.report.health import health_section
-from townsquare.report.kept import KeptForReport
 from townsquare.report.moderation import moderation_section
 from townsquare.report.page import render, write
 from townsquare.report.polarization import polarization_section
@@ -50,7 +50,7 @@ def write_report(run: Reads, path: Path | str) -> Path:
     RecordError
         If the run cannot be read or the page not be written.
     """
-    kept = KeptForReport(run)
+    kept = Together(run)
     counts, bins = exposure_counts(kept), stance_bins(kept)
     course, moves = belief_course(kept), belief_movement(kept)
     found = outcomes_of(kept, counts, course)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba.core.errors
 import numpy as np
 import numpy.typing as npt
 
@@ -12,33 +11,23 @@ from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.draws import U64, Stage, StageDraws
 from townsquare.errors import ContractError
 from townsquare.testing.belief_cases import Case, Index, leaves, take
+from townsquare.testing.member_calls import Suspect
 
-_MISTAKES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    numba.core.errors.NumbaError,
-)
 Result = tuple[BeliefState, Trail]
 
 
 def broken(rule: BeliefRule, got: str, allowed: str = "", do: str = "") -> ContractError:
     """The error to raise."""
-    return ContractError(f"belief rule {rule.name!r}", got=got, allowed=allowed, do=do)
+    return _suspect(rule).broken(got, allowed, do)
 
 
 def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
     """What ``function`` returns; any mistake that it makes becomes a ContractError that says ``what`` did it."""
-    try:
-        return function()
-    except _MISTAKES as error:
-        text = str(error)
-        wrote = any(word in text for word in ("read-only", "readonly"))
-        said = "writes into an array it was given" if wrote else f"raised {type(error).__name__}: {text[:300]}"
-        do = "return new arrays; inputs are read-only" if wrote else ""
-        raise broken(rule, f"{what} {said}", do=do) from error
+    return _suspect(rule).call(what, function)
+
+
+def _suspect(rule: BeliefRule) -> Suspect:
+    return Suspect("belief rule", rule.name)
 
 
 def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:

@@ -1,4 +1,4 @@
-"""Calling a ranker, policy or moderator under check: its mistakes are told as breaches of its contract."""
+"""Calling a member under check: its mistakes are told as breaches of its contract."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Suspect:
             text = str(error)
             wrote = "read-only" in text or "readonly" in text
             said = "writes into an array it was given" if wrote else f"raised {type(error).__name__}: {text[:300]}"
-            raise self.broken(f"{what} {said}", do="inputs are read-only" if wrote else "") from error
+            do = "return new arrays; inputs are read-only" if wrote else ""
+            raise self.broken(f"{what} {said}", do=do) from error
 
     def check_params(self, params: object) -> MemberParams:
         """Default settings of the member."""

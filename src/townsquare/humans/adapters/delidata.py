@@ -12,10 +12,9 @@ from pathlib import Path
 
 from townsquare.errors import DataError
 from townsquare.files import Record
-from townsquare.humans.adapters.folder import Folder, each, message_of, place_in, read_folder, readings_at
-from townsquare.humans.scales import stance_cell
+from townsquare.humans.adapters.folder import Folder, each, place_in, read_folder, row_of
 from townsquare.humans.trajectories import Row
-from townsquare.scenario_columns import name_cell, text_cell
+from townsquare.scenario_columns import name_cell
 
 PEOPLE = (
     "traj_id", "participant_id", "conv_id", "card", "proposition", "initial_stance", "final_stance",
@@ -46,17 +45,4 @@ def _row(data: Folder, record: Record) -> Row:
         for message in data.said_in(record)
         if name_cell(message, "author") != participant and place_in(message) < end
     ]
-    places = [place_in(message) for message in said]
-    return Row(
-        place=record.place,
-        participant=participant,
-        conversation=name_cell(record, "conv_id"),
-        proposition=text_cell(record, "proposition"),
-        initial=stance_cell(record, "initial_stance"),
-        final=stance_cell(record, "final_stance"),
-        messages=[message_of(message) for message in said],
-        readings=readings_at(
-            data.readings_of(record), "before_message_i", lambda at: sum(place < at for place in places)
-        ),
-        option=name_cell(record, "card"),
-    )
+    return row_of(data, record, said, sided=False, option=name_cell(record, "card"))

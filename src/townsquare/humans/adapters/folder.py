@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from townsquare.errors import DataError
 from townsquare.files import Record, Records, read_csv, read_jsonl
+from townsquare.humans.scales import stance_cell
 from townsquare.humans.trajectories import Message, Reading, Row
 from townsquare.registry import did_you_mean
 from townsquare.scenario_columns import name_cell, number_cell, text_cell
@@ -27,6 +30,10 @@ class Folder:
     def said_in(self, record: Record) -> list[Record]:
         """The messages of a trajectory's conversation, in order of their number ``i``."""
         return self.messages.get(name_cell(record, "conv_id"), [])
+
+    def received_in(self, record: Record) -> list[Record]:
+        """Those of the messages of its conversation that the data mark as received."""
+        return [message for message in self.said_in(record) if is_true(message, "received")]
 
     def readings_of(self, record: Record) -> list[Record]:
         """The readings of a trajectory."""
@@ -96,12 +103,40 @@ def is_true(record: Record, column: str) -> bool:
     return str(record.cells.get(column)).strip().lower() in ("true", "1", "yes")
 
 
-def readings_at(records: Sequence[Record], column: str, before: Callable[[float], int]) -> list[Reading]:
-    """Readings with the number of received messages before them; ``column`` holds a place among all messages."""
-    return [
-        Reading(before(place_in(record, column)), number_cell(record, "stance", -1, 1, float("nan")))
-        for record in records
-    ]
+def row_of(
+    data: Folder,
+    record: Record,
+    said: Sequence[Record],
+    *,
+    sided: bool = True,
+    after: bool = False,
+    topic: str = "",
+    option: str = "",
+    control: bool = False,
+) -> Row:
+    """A trajectory with ``said``, the messages that the person received, in order of their number.
+
+    ``sided``: messages have a column ``side``. ``after``: a reading names the message that it comes after, in
+    ``after_message_i``; else the one that it comes before, in ``before_message_i``.
+    """
+    places = [place_in(message) for message in said]
+    column, received_by = ("after_message_i", bisect_right) if after else ("before_message_i", bisect_left)
+    return Row(
+        place=record.place,
+        participant=name_cell(record, "participant_id"),
+        conversation=name_cell(record, "conv_id"),
+        proposition=text_cell(record, "proposition"),
+        initial=stance_cell(record, "initial_stance"),
+        final=stance_cell(record, "final_stance"),
+        messages=[message_of(message, side_of(message) if sided else math.nan) for message in said],
+        readings=[
+            Reading(received_by(places, place_in(reading, column)), number_cell(reading, "stance", -1, 1, math.nan))
+            for reading in data.readings_of(record)
+        ],
+        topic=topic,
+        option=option,
+        control=control,
+    )
 
 
 def each(records: Sequence[Record], read: Callable[[Record], Row]) -> Iterator[Row | DataError]:

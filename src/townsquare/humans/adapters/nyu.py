@@ -12,19 +12,9 @@ from pathlib import Path
 
 from townsquare.errors import DataError
 from townsquare.files import Record
-from townsquare.humans.adapters.folder import (
-    Folder,
-    each,
-    is_true,
-    message_of,
-    place_in,
-    read_folder,
-    readings_at,
-    side_of,
-)
-from townsquare.humans.scales import stance_cell
+from townsquare.humans.adapters.folder import Folder, each, read_folder, row_of
 from townsquare.humans.trajectories import Row
-from townsquare.scenario_columns import name_cell, text_cell
+from townsquare.scenario_columns import name_cell
 
 PEOPLE = ("traj_id", "participant_id", "conv_id", "story", "proposition", "initial_stance", "final_stance")
 TRACE = ("traj_id", "before_message_i", "stance")
@@ -46,18 +36,4 @@ def read(folder: Path) -> Iterator[Row | DataError]:
 
 
 def _row(data: Folder, record: Record) -> Row:
-    said = [message for message in data.said_in(record) if is_true(message, "received")]
-    places = [place_in(message) for message in said]
-    return Row(
-        place=record.place,
-        participant=name_cell(record, "participant_id"),
-        conversation=name_cell(record, "conv_id"),
-        proposition=text_cell(record, "proposition"),
-        initial=stance_cell(record, "initial_stance"),
-        final=stance_cell(record, "final_stance"),
-        messages=[message_of(message, side_of(message)) for message in said],
-        readings=readings_at(
-            data.readings_of(record), "before_message_i", lambda at: sum(place < at for place in places)
-        ),
-        topic=name_cell(record, "story"),
-    )
+    return row_of(data, record, data.received_in(record), topic=name_cell(record, "story"))

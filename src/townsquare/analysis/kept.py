@@ -1,4 +1,4 @@
-"""A run for one report: the large tables of a run that is not large are read once, for all of its measures."""
+"""A run for many measures one after the other: large tables are read once too, where they fit into memory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import polars as pl
 
 from townsquare.analysis.contract import Kept
 
-MOST_KEPT = 3_000_000
-"""Rows up to which a table is kept in memory; larger ones are scanned by each measure, for its columns only."""
+MOST_KEPT = 5_000_000
+"""Rows up to which a table is kept in memory between measures; larger ones are scanned by each, for its columns only.
+At this size exposures, beliefs and the trail take some 0.5 GiB together."""
 _LARGE = ("exposures", "beliefs", "trail")
 
 
-class KeptForReport(Kept):
-    """As :class:`~townsquare.analysis.contract.Kept`, with exposures, beliefs and the trail kept too."""
+class Together(Kept):
+    """As :class:`~townsquare.analysis.contract.Kept`, with exposures, beliefs and the trail kept too.
+
+    Of each, the columns that any analysis or page asks for lazily.
+    """
 
     _READ_ONCE: ClassVar = {
         **Kept._READ_ONCE,
