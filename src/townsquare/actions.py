@@ -131,11 +131,12 @@ def _tidy(world: World, chosen: Chosen) -> tuple[Chosen, list[str]]:
 
 def _place(feed: Feed, chosen: Chosen) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Where each agent stands in the feed, and whether it has one at all (0 if not)."""
-    at = np.searchsorted(feed.agents, chosen.agent)
-    known = np.zeros(chosen.n, np.bool_)
-    inside = at < feed.agents.size
-    known[inside] = feed.agents[at[inside]] == chosen.agent[inside]
-    return np.where(known, at, 0), known
+    starts = np.flatnonzero(np.r_[True, chosen.agent[1:] != chosen.agent[:-1]])
+    counts, who = np.diff(np.r_[starts, chosen.n]), chosen.agent[starts]
+    at = np.searchsorted(feed.agents, who)
+    known = at < feed.agents.size
+    known[known] = feed.agents[at[known]] == who[known]
+    return np.repeat(np.where(known, at, 0), counts), np.repeat(known, counts)
 
 
 def _targets(feed: Feed, chosen: Chosen, shown: Array) -> npt.NDArray[np.int32]:

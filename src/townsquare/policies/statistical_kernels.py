@@ -395,15 +395,14 @@ def choose_arguments(
             continue
         pro = u01(key2(side_base, agents[i], keys[i])) < (1.0 + side * stance[i]) / 2.0
         start = key2(base, agents[i], keys[i])
-        best, best_other, other = -np.inf, -np.inf, -1
-        for x in range(ptr[p], ptr[p + 1]):
-            j = entry[x]
-            u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
-            value = -abs(said[j] - stance[i]) / width - math.log(-math.log(u))
-            if (said[j] > 0.0) == pro:
-                if value > best:
-                    best, out[i] = value, j
-            elif value > best_other:
-                best_other, other = value, j
-        if out[i] < 0:
-            out[i] = other
+        for side_wanted in (pro, not pro):  # the other side only where there is none on this
+            best = -np.inf
+            for x in range(ptr[p], ptr[p + 1]):
+                j = entry[x]
+                if (said[j] > 0.0) == side_wanted:
+                    u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
+                    value = -abs(said[j] - stance[i]) / width - math.log(-math.log(u))
+                    if value > best:
+                        best, out[i] = value, j
+            if out[i] >= 0:
+                break
