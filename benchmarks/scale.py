@@ -206,7 +206,8 @@ def page(figures: dict[str, Any]) -> str:
         ]
     else:
         lines.append("Not measured: it needs root and control groups of version 1.")
-    lines += [*long_section(figures["long"]), *resume_section(figures["resume"])]
+    lines += long_section(figures["long"]) if "long" in figures else []
+    lines += resume_section(figures["resume"]) if "resume" in figures else []
     sent = figures["deliveries"]
     lines += [
         "",

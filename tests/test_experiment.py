@@ -158,6 +158,16 @@ def test_a_failing_job_leaves_the_others_alone() -> None:
     assert [str(ended[index]) for index in (1, 3)] == ["job 1 is odd", "job 3 is odd"]
 
 
+def test_nothing_more_is_begun_when_results_cannot_be_kept(tmp_path: Path) -> None:
+    def full(index: int, result: Any) -> None:
+        raise RecordError("the disk", got="no room", do="make some")
+
+    jobs = [tmp_path / str(number) for number in range(40)]
+    with pytest.raises(RecordError, match="no room"):
+        Pool(worker_jobs.leave_a_file, 1, lambda steps: None, full).run(jobs)
+    assert len(list(tmp_path.iterdir())) < 10
+
+
 def test_a_killed_process_leaves_the_other_jobs_alone(tmp_path: Path) -> None:
     ended = _run_pool(worker_jobs.die_once, [(number, tmp_path) for number in range(5)])
     assert isinstance(ended.pop(2), BrokenProcessPool)

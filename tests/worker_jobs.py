@@ -34,6 +34,12 @@ def die_once(job: tuple[int, Path], report: Report) -> int:
     return number
 
 
+def leave_a_file(job: Path, report: Report) -> None:
+    """Shows that it was begun."""
+    job.touch()
+    time.sleep(0.05)
+
+
 def until_stopped(job: int, report: Report) -> None:
     """Reports step after step until it is told to stop."""
     step = 1

@@ -129,9 +129,7 @@ def _write_block(
     """The feeds of some agents of one block, into ``rows`` from ``indptr[0]`` on; writes the rest of ``indptr``."""
     author = world.posts["author"]
     ranked = _ranked(world, number, first, agents, special, shelf, settings, draw)
-    begin, indptr[0] = indptr[0], 0
     count_rows(agents, ranked, shelf.roots, author, shelf.comments, indptr)
-    indptr[0] = begin
     np.cumsum(indptr, out=indptr)
     code_of_labels = np.where(special.labels, np.int32(shelf.labeled), np.int32(-1))
     known = Known(first, *world.seen.blocks[number][:2], *world.ratings.blocks[number][:2], draw.base("offer"))

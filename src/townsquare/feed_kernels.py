@@ -184,7 +184,8 @@ def _smallest(pool: PoolColumns, wanted: int, room: _Room) -> int:
     n, n_injected = pool.post.shape[0], pool.n_injected
     n_rest = n - n_injected
     scaled = n_injected if n_injected < n_rest else 0
-    bound = _ALL if wanted >= n else _ALL // U64(n) * U64(wanted)
+    many = 2 * n_rest if scaled else n  # how many unscaled ones would weigh as much
+    bound = _ALL if wanted >= n else _ALL // U64(many) * U64(wanted)
     found = 0
     if scaled:
         # (draw // n_rest) * n_injected <= bound, without a division of each draw

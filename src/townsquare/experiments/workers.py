@@ -89,6 +89,9 @@ class Pool(Generic[Job, Result]):
                     del futures[future]
                 self._collect(futures, steps)
                 raise
+            finally:  # of an error of who is told of results, too: what waits is not begun any more
+                stop.value = 1
+                executor.shutdown(wait=True, cancel_futures=True)
 
     def _collect(self, futures: dict[Future[Result], int], steps: Any) -> list[int]:
         """Report what ends, and take it out of ``futures``, until none is left."""
