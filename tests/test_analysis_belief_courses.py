@@ -134,3 +134,8 @@ def test_without_anything_frames_are_empty() -> None:
     assert persistence(nothing).is_empty()
     assert exposure_groups(nothing).is_empty()
     assert belief_change_by(nothing, exposure_groups(nothing)).is_empty()
+
+
+def test_a_course_is_the_same_whenever_it_is_asked_for() -> None:
+    one = run({agent: [agent / 7 - 1, 1 - agent / 11, 0.01 * agent] for agent in range(15)})
+    assert len({polarization_course(one).write_csv() for _ in range(10)}) == 1

@@ -41,7 +41,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         (stance < 0).sum().alias("minus"),
     )
     shares = held.with_columns(bins).group_by("step", "proposition", "bin").len("n")
-    p = pl.col("n") / pl.col("n").sum()
+    p = pl.col("n").sort_by("bin") / pl.col("n").sum()  # a sum depends on its order, in the last digit
     entropy = shares.group_by("step", "proposition").agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
     smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
     balance = pl.when(larger > 0).then(smaller / larger).otherwise(float("nan")).alias("camp_balance")
