@@ -49,6 +49,15 @@ class Feed:
     exposures: schema.Columns
 
 
+class _Block(NamedTuple):
+    """Who of one block of the pair stores has a feed, and what differs between them."""
+
+    number: int
+    first: int
+    agents: npt.NDArray[np.int32]
+    special: Personal
+
+
 class _Shelf(NamedTuple):
     """What the feeds of a batch are made of, the same for all of its agents.
 
@@ -85,8 +94,8 @@ def build(
     for number, first, stop in spans(world.n_agents):
         lo, hi = rows_between(agents, first, stop)
         if hi > lo:
-            place = indptr[lo : hi + 1]
-            _write_block(world, number, first, agents[lo:hi], special.part(lo, hi), shelf, settings, draw, place, rows)
+            block = _Block(number, first, agents[lo:hi], special.part(lo, hi))
+            _write_block(world, block, shelf, settings, draw, indptr[lo : hi + 1], rows)
     n = int(indptr[-1])
     columns = {name: column[:n] for name, column in rows._asdict().items()}
     code = columns.pop("code")
@@ -116,10 +125,7 @@ def _shelf(
 
 def _write_block(
     world: World,
-    number: int,
-    first: int,
-    agents: npt.NDArray[np.int32],
-    special: Personal,
+    block: _Block,
     shelf: _Shelf,
     settings: FeedSettings,
     draw: StageDraws,
@@ -128,12 +134,15 @@ def _write_block(
 ) -> None:
     """The feeds of some agents of one block, into ``rows`` from ``indptr[0]`` on; writes the rest of ``indptr``."""
     author = world.posts["author"]
-    ranked = _ranked(world, number, first, agents, special, shelf, settings, draw)
-    count_rows(agents, ranked, shelf.roots, author, shelf.comments, indptr)
+    ranked = _ranked(world, block, shelf, settings, draw)
+    count_rows(block.agents, ranked, shelf.roots, author, shelf.comments, indptr)
     np.cumsum(indptr, out=indptr)
-    code_of_labels = np.where(special.labels, np.int32(shelf.labeled), np.int32(-1))
-    known = Known(first, *world.seen.blocks[number][:2], *world.ratings.blocks[number][:2], draw.base("offer"))
-    write_rows(agents, ranked, indptr, shelf.roots, author, shelf.comments, shelf.notes, known, code_of_labels, rows)
+    code_of_labels = np.where(block.special.labels, np.int32(shelf.labeled), np.int32(-1))
+    seen, rated = (store.blocks[block.number][:2] for store in (world.seen, world.ratings))
+    known = Known(block.first, *seen, *rated, draw.base("offer"))
+    write_rows(
+        block.agents, ranked, indptr, shelf.roots, author, shelf.comments, shelf.notes, known, code_of_labels, rows
+    )
 
 
 def comments_per_post(world: World, settings: FeedSettings) -> int:
@@ -202,26 +211,18 @@ def _comments(world: World, draw: StageDraws, per_post: int) -> Comments:
     return Comments(np.r_[0, np.cumsum(counts)].astype(np.int64), rows[order].astype(np.int32), per_post)
 
 
-def _ranked(
-    world: World,
-    number: int,
-    first: int,
-    agents: npt.NDArray[np.int32],
-    special: Personal,
-    shelf: _Shelf,
-    settings: FeedSettings,
-    draw: StageDraws,
-) -> Ranked:
+def _ranked(world: World, block: _Block, shelf: _Shelf, settings: FeedSettings, draw: StageDraws) -> Ranked:
     """The posts of the feeds of some agents of one block, in order."""
-    shape = agents.shape[0], settings.followed + int(special.others.max(initial=0))
+    agents, others, sent = block.agents, block.special.others, block.special.sent
+    shape = agents.shape[0], settings.followed + int(others.max(initial=0))
     post, numbers, author = (np.empty(shape, np.int32) for _ in range(3))
     ranked = Ranked(post, numbers, author, np.empty(shape, np.uint8), np.empty(shape[0], np.int64))
-    follows = world.follows.blocks[number]
+    follows = world.follows.blocks[block.number]
     bases = Bases(draw.base("newest"), draw.base("order"), draw.base("pool"))
-    readers = Readers(agents, first, follows.indptr, follows.key, special.others)
+    readers = Readers(agents, block.first, follows.indptr, follows.key, others)
     fill_feeds(readers, shelf.deck, shelf.pool, settings.followed, bases, ranked)
-    if special.sent.size:
+    if sent.size:
         names = shelf.roots.number, world.posts["author"]
-        numbers, authors = (np.where(special.sent >= 0, column[special.sent], np.int32(-1)) for column in names)
-        ranked = put_on_top(special.sent, numbers, authors, ranked)
+        numbers, authors = (np.where(sent >= 0, column[sent], np.int32(-1)) for column in names)
+        ranked = put_on_top(sent, numbers, authors, ranked)
     return ranked
