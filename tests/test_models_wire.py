@@ -331,23 +331,9 @@ def _settle(opened: Door) -> None:
     opened.taken()
 
 
-def test_a_server_that_fails_at_once_does_not_draw_all_calls() -> None:
-    """It always looks idle; without being relieved it would be asked first by every call."""
-    broken = Behavior(fault=run_only(lambda number, body: Fault(500, "broken")))
-    with (
-        ChatServer(broken) as fails,
-        ChatServer(Behavior(latency=0.02)) as sound,
-        door("server/m", None, fails.url, sound.url, concurrency=8) as opened,
-    ):
-        _settle(opened)
-        assert all(reply.ok for reply in opened.ask(questions(400)))
-        assert fails.seen.statuses[500] < 60
-        assert {call.server for call in opened.taken()} == {sound.url}
-
-
-@pytest.mark.parametrize("status", [401, 403, 404])
-def test_a_server_that_turns_calls_away_does_not_fail_them(status: int) -> None:
-    """As one whose key has ended, or which was started again with another model."""
+@pytest.mark.parametrize("status", [401, 403, 404, 500])
+def test_a_server_that_fails_at_once_does_not_draw_all_calls(status: int) -> None:
+    """It always looks idle: one that is broken, whose key has ended, or which was started again with another model."""
     turned = Behavior(fault=run_only(lambda number, body: Fault(status, "not here")))
     with (
         ChatServer(turned) as away,
