@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,12 +132,34 @@ def oracle(step: int, out: Batches) -> str:
             array = np.where(np.isnan(array), np.nan, np.where(array == 0.0, 0.0, array)).astype("<f8")
         return hashlib.sha256(array.tobytes()).digest()
 
+    def part(column: schema.Column, values: Any) -> bytes:
+        if column.dtype != "str" and column.dtype != "f8" and len(set(np.asarray(values).tolist())) == 1:
+            values = values[:1]
+        return text(column.name) + text(column.dtype) + number(len(values)) + digest(column, values)
+
+    def repeating(columns: list[schema.Column], rows: Any) -> bytes:
+        canonical = [np.asarray(rows[column.name]) for column in columns]
+        words = [
+            [repr(value + 0.0) if column.dtype == "f8" else value for value in values.tolist()]
+            for column, values in zip(columns, canonical, strict=True)
+        ]
+        number_of: dict[tuple[object, ...], int] = {}
+        numbers = [number_of.setdefault(row, len(number_of)) for row in zip(*words, strict=True)]
+        first = [numbers.index(at) for at in range(len(number_of))]
+        out = b"".join(
+            text(column.name) + text(column.dtype) + number(len(first)) + digest(column, values[first])
+            for column, values in zip(columns, canonical, strict=True)
+        )
+        code = schema.Column("combination", "i4", "")
+        return out + text(code.name) + text(code.dtype) + number(len(numbers)) + digest(code, numbers)
+
     said = hashlib.sha256(START).digest() + number(step)
     for name in out.tables():
         said += text(name) + number(out.count(name))
-        for column in schema.TABLES[name].recorded:
-            if column.hashed:
-                said += text(column.name) + text(column.dtype) + digest(column, out.get(name)[column.name])
+        hashed = [column for column in schema.TABLES[name].recorded if column.hashed]
+        if any(column.repeats for column in hashed):
+            said += repeating([column for column in hashed if column.repeats], out.get(name))
+        said += b"".join(part(column, out.get(name)[column.name]) for column in hashed if not column.repeats)
     return hashlib.sha256(said).hexdigest()
 
 
@@ -149,5 +172,30 @@ def test_the_hash_is_what_its_docstring_says(seed: int, step: int) -> None:
 
 def test_large_tables_hashed_in_blocks_by_threads_too() -> None:
     out = Batches(0)
-    out.add({"exposures": random_rows(np.random.default_rng(2), "exposures", 150_001, 0)})
+    rows = dict(random_rows(np.random.default_rng(2), "exposures", 75_001, 0))
+    out.add({"exposures": {name: np.tile(column, 2) for name, column in rows.items()}})
     assert HashChain().add(0, out.get) == oracle(0, out)
+
+
+def test_a_value_and_the_same_value_twice_differ() -> None:
+    """A column of one value is hashed as that value, and which of two rows has another one counts all the same."""
+
+    def of(*agents: int) -> str:
+        rows = schema.rows("note_ratings", len(agents), note=0, agent=list(agents), step=0, helpful=True)
+        return hash_of({"note_ratings": dict(rows)})
+
+    assert len({of(*agents) for agents in ([3], [3, 3], [3, 4], [4, 3], [4, 4], [3, 3, 4])}) == 6
+
+
+def test_combinations_are_told_apart_by_every_column() -> None:
+    """Rows of exposures that differ in one repeating column alone, in either order, and not at all."""
+    one = dict(random_rows(np.random.default_rng(3), "exposures", 1, 0))
+    for column in schema.TABLES["exposures"].recorded:
+        if not column.repeats:
+            continue
+        values = np.array([0.5, 1.0] if column.dtype == "f8" else [0, 1], column.dtype)
+        hashes = set()
+        for order in ([0, 1], [1, 0], [0, 0], [1, 1], [0, 1, 0], [0, 0, 1]):
+            rows = {name: np.repeat(value, len(order)) for name, value in one.items()}
+            hashes.add(hash_of({"exposures": rows | {column.name: values[order]}}))
+        assert len(hashes) == 6, column.name

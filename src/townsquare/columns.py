@@ -8,7 +8,11 @@ from enum import IntEnum
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: ``dtype`` is a NumPy dtype string, or ``"str"`` for text (UTF-8)."""
+    """One column: ``dtype`` is a NumPy dtype string, or ``"str"`` for text (UTF-8).
+
+    ``hashed``: part of the content hash. ``repeats``: says the same with each showing of one root in a step, so that
+    the content hash covers its distinct values only. ``current``: only the world holds it.
+    """
 
     name: str
     dtype: str
@@ -16,6 +20,7 @@ class Column:
     unit: str = ""
     words: type[IntEnum] | None = None
     hashed: bool = True
+    repeats: bool = False
     current: bool = False
 
 

@@ -15,7 +15,7 @@ _BLOCK = 1 << 16  # values that are looked up at a time where a column is read i
 
 
 @nb.njit(nogil=True, cache=True)
-def _look_up(values: Array, code: Array, out: Array) -> None:
+def look_up(values: Array, code: Array, out: Array) -> None:
     """``out = values[code]``, which NumPy takes three times as long for: it makes 64-bit numbers of the codes first."""
     for x in range(code.shape[0]):
         out[x] = values[code[x]]
@@ -103,7 +103,7 @@ class CodedRows(LargeRows):
         if name in self.columns:
             return self.columns[name]
         out = np.empty(self.n, self.beside[name].dtype)
-        _look_up(self.beside[name], self.code, out)
+        look_up(self.beside[name], self.code, out)
         return _read_only(out)
 
     def __iter__(self) -> Iterator[str]:
@@ -130,7 +130,7 @@ class CodedRows(LargeRows):
         out = np.empty(min(self.n, _BLOCK), beside.dtype)
         for first in range(0, self.n, _BLOCK):
             code = self.code[first : first + _BLOCK]
-            _look_up(beside, code, out[: code.shape[0]])
+            look_up(beside, code, out[: code.shape[0]])
             yield out[: code.shape[0]]
 
     def take(self, rows: Array) -> CodedRows:

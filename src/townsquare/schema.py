@@ -77,8 +77,8 @@ _STEP, _AGENT, _POST = STEP, AGENT, POST
 _PROPOSITION = _C("proposition", "i2", "row of propositions")
 
 
-def _count(name: str, what: str, *, current: bool = False) -> Column:
-    return _C(name, "i4", what, "count", current=current)
+def _count(name: str, what: str, *, current: bool = False, repeats: bool = False) -> Column:
+    return _C(name, "i4", what, "count", current=current, repeats=repeats)
 
 
 _TABLES = (
@@ -249,20 +249,20 @@ _TABLES = (
             _AGENT,
             _C("rank", "i2", "place in the feed, from 0; comments share the rank of their post"),
             _POST,
-            _C("root", "i4", "row of posts: what is passed on; the post itself if it is no share"),
+            _C("root", "i4", "row of posts: what is passed on; the post itself if it is no share", repeats=True),
             _C("author", "i4", "row of agents: the author of the row, so who passed it on"),
-            _C("under", "i4", "row of posts: the root that a comment stands under; -1 for a post"),
+            _C("under", "i4", "row of posts: the root that a comment stands under; -1 for a post", repeats=True),
             _C("slot", "u1", "why it was shown", words=Slot),
-            _count("likes", "likes of the root when the feed was built"),
-            _count("dislikes", "dislikes, likewise"),
-            _count("shares", "shares, likewise"),
-            _count("comments", "comments, likewise"),
-            _count("flags", "flags, likewise"),
-            _C("verdict", "u1", "verdict shown with it", words=Verdict),
-            _C("note", "i4", "row of notes: note shown with it as a label; -1 for none"),
+            _count("likes", "likes of the root when the feed was built", repeats=True),
+            _count("dislikes", "dislikes, likewise", repeats=True),
+            _count("shares", "shares, likewise", repeats=True),
+            _count("comments", "comments, likewise", repeats=True),
+            _count("flags", "flags, likewise", repeats=True),
+            _C("verdict", "u1", "verdict shown with it", words=Verdict, repeats=True),
+            _C("note", "i4", "row of notes: note shown with it as a label; -1 for none", repeats=True),
             _C("offered", "i4", "row of notes: note offered for rating; -1 for none"),
             _C("first_seen", "?", "this agent was never shown this root before"),
-            _C("weight", "f8", "label weight: how much it counts for beliefs, 0 to 1"),
+            _C("weight", "f8", "label weight: how much it counts for beliefs, 0 to 1", repeats=True),
         ),
         bulky=True,
     ),

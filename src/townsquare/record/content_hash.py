@@ -1,37 +1,42 @@
 """The content hash: one SHA-256 chain over what a run recorded, whatever it is stored in (DESIGN §3).
 
-Of each step, in the order of ``schema.TABLES``, the tables that have rows are hashed by value, column by column in
-declared order, each column in row order:
+Of each step, in the order of ``schema.TABLES``, the tables that have rows are hashed by value, column by column, those
+that repeat first and else in declared order, each column in row order:
 
 * whole numbers and booleans as little-endian bytes of the declared dtype (booleans as one byte, 0 or 1);
 * real numbers likewise, after -0.0 became 0.0 and every NaN the same NaN, since no two stores keep those apart alike;
 * texts as their UTF-8 lengths (int64), then their bytes.
 
-Every column gives a digest of its own; name of the table, number of rows, and name, dtype and digest of each hashed
-column go into the chain with the hash before and the number of the step. Digests of columns are independent, so large
-tables are hashed by several threads. A table without rows adds nothing: a version of Townsquare that knows more tables
-gives a run that does not use them the same hash.
+A column of whole numbers or booleans that are all equal is hashed as one value. Columns that repeat together
+(``Column.repeats``: what exposures show beside a root) are hashed once a combination of their values, in the order in
+which these first appear, and after them, as a column ``combination`` of int32, which one each row has, from 0.
+
+Every column gives a digest of its own; name of the table, number of rows, and name, dtype, number of values and digest
+of each hashed column go into the chain with the hash before and the number of the step. Digests of columns are
+independent, so large tables are hashed by several threads. A table without rows adds nothing: a version of Townsquare
+that knows more tables gives a run that does not use them the same hash.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
 from townsquare.large_rows import LargeRows, row_count
+from townsquare.record.combinations import Combinations
 
 ColumnsOf = Callable[[str], schema.Columns]
 """Gives the rows of a table by its name, as :meth:`townsquare.record.batches.Batches.get` does."""
 
-START = b"townsquare content hash 1"
+START = b"townsquare content hash 2"
 _BLOCK = 1 << 16  # values of a real column that are made canonical at a time: they stay in the cache
 _PARALLEL_ABOVE = 1 << 20  # rows times columns of a table; starting threads costs more than hashing fewer
 _MAX_THREADS = 8
@@ -83,27 +88,74 @@ def hashed_tables() -> list[str]:
     return [name for name in schema.TABLES if name != "steps"]
 
 
+class _Digest(NamedTuple):
+    """What goes into the chain of a column."""
+
+    name: str
+    dtype: str
+    values: int
+    digest: bytes
+
+
 def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n: int) -> None:
     hashed = [column for column in table.recorded if column.hashed]
-    digest_of = partial(_column_digest, columns)
+    repeating = [column for column in hashed if column.repeats]
+    tasks = [partial(_own_digest, columns, column, n) for column in hashed if not column.repeats]
+    if repeating:
+        tasks.insert(0, partial(_repeating_digests, columns, repeating, n))  # the longest
     if n * len(hashed) > _PARALLEL_ABOVE:
         with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-            digests = list(pool.map(digest_of, hashed))
+            found = list(pool.map(lambda task: task(), tasks))
     else:
-        digests = list(map(digest_of, hashed))
-    for column, digest in zip(hashed, digests, strict=True):
-        chained.update(_text(column.name) + _text(column.dtype) + digest)
+        found = [task() for task in tasks]
+    for digest in (one for several in found for one in several):
+        chained.update(_text(digest.name) + _text(digest.dtype) + _number(digest.values) + digest.digest)
 
 
-def _column_digest(columns: schema.Columns, column: schema.Column) -> bytes:
-    digest = hashlib.sha256()
+def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], n: int) -> list[_Digest]:
+    combinations = Combinations(repeating, columns)
+    values = combinations.columns()
+    digests = [
+        _Digest(column.name, column.dtype, len(values[column.name]), _digest(column.dtype, [values[column.name]]))
+        for column in repeating
+    ]
+    return [*digests, _Digest("combination", "i4", n, _digest("i4", combinations.numbers()))]
+
+
+def _own_digest(columns: schema.Columns, column: schema.Column, n: int) -> list[_Digest]:
+    def parts() -> Iterator[Any]:
+        if isinstance(columns, LargeRows):
+            yield from columns.parts(column.name)
+        else:
+            yield columns[column.name]
+
     if column.dtype == "str":
-        encoded = [str(text).encode() for text in columns[column.name]]
-        digest.update(np.array([len(text) for text in encoded], dtype="<i8").data)
-        digest.update(b"".join(encoded))
-        return digest.digest()
-    for part in columns.parts(column.name) if isinstance(columns, LargeRows) else (columns[column.name],):
-        for block in _canonical_blocks(np.asarray(part, dtype=np.dtype(column.dtype).newbyteorder("<"))):
+        return [_Digest(column.name, "str", n, _text_digest(columns[column.name]))]
+    if column.dtype[0] != "f":
+        first = next(np.asarray(part)[:1].copy() for part in parts() if len(part))
+        if all(_is_all(np.asarray(part), first[0]) for part in parts()):
+            return [_Digest(column.name, column.dtype, 1, _digest(column.dtype, [first]))]
+    return [_Digest(column.name, column.dtype, n, _digest(column.dtype, parts()))]
+
+
+def _is_all(part: npt.NDArray[Any], value: Any) -> bool:
+    """Whether nothing else is in it; most columns show at once that this is not so."""
+    if part.strides == (0,):
+        return part.size == 0 or bool(part[0] == value)
+    return all((part[lo : lo + _BLOCK] == value).all() for lo in range(0, part.shape[0], _BLOCK))
+
+
+def _text_digest(texts: Iterable[object]) -> bytes:
+    encoded = [str(text).encode() for text in texts]
+    digest = hashlib.sha256(np.array([len(text) for text in encoded], dtype="<i8").data)
+    digest.update(b"".join(encoded))
+    return digest.digest()
+
+
+def _digest(dtype: str, parts: Iterable[Any]) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        for block in _canonical_blocks(np.asarray(part, dtype=np.dtype(dtype).newbyteorder("<"))):
             digest.update(block.data.cast("B"))
     return digest.digest()
 

@@ -50,7 +50,7 @@ def _table(table: schema.Table) -> str:
     ]
     for column in table.recorded:
         meaning = column.meaning + (f" ({column.words.__name__})" if column.words else "")
-        hashed = "" if column.hashed else "; not hashed"
+        hashed = "; repeats" if column.repeats else "" if column.hashed else "; not hashed"
         lines.append(f"| {column.name} | {column.dtype} | {column.unit} | {meaning}{hashed} |")
     return "\n".join(lines)
 

@@ -180,6 +180,6 @@ class Run:
                     place,
                     got=f"hash {got}",
                     allowed=f"{mark['hash']}, as was recorded",
-                    do="its rows were changed after they were recorded",
+                    do="its rows were changed after they were recorded, or by a version that hashes otherwise",
                 )
         return chain.value

@@ -1,0 +1,162 @@
+"""Columns whose values repeat together, as their distinct combinations and which of them each row has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare import schema
+from townsquare.draws import U64, mix
+from townsquare.large_rows import CodedRows, LargeRows, look_up
+
+Array = npt.NDArray[Any]
+_BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
+
+
+@nb.njit(nogil=True, cache=True)
+def _slot(row: Array, kept: Array, table: Array) -> Any:
+    """Where a row stands in the table, or would stand."""
+    word = U64(0)
+    for value in row:
+        word = mix(word ^ value)
+    mask = table.shape[0] - 1
+    at = np.int64(word & U64(mask))
+    while table[at] >= 0:
+        same = True
+        for j in range(row.shape[0]):
+            same &= kept[table[at], j] == row[j]
+        if same:
+            break
+        at = (at + 1) & mask
+    return at
+
+
+@nb.njit(nogil=True, cache=True)
+def _number(rows: Array, kept: Array, n: int, table: Array, out: Array) -> int:
+    """The number of each row; new ones go to the end of ``kept``. Returns how many there are now."""
+    for x in range(rows.shape[0]):
+        at = _slot(rows[x], kept, table)
+        if table[at] < 0:
+            table[at] = n
+            kept[n] = rows[x]
+            n += 1
+        out[x] = table[at]
+    return n
+
+
+@nb.njit(nogil=True, cache=True)
+def _first_uses(code: Array, n_codes: int) -> Array:
+    """Codes that are used, in the order of their first use."""
+    used, order, n = np.zeros(n_codes, np.bool_), np.empty(n_codes, np.int64), 0
+    for x in range(code.shape[0]):
+        if not used[code[x]]:
+            used[code[x]] = True
+            order[n] = code[x]
+            n += 1
+    return order[:n]
+
+
+class _Distinct:
+    """Rows of 64-bit words, each once, by first appearance."""
+
+    def __init__(self, width: int) -> None:
+        self.n, self._kept, self._table = 0, np.empty((0, width), np.uint64), np.full(2, -1, np.int32)
+
+    @property
+    def rows(self) -> Array:
+        return self._kept[: self.n]
+
+    def number(self, rows: Array) -> npt.NDArray[np.int32]:
+        """The number of each row (m, width)."""
+        room = self.n + rows.shape[0]
+        if room > self._kept.shape[0]:
+            self._grow(2 * room)
+        out = np.empty(rows.shape[0], np.int32)
+        self.n = _number(rows, self._kept, self.n, self._table, out)
+        return out
+
+    def _grow(self, room: int) -> None:
+        old = self.rows
+        self._kept = np.empty((room, old.shape[1]), np.uint64)
+        self._table = np.full(1 << (2 * room).bit_length(), -1, np.int32)
+        _number(old, self._kept, 0, self._table, np.empty(old.shape[0], np.int32))
+
+
+class Combinations:
+    """What some columns of a table say: each combination of values once, and its number in every row.
+
+    Numbers follow the order in which combinations first appear, so that they are those of the rows and not of the way
+    that these are held. -0.0 is 0.0, and all NaN are one.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        At least one; none is text.
+    rows : mapping of str to (n,) array
+        With all of ``columns``.
+
+    Examples
+    --------
+    >>> likes = schema.Column("likes", "i4", "")
+    >>> found = Combinations([likes], {"likes": np.array([7, 9, 7])})
+    >>> found.columns()["likes"].tolist(), [part.tolist() for part in found.numbers()]
+    ([7, 9], [[0, 1, 0]])
+    """
+
+    def __init__(self, columns: Sequence[schema.Column], rows: Mapping[str, Any]) -> None:
+        self._columns = columns
+        self._distinct = _Distinct(len(columns))
+        self._coded = isinstance(rows, CodedRows) and all(column.name in rows.beside for column in columns)
+        if isinstance(rows, CodedRows) and self._coded:
+            beside = {column.name: rows.beside[column.name] for column in columns}
+            n_codes = len(beside[columns[0].name])
+            order = _first_uses(rows.code, n_codes)
+            place = np.zeros(n_codes, np.int32)
+            place[order] = self._distinct.number(self._words({name: values[order] for name, values in beside.items()}))
+            self._parts = [(place, rows.code)]
+        else:
+            numbers = [self._distinct.number(self._words(block)) for block in _blocks(columns, rows)]
+            self._parts = [(np.arange(self._distinct.n, dtype=np.int32), part) for part in numbers]
+
+    def columns(self) -> dict[str, Array]:
+        """The combinations, (k,) a column, of the dtypes of the schema."""
+        words = self._distinct.rows
+        return {
+            column.name: words[:, j].view("f8" if column.dtype[0] == "f" else "i8").astype(column.dtype)
+            for j, column in enumerate(self._columns)
+        }
+
+    def numbers(self) -> Iterator[npt.NDArray[np.int32]]:
+        """The number of the combination of each row, (n,) int32 in parts; each is good until the next is asked for."""
+        for place, code in self._parts:
+            out = np.empty(min(code.shape[0], _BLOCK), np.int32)
+            for first in range(0, code.shape[0], _BLOCK):
+                part = code[first : first + _BLOCK]
+                look_up(place, part, out[: part.shape[0]])
+                yield out[: part.shape[0]]
+
+    def _words(self, rows: Mapping[str, Array]) -> Array:
+        out = np.empty((len(rows[self._columns[0].name]), len(self._columns)), np.uint64)
+        for j, column in enumerate(self._columns):
+            values = np.asarray(rows[column.name], column.dtype)
+            if column.dtype[0] == "f":
+                with np.errstate(invalid="ignore"):  # a signalling NaN
+                    values = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+                values[np.isnan(values)] = np.nan
+                out[:, j] = values.view(np.uint64)
+            else:
+                out[:, j] = values.astype(np.int64).view(np.uint64)
+        return out
+
+
+def _blocks(columns: Sequence[schema.Column], rows: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
+    """The columns a stretch of rows at a time."""
+    names = [column.name for column in columns]
+    n = rows.n if isinstance(rows, LargeRows) else len(rows[names[0]])
+    whole = {name: rows[name] for name in names}
+    for first in range(0, n, _BLOCK):
+        yield {name: column[first : first + _BLOCK] for name, column in whole.items()}
