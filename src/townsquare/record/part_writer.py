@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from townsquare import schema
 Array = npt.NDArray[np.generic]
 ROW_GROUP = 1 << 20
 """Rows that stand together in a file, and are held in Arrow's memory at a time."""
+_LARGE = 1 << 24  # bytes: smaller files may stay in memory, for whoever looks at them next
 
 
 def write_file(path: Path, columns: Sequence[schema.Column], blocks: Iterable[schema.Columns]) -> None:
@@ -46,9 +48,9 @@ def write_file(path: Path, columns: Sequence[schema.Column], blocks: Iterable[sc
     whole = [column.name for column in columns if column.dtype[0] in "iu"]
     pressed = {column.name: "none" if column.dtype[0] == "f" else "lz4" for column in columns}
     texts = [column.name for column in columns if column.dtype == "str"]
-    with path.open("wb") as file:
+    with pa.OSFile(str(path), mode="wb") as sink, path.open("rb") as file:
         with pq.ParquetWriter(
-            file,
+            sink,
             form,
             compression=pressed,
             use_dictionary=texts or False,
@@ -58,8 +60,19 @@ def write_file(path: Path, columns: Sequence[schema.Column], blocks: Iterable[sc
             for rows in _groups(columns, blocks):
                 arrays = [pa.array(rows[name], type=dtype) for name, dtype in types.items()]
                 writer.write_batch(pa.record_batch(arrays, schema=form), row_group_size=ROW_GROUP)
-        file.flush()
+                _let_go(file, sink.tell())
         os.fsync(file.fileno())
+        _let_go(file, sink.tell())
+
+
+def _let_go(file: BinaryIO, size: int) -> None:
+    """Have what is written go to the disk, and the system use its memory for something else once it is there.
+
+    Nobody reads it soon, and to get memory that was not in use costs more than to write the file. Not every system has
+    such a call.
+    """
+    if size > _LARGE and hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def _groups(columns: Sequence[schema.Column], blocks: Iterable[schema.Columns]) -> Iterator[Mapping[str, object]]:
