@@ -22,6 +22,7 @@ from townsquare.config import Feed as FeedSettings
 from townsquare.draws import StageDraws
 from townsquare.feed_cards import Cards, cards
 from townsquare.feed_kernels import Bases, PoolColumns, Ranked, Readers, fill_feeds
+from townsquare.feed_order import bits_for, ranks
 from townsquare.feed_personal import Personal, alike, put_on_top
 from townsquare.feed_roots import Comments, Notes, Roots, beside, both_kinds, notes_of, number_roots
 from townsquare.feed_rows import Known, Rows, count_rows, write_rows
@@ -61,11 +62,13 @@ class _Block(NamedTuple):
 class _Shelf(NamedTuple):
     """What the feeds of a batch are made of, the same for all of its agents.
 
-    ``labeled`` is what is added to the number of a root to have its code where labels are shown with it.
+    ``rank_bits`` do for the ranks of all of them. ``labeled`` is what is added to the number of a root to have its
+    code where labels are shown with it.
     """
 
     deck: Cards
     pool: PoolColumns
+    rank_bits: int
     comments: Comments
     roots: Roots
     notes: Notes
@@ -118,9 +121,11 @@ def _shelf(
     roots = number_roots(deck, more, comments, posts.n)
     author, key = (np.asarray(posts[name])[chosen.roots] for name in ("author", "key"))
     number = roots.number[chosen.roots]
-    pool = PoolColumns(chosen.roots, number, author, key, score[chosen.roots], chosen.n_injected)
+    rank, n_ranks = ranks(np.concatenate([deck.numbers[:, 3], score[chosen.roots]]))
+    deck.words[:, 3] = rank[: deck.words.shape[0]]
+    pool = PoolColumns(chosen.roots, number, author, key, rank[deck.words.shape[0] :], chosen.n_injected)
     labeled = roots.row.size if both_kinds(special.labels) else 0
-    return _Shelf(deck, pool, comments, roots, notes_of(world, roots), labeled)
+    return _Shelf(deck, pool, bits_for(n_ranks), comments, roots, notes_of(world, roots), labeled)
 
 
 def _write_block(
@@ -220,7 +225,7 @@ def _ranked(world: World, block: _Block, shelf: _Shelf, settings: FeedSettings, 
     follows = world.follows.blocks[block.number]
     bases = Bases(draw.base("newest"), draw.base("order"), draw.base("pool"))
     readers = Readers(agents, block.first, follows.indptr, follows.key, others)
-    fill_feeds(readers, shelf.deck, shelf.pool, settings.followed, bases, ranked)
+    fill_feeds(readers, shelf.deck, shelf.pool, settings.followed, bases, shelf.rank_bits, ranked)
     if sent.size:
         names = shelf.roots.number, world.posts["author"]
         numbers, authors = (np.where(sent >= 0, column[sent], np.int32(-1)) for column in names)

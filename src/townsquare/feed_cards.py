@@ -23,8 +23,9 @@ class Cards(NamedTuple):
     """Rows that can be shown to followers of their author, by author.
 
     ``ptr`` (n_agents + 1,) int64; ``words`` (k, 4) uint64, 32 bytes a row: its key; row of posts and root, 32 bits
-    each; author of the root and step, likewise; score. ``numbers`` is the same memory as float64. Roots are rows of
-    posts until :func:`townsquare.feed_roots.number_roots` puts their numbers there.
+    each; author of the root and step, likewise; the bits of the score, until :func:`townsquare.feed_order.ranks` of all
+    scores stand there. ``numbers`` is the same memory as float64. Roots are rows of posts until
+    :func:`townsquare.feed_roots.number_roots` puts their numbers there.
     """
 
     ptr: npt.NDArray[np.int64]

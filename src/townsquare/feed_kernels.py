@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from townsquare.draws import U64, key1, mix
 from townsquare.feed_cards import Cards, author_of, post_of, root_of, step_of
+from townsquare.feed_order import LANES, MOST, has_equal, sort_lanes
 from townsquare.pairs import has
 
 Array = npt.NDArray[Any]
@@ -33,13 +34,16 @@ class Readers(NamedTuple):
 
 
 class PoolColumns(NamedTuple):
-    """What the shared pool holds: (k,) each; the first ``n_injected`` are injected ones. ``number`` is the root's."""
+    """What the shared pool holds: (k,) each; the first ``n_injected`` are injected ones.
+
+    ``number`` is the root's, ``rank`` how many different scores are higher than that of the root.
+    """
 
     post: npt.NDArray[np.int32]
     number: npt.NDArray[np.int32]
     author: npt.NDArray[np.int32]
     key: npt.NDArray[np.uint64]
-    score: npt.NDArray[np.float64]
+    rank: npt.NDArray[np.uint64]
     n_injected: int
 
 
@@ -64,45 +68,49 @@ class Bases(NamedTuple):
     pool: np.uint64
 
 
-class _Room(NamedTuple):
-    """Scratch memory of one thread.
+class _Bits(NamedTuple):
+    """How the words that are put in order are made up: so many bits of rank, then of a draw, then of place."""
 
-    ``hand`` holds the cards of one agent, ``scores`` is the same memory as float64, ``owner`` whose ring each is
-    from; ``first`` and ``last`` say where those of each account stand; ``found`` holds places in ``hand``, ``table``
-    places in that, by root; ``card``, ``score`` and ``tie`` hold rows in order with their scores and draws: places in
-    ``hand``, or -1 less a place in the pool.
+    rank: int
+    place: int
+
+
+class _Room(NamedTuple):
+    """Scratch memory of one thread, for a feed a lane.
+
+    ``hand`` (lanes, cards, 4) holds cards, ``owner`` whose ring each is from; ``first`` and ``last`` say where those
+    of each account stand; ``found`` (lanes, cards) holds places in ``hand``, ``table`` places in that, by root.
+    ``words`` are put in order, ``counts`` is how many of them each lane has, ``column`` room for one lane. ``card``
+    (lanes, rows) holds what is chosen, places in ``hand`` or -1 less a place in the pool, ``n_cards`` and ``n_rows``
+    how many; ``number`` the numbers of their roots. ``drawn`` are the draws of the pool, ``small`` the least of them
+    and ``place`` where these stand in it.
     """
 
     hand: Array
-    scores: Array
     owner: Array
     first: Array
     last: Array
     found: Array
     table: Array
+    words: Array
+    counts: Array
+    column: Array
     card: Array
     number: Array
-    score: Array
-    tie: Array
+    n_cards: Array
+    n_rows: Array
     drawn: Array
     small: Array
     place: Array
-    other: Array
-
-
-@nb.njit(inline="always", cache=True)
-def _before(score_a: float, tie_a: U64, score_b: float, tie_b: U64) -> bool:
-    """Whether a stands above b: higher score, or the smaller draw of equal ones."""
-    return bool(score_a > score_b or (score_a == score_b and tie_a < tie_b))
 
 
 @nb.njit(cache=True)
-def _deal(followed: Array, cards: Cards, room: _Room) -> int:
+def _deal(followed: Array, cards: Cards, hand: Array, owner: Array, room: _Room) -> int:
     """Copy the cards of the followed, side by side; returns how many.
 
     Nothing is decided yet, so that the processor waits for the memory of many of them at once.
     """
-    ptr, words, first, last, hand, owner = cards.ptr, cards.words, room.first, room.last, room.hand, room.owner
+    ptr, words, first, last = cards.ptr, cards.words, room.first, room.last
     for j in range(followed.shape[0]):
         first[j], last[j] = ptr[followed[j]], ptr[followed[j] + 1]
     n = 0
@@ -148,35 +156,37 @@ def _clear(words: Array, found: Array, n: int, table: Array) -> None:
             h = (h + 1) & mask
 
 
+@nb.njit(inline="always", cache=True)
+def _word(rank: U64, draw: U64, place: int, bits: _Bits) -> U64:
+    """What puts a row in order: its rank, as much of its draw as there is room for, and its place."""
+    lower = draw >> U64(bits.rank + bits.place) << U64(bits.place)
+    return rank << U64(64 - bits.rank) | lower | U64(place)
+
+
+@nb.njit(inline="always", cache=True)
+def _place_of(word: U64, bits: _Bits) -> Any:
+    return np.int64(word & ((U64(1) << U64(bits.place)) - U64(1)))
+
+
 @nb.njit(cache=True)
-def _best(n: int, limit: int, start: U64, room: _Room) -> int:
-    """The best ``limit`` of what was found in order, with their scores and draws; returns how many."""
-    words, numbers = room.hand, room.scores
-    found, card, number, score, tie = room.found, room.card, room.number, room.score, room.tie
-    m = 0
-    for x in range(n):
-        c = found[x]
-        s = numbers[c, 3]
-        if m == limit and s < score[m - 1]:
-            continue
-        t = mix(start ^ words[c, 0])
-        if m == limit and not _before(s, t, score[m - 1], tie[m - 1]):
-            continue
-        y = m if m < limit else m - 1
-        if m < limit:
-            m += 1
-        while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
-            card[y], score[y], tie[y] = card[y - 1], score[y - 1], tie[y - 1]
+def _settle(lane: int, n: int, full: Array, room: _Room, bits: _Bits) -> None:
+    """Put words of one lane that are equal but for their place in the order of their ``full`` draws, by place.
+
+    A word has room for a part of the draw only: of a billion pairs of rows of one rank, some are equal in that.
+    """
+    words, shift = room.words, U64(bits.place)
+    for x in range(1, n):
+        y = x
+        while y > 0 and (words[y, lane] ^ words[y - 1, lane]) >> shift == U64(0):
+            if full[_place_of(words[y, lane], bits)] >= full[_place_of(words[y - 1, lane], bits)]:
+                break
+            words[y, lane], words[y - 1, lane] = words[y - 1, lane], words[y, lane]
             y -= 1
-        card[y], score[y], tie[y] = c, s, t
-    for x in range(m):
-        number[x] = root_of(words[card[x], 1])
-    return m
 
 
 @nb.njit(cache=True)
 def _smallest(pool: PoolColumns, wanted: int, room: _Room) -> int:
-    """Places of about ``wanted`` roots of the pool with the smallest draws, in the order of these; returns how many.
+    """Places of about ``wanted`` roots of the pool with the smallest draws, in no order; returns how many.
 
     Injected ones that are fewer than the rest weigh as much as these: their draws are scaled by how many there are.
     """
@@ -203,41 +213,33 @@ def _smallest(pool: PoolColumns, wanted: int, room: _Room) -> int:
         found += drawn[x] <= bound
     for y in range(kept, found):
         small[y] = drawn[place[y]]
-    for x in range(1, found):  # by insertion: they are few
-        t, v = small[x], place[x]
-        y = x - 1
-        while y >= 0 and small[y] > t:
-            small[y + 1], place[y + 1] = small[y], place[y]
-            y -= 1
-        small[y + 1], place[y + 1] = t, v
     return found
 
 
 @nb.njit(cache=True)
-def _others(
-    agent: int, followed: Array, pool: PoolColumns, limit: int, start: U64, above: Array, n_above: int, room: _Room
-) -> int:
-    """The ``limit`` roots of the pool with the smallest draw by (agent, root), not followed and not above."""
-    drawn, place, other, key = room.drawn, room.place, room.other, pool.key
-    n = pool.post.shape[0]
-    for x in range(n):
-        drawn[x] = mix(start ^ key[x])
+def _draw_pool(pool: PoolColumns, start: U64, drawn: Array) -> None:
+    for x in range(pool.post.shape[0]):
+        drawn[x] = mix(start ^ pool.key[x])
+
+
+@nb.njit(cache=True)
+def _offered(agent: int, followed: Array, pool: PoolColumns, limit: int, lane: int, room: _Room) -> int:
+    """Roots of the pool with small draws, not followed and not chosen, at least ``limit`` if there are; how many."""
+    place, small, number = room.place, room.small, room.number[lane]
+    n, n_chosen = pool.post.shape[0], room.n_cards[lane]
     # Only the smallest draws are put in order, some more than are wanted; many more if those do not do.
     wanted = limit + limit // 2 + 6
     while True:
         m = 0
         for y in range(_smallest(pool, wanted, room)):
             x = place[y]
-            author, number = pool.author[x], pool.number[x]
+            author, root = pool.author[x], pool.number[x]
             hidden = author == agent or has(followed, 0, followed.shape[0], author)
-            for z in range(n_above):
-                hidden |= above[z] == number
-            if not hidden:
-                other[m] = x
-                m += 1
-                if m == limit:
-                    return m
-        if wanted >= n:
+            for z in range(n_chosen):
+                hidden |= number[z] == root
+            place[m], small[m] = x, small[y]
+            m += not hidden
+        if m >= limit or wanted >= n:
             return m
         wanted *= 4
 
@@ -256,62 +258,159 @@ def _room(lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n
     while wide < 2 * most:
         wide *= 2
     k, n_pool = n_followed + widest + 1, pool.post.shape[0]
-    hand = np.empty((most, 4), np.uint64)
+    rows = max(most, k, n_pool, MOST)
     return _Room(
-        hand, hand.view(np.float64), np.empty(most, np.int32), np.empty(longest, np.int64), np.empty(longest, np.int64),
-        np.empty(most, np.int32), np.full(wide, -1, np.int32), np.empty(k, np.int32), np.empty(k, np.int32),
-        np.empty(k, np.float64), np.empty(k, np.uint64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
-        np.empty(n_pool + 1, np.int64), np.empty(widest + 1, np.int64),
+        np.empty((LANES, most, 4), np.uint64), np.empty((LANES, most), np.int32), np.empty(longest, np.int64),
+        np.empty(longest, np.int64), np.empty((LANES, most), np.int32), np.full(wide, -1, np.int32),
+        np.empty((rows, LANES), np.uint64), np.zeros(LANES, np.int64), np.empty(rows, np.uint64),
+        np.empty((LANES, k), np.int64), np.empty((LANES, k), np.int32), np.zeros(LANES, np.int64),
+        np.zeros(LANES, np.int64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
+        np.empty(n_pool + 1, np.int64),
     )  # fmt: skip
+
+
+@nb.njit(inline="always", cache=True)
+def _followed_by(i: int, readers: Readers) -> Array:
+    local = readers.agents[i] - readers.first
+    return readers.followed[readers.ptr[local] : readers.ptr[local + 1]]
+
+
+@nb.njit(cache=True)
+def _choose_followed(
+    at: int, hi: int, readers: Readers, cards: Cards, n_followed: int, bases: Bases, room: _Room, bits: _Bits
+) -> None:
+    """The best rows of followed accounts of each lane: ``card``, ``number`` and ``n_cards``."""
+    words, counts, shift = room.words, room.counts, bits.place
+    for lane in range(LANES):
+        counts[lane] = 0
+        if at + lane < hi and n_followed:
+            agent, hand, found = readers.agents[at + lane], room.hand[lane], room.found[lane]
+            n = _deal(_followed_by(at + lane, readers), cards, hand, room.owner[lane], room)
+            n = _gather(agent, n, hand, key1(bases.age, agent), found, room.table)
+            _clear(hand, found, n, room.table)
+            order = key1(bases.order, agent)
+            for x in range(n):
+                c = found[x]
+                words[x, lane] = _word(hand[c, 3], mix(order ^ hand[c, 0]), c, bits)
+            counts[lane] = n
+    if has_equal(words, sort_lanes(words, counts, room.column), shift):
+        for lane in range(LANES):
+            if counts[lane] > 1:
+                hand, order = room.hand[lane], key1(bases.order, readers.agents[at + lane])
+                full = np.empty(hand.shape[0], np.uint64)
+                for x in range(hand.shape[0]):
+                    full[x] = mix(order ^ hand[x, 0])
+                _settle(lane, counts[lane], full, room, bits)
+    for lane in range(LANES):
+        n = min(counts[lane], n_followed)
+        for x in range(n):
+            c = _place_of(words[x, lane], bits)
+            room.card[lane, x], room.number[lane, x] = c, root_of(room.hand[lane, c, 1])
+        room.n_cards[lane] = room.n_rows[lane] = n
+
+
+@nb.njit(cache=True)
+def _choose_others(
+    at: int, hi: int, readers: Readers, pool: PoolColumns, bases: Bases, room: _Room, bits: _Bits
+) -> None:
+    """After the followed ones, the roots of the pool with the smallest draws by (agent, root): ``card``, ``n_rows``."""
+    words, counts = room.words, room.counts
+    for lane in range(LANES):
+        counts[lane] = 0
+        if at + lane < hi and readers.others[at + lane]:
+            agent = readers.agents[at + lane]
+            _draw_pool(pool, key1(bases.pool, agent), room.drawn)
+            n = _offered(agent, _followed_by(at + lane, readers), pool, readers.others[at + lane], lane, room)
+            for x in range(n):
+                words[x, lane] = room.small[x] >> U64(bits.place) << U64(bits.place) | U64(room.place[x])
+            counts[lane] = n
+    if has_equal(words, sort_lanes(words, counts, room.column), bits.place):
+        for lane in range(LANES):
+            if counts[lane] > 1:
+                _draw_pool(pool, key1(bases.pool, readers.agents[at + lane]), room.drawn)
+                full = np.empty(pool.post.shape[0], np.uint64)
+                for x in range(_smallest(pool, pool.post.shape[0], room)):
+                    full[room.place[x]] = room.small[x]
+                _settle(lane, counts[lane], full, room, bits)
+    for lane in range(LANES):
+        if counts[lane]:
+            n = min(counts[lane], readers.others[at + lane])
+            for x in range(n):
+                room.card[lane, room.n_cards[lane] + x] = -1 - _place_of(words[x, lane], bits)
+            room.n_rows[lane] = room.n_cards[lane] + n
+
+
+@nb.njit(cache=True)
+def _order(at: int, readers: Readers, pool: PoolColumns, bases: Bases, room: _Room, bits: _Bits) -> None:
+    """Put what was chosen in order, into ``words``: places in ``card``."""
+    words, counts = room.words, room.counts
+    for lane in range(LANES):
+        counts[lane] = room.n_rows[lane]
+        if counts[lane]:
+            order, hand = key1(bases.order, readers.agents[at + lane]), room.hand[lane]
+            for x in range(counts[lane]):
+                c = room.card[lane, x]
+                if c >= 0:
+                    words[x, lane] = _word(hand[c, 3], mix(order ^ hand[c, 0]), x, bits)
+                else:
+                    words[x, lane] = _word(pool.rank[-1 - c], mix(order ^ pool.key[-1 - c]), x, bits)
+    if has_equal(words, sort_lanes(words, counts, room.column), bits.place):
+        for lane in range(LANES):
+            if counts[lane] > 1:
+                order, hand = key1(bases.order, readers.agents[at + lane]), room.hand[lane]
+                full = np.empty(counts[lane], np.uint64)
+                for x in range(counts[lane]):
+                    c = room.card[lane, x]
+                    full[x] = mix(order ^ (hand[c, 0] if c >= 0 else pool.key[-1 - c]))
+                _settle(lane, counts[lane], full, room, bits)
 
 
 @nb.njit(cache=True)
 def _fill_chunk(
-    lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int, bases: Bases, out: Ranked
+    lo: int,
+    hi: int,
+    readers: Readers,
+    cards: Cards,
+    pool: PoolColumns,
+    n_followed: int,
+    bases: Bases,
+    rank_bits: int,
+    out: Ranked,
 ) -> None:
     room = _room(lo, hi, readers, cards, pool, n_followed)
-    card, score, tie, words = room.card, room.score, room.tie, room.hand
+    place_bits = 1
+    while 1 << place_bits < room.words.shape[0]:
+        place_bits += 1
+    bits = _Bits(rank_bits, place_bits)
     posts, numbers, authors, slots, counts = out
-    for i in range(lo, hi):
-        agent, local = readers.agents[i], readers.agents[i] - readers.first
-        followed = readers.followed[readers.ptr[local] : readers.ptr[local + 1]]
-        n_cards = _deal(followed, cards, room)
-        n = _gather(agent, n_cards, words, key1(bases.age, agent), room.found, room.table)
-        _clear(words, room.found, n, room.table)
-        order = key1(bases.order, agent)
-        m = _best(n, n_followed, order, room) if n_followed else 0
-        n_other = 0
-        if readers.others[i]:
-            start = key1(bases.pool, agent)
-            n_other = _others(agent, followed, pool, readers.others[i], start, room.number, m, room)
-        # The followed are in order; the others are put among them by score, equal ones by draw.
-        for x in range(n_other):
-            c = room.other[x]
-            s, t = pool.score[c], mix(order ^ pool.key[c])
-            y = m + x
-            while y > 0 and _before(s, t, score[y - 1], tie[y - 1]):
-                card[y], score[y], tie[y] = card[y - 1], score[y - 1], tie[y - 1]
-                y -= 1
-            card[y], score[y], tie[y] = -1 - c, s, t
-        post, number, author, slot = posts[i], numbers[i], authors[i], slots[i]
-        for x in range(m + n_other):
-            c = card[x]
-            if c >= 0:
-                word = words[c, 1]
-                post[x], number[x], author[x], slot[x] = post_of(word), root_of(word), room.owner[c], 0
-            else:
-                c = -1 - c
-                post[x], number[x], author[x], slot[x] = pool.post[c], pool.number[c], pool.author[c], 1
-        counts[i] = m + n_other
+    for at in range(lo, hi, LANES):
+        _choose_followed(at, hi, readers, cards, n_followed, bases, room, bits)
+        _choose_others(at, hi, readers, pool, bases, room, bits)
+        _order(at, readers, pool, bases, room, bits)
+        for lane in range(min(LANES, hi - at)):
+            post, number, author, slot = posts[at + lane], numbers[at + lane], authors[at + lane], slots[at + lane]
+            for x in range(room.n_rows[lane]):
+                c = room.card[lane, _place_of(room.words[x, lane], bits)]
+                if c >= 0:
+                    word = room.hand[lane, c, 1]
+                    post[x], number[x], author[x], slot[x] = post_of(word), root_of(word), room.owner[lane, c], 0
+                else:
+                    c = -1 - c
+                    post[x], number[x], author[x], slot[x] = pool.post[c], pool.number[c], pool.author[c], 1
+            counts[at + lane] = room.n_rows[lane]
 
 
 @nb.njit(parallel=True, cache=True)
-def fill_feeds(readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int, bases: Bases, out: Ranked) -> None:
+def fill_feeds(
+    readers: Readers, cards: Cards, pool: PoolColumns, n_followed: int, bases: Bases, rank_bits: int, out: Ranked
+) -> None:
     """The feeds of ``readers``, ranked, into ``out``, which is ``n_followed`` + the largest of ``others`` wide.
 
-    Scores and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
-    ``pool`` holds live roots only.
+    Ranks and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
+    ``pool`` holds live roots only; word 3 of ``cards`` is a rank like the pool's, and all of them fit ``rank_bits``.
     """
     n = readers.agents.shape[0]
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
-        _fill_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), readers, cards, pool, n_followed, bases, out)
+        _fill_chunk(
+            chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), readers, cards, pool, n_followed, bases, rank_bits, out
+        )

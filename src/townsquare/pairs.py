@@ -20,6 +20,7 @@ from townsquare.draws import U64, key2
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
 _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
+_WIDE = 16  # values that are copied at once
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 Int64 = npt.NDArray[np.int64]
@@ -146,6 +147,20 @@ def _find_new(
         nptr[i + 1] = end - first + n
 
 
+@nb.njit(inline="always", cache=True)
+def _copy(source: npt.NDArray[np.generic], o: int, n: int, target: npt.NDArray[np.generic], w: int, end: int) -> None:
+    """``target[w:w + n] = source[o:o + n]``, and perhaps some of what follows, but not from ``end`` on.
+
+    A stretch is short: to copy as many as the processor can at once, wanted or not, is quicker than to count them.
+    """
+    if n <= _WIDE and w + _WIDE <= end and o + _WIDE <= source.shape[0]:
+        for y in range(_WIDE):
+            target[w + y] = source[o + y]
+    else:
+        for y in range(n):
+            target[w + y] = source[o + y]
+
+
 @nb.njit(parallel=True, cache=True)
 def _insert(
     optr: Int64,
@@ -171,10 +186,8 @@ def _insert(
         while x < new:
             k = packed[x] >> 32
             stop = optr[i] + slot[lo + (packed[x] & _PLACE)]
-            for y in range(stop - o):
-                nkey[w + y] = okey[o + y]
-            for y in range(stop - o):
-                nval[w + y] = oval[o + y]
+            _copy(okey, o, stop - o, nkey, w, nptr[i + 1])
+            _copy(oval, o, stop - o, nval, w, nptr[i + 1])
             w += stop - o
             o = stop
             nkey[w], nval[w] = k, start[lo + (packed[x] & _PLACE)]
@@ -184,10 +197,8 @@ def _insert(
             packed[n] = k  # these words were read: the distinct new keys, for what follows
             n += 1
             w += 1
-        for y in range(end - o):
-            nkey[w + y] = okey[o + y]
-        for y in range(end - o):
-            nval[w + y] = oval[o + y]
+        _copy(okey, o, end - o, nkey, w, nptr[i + 1])
+        _copy(oval, o, end - o, nval, w, nptr[i + 1])
         for x in range(lo, hi):
             if known[x]:  # moved on by the new keys before it
                 k, before = np.int64(qkey[x]), 0
