@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from townsquare.draws import U64
 from townsquare.feed_cards import Cards
 from townsquare.feed_kernels import Bases, PoolColumns, Ranked, Readers, fill_feeds
-from townsquare.feed_order import LANES, LAST, MOST, bits_for, has_equal, ranks, sort_lanes
+from townsquare.feed_order import LAST, MOST, bits_for, has_equal, ranks, sort_lanes
+from townsquare.lanes import LANES
 
 
 @settings(deadline=None, max_examples=40)

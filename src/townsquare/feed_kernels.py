@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from townsquare.draws import U64, key1, mix
 from townsquare.feed_cards import Cards, author_of, post_of, root_of, step_of
-from townsquare.feed_order import LANES, MOST, has_equal, sort_lanes
-from townsquare.pairs import has
+from townsquare.feed_order import MOST, has_equal, sort_lanes
+from townsquare.lanes import LANES, MANY, among
 
 Array = npt.NDArray[Any]
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
@@ -80,10 +80,10 @@ class _Room(NamedTuple):
 
     ``hand`` (lanes, cards, 4) holds cards, ``owner`` whose ring each is from; ``first`` and ``last`` say where those
     of each account stand; ``found`` (lanes, cards) holds places in ``hand``, ``table`` places in that, by root.
-    ``words`` are put in order, ``counts`` is how many of them each lane has, ``column`` room for one lane. ``card``
-    (lanes, rows) holds what is chosen, places in ``hand`` or -1 less a place in the pool, ``n_cards`` and ``n_rows``
-    how many; ``number`` the numbers of their roots. ``drawn`` are the draws of the pool, ``small`` the least of them
-    and ``place`` where these stand in it.
+    ``authors`` are those whose roots are not offered. ``words`` are put in order, ``counts`` is how many of them each
+    lane has, ``column`` room for one lane. ``card`` (lanes, rows) holds what is chosen, places in ``hand`` or -1 less
+    a place in the pool, ``n_cards`` and ``n_rows`` how many; ``number`` the numbers of their roots. ``drawn`` are the
+    draws of the pool, ``small`` the least of them and ``place`` where these stand in it.
     """
 
     hand: Array
@@ -92,6 +92,7 @@ class _Room(NamedTuple):
     last: Array
     found: Array
     table: Array
+    authors: Array
     words: Array
     counts: Array
     column: Array
@@ -225,8 +226,13 @@ def _draw_pool(pool: PoolColumns, start: U64, drawn: Array) -> None:
 @nb.njit(cache=True)
 def _offered(agent: int, followed: Array, pool: PoolColumns, limit: int, lane: int, room: _Room) -> int:
     """Roots of the pool with small draws, not followed and not chosen, at least ``limit`` if there are; how many."""
-    place, small, number = room.place, room.small, room.number[lane]
-    n, n_chosen = pool.post.shape[0], room.n_cards[lane]
+    place, small, number, authors = room.place, room.small, room.number[lane], room.authors
+    n, n_chosen, n_authors = pool.post.shape[0], room.n_cards[lane], followed.shape[0] + 1
+    for x in range(n_chosen, -(-n_chosen // MANY) * MANY):
+        number[x] = -1
+    authors[0], authors[1:n_authors] = agent, followed
+    for x in range(n_authors, -(-n_authors // MANY) * MANY):
+        authors[x] = -1
     # Only the smallest draws are put in order, some more than are wanted; many more if those do not do.
     wanted = limit + limit // 2 + 6
     while True:
@@ -234,9 +240,11 @@ def _offered(agent: int, followed: Array, pool: PoolColumns, limit: int, lane: i
         for y in range(_smallest(pool, wanted, room)):
             x = place[y]
             author, root = pool.author[x], pool.number[x]
-            hidden = author == agent or has(followed, 0, followed.shape[0], author)
-            for z in range(n_chosen):
-                hidden |= number[z] == root
+            hidden = False
+            for z in range(0, n_authors, MANY):
+                hidden |= among(authors, z, author)  # type: ignore[call-arg]
+            for z in range(0, n_chosen, MANY):
+                hidden |= among(number, z, root)  # type: ignore[call-arg]
             place[m], small[m] = x, small[y]
             m += not hidden
         if m >= limit or wanted >= n:
@@ -257,15 +265,15 @@ def _room(lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n
     wide = 16
     while wide < 2 * most:
         wide *= 2
-    k, n_pool = n_followed + widest + 1, pool.post.shape[0]
+    k, n_pool = n_followed + widest + MANY, pool.post.shape[0]
     rows = max(most, k, n_pool, MOST)
     return _Room(
         np.empty((LANES, most, 4), np.uint64), np.empty((LANES, most), np.int32), np.empty(longest, np.int64),
         np.empty(longest, np.int64), np.empty((LANES, most), np.int32), np.full(wide, -1, np.int32),
-        np.empty((rows, LANES), np.uint64), np.zeros(LANES, np.int64), np.empty(rows, np.uint64),
-        np.empty((LANES, k), np.int64), np.empty((LANES, k), np.int32), np.zeros(LANES, np.int64),
-        np.zeros(LANES, np.int64), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.uint64),
-        np.empty(n_pool + 1, np.int64),
+        np.empty(longest + 1 + MANY, np.int32), np.empty((rows, LANES), np.uint64), np.zeros(LANES, np.int64),
+        np.empty(rows, np.uint64), np.empty((LANES, k), np.int64), np.empty((LANES, k), np.int32),
+        np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(n_pool, np.uint64),
+        np.empty(n_pool + 1, np.uint64), np.empty(n_pool + 1, np.int64),
     )  # fmt: skip
 
 

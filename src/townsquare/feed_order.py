@@ -14,14 +14,11 @@ from typing import Any
 import numba as nb
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
 
 from townsquare.draws import U64
+from townsquare.lanes import LANES, put_in_order
 
 Array = npt.NDArray[Any]
-LANES = 8
 LAST = U64(0xFFFFFFFFFFFFFFFF)
 """Stands after every other word: what a lane holds beyond its rows."""
 
@@ -49,28 +46,6 @@ _PAIRS = np.array([pair for network in _NETWORKS for pair in network], np.int64)
 _ENDS = np.cumsum([0, *map(len, _NETWORKS)])
 
 
-@intrinsic
-def _put_in_order(typing: Any, words: Any, one: Any, other: Any) -> Any:
-    """The smaller of each lane to row ``one``, the larger to row ``other``."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        held = context.make_array(signature.args[0])(context, builder, arguments[0])
-        stride = builder.extract_value(held.strides, 0)
-        begin = builder.ptrtoint(held.data, stride.type)
-        lanes = ir.VectorType(ir.IntType(64), LANES).as_pointer()
-        at = []
-        for row, kind in zip(arguments[1:], signature.args[1:], strict=True):
-            offset = builder.mul(context.cast(builder, row, kind, types.intp), stride)
-            at.append(builder.inttoptr(builder.add(begin, offset), lanes))
-        a, b = (builder.load(place, align=8) for place in at)
-        less = builder.icmp_unsigned("<", a, b)
-        builder.store(builder.select(less, a, b), at[0], align=8)
-        builder.store(builder.select(less, b, a), at[1], align=8)
-        return context.get_dummy_value()
-
-    return types.void(words, one, other), code
-
-
 @nb.njit(cache=True)
 def sort_lanes(words: Array, counts: Array, column: Array) -> Any:
     """Sort the first ``counts[lane]`` words of each ``lane``; what follows them, up to the longest lane, becomes LAST.
@@ -90,7 +65,7 @@ def sort_lanes(words: Array, counts: Array, column: Array) -> Any:
             words[:n, lane] = column[:n]
     elif n > 1:
         for x in range(_ENDS[wide // _STEP - 1], _ENDS[wide // _STEP]):
-            _put_in_order(words, _PAIRS[x, 0], _PAIRS[x, 1])  # type: ignore[call-arg]
+            put_in_order(words, _PAIRS[x, 0], _PAIRS[x, 1])  # type: ignore[call-arg]
     return n
 
 
