@@ -53,6 +53,19 @@ def test_stores_hold_what_was_put(store: CallStore) -> None:
     store.close()
 
 
+def test_many_are_looked_for_at_once_and_a_file_of_an_earlier_version_still_serves(tmp_path: Path) -> None:
+    with SqliteCalls(tmp_path)._connection as new:
+        (table,) = new.execute("SELECT sql FROM sqlite_master WHERE type = 'table'").fetchone()
+        new.executescript(f"DROP TABLE {TABLE}; {table} WITHOUT ROWID")
+    store = SqliteCalls(tmp_path)
+    store.put_all([call(i) for i in range(250)])
+    wanted = [call(i).identity for i in range(300)]
+    assert store.get_all(wanted) == {call(i).identity: call(i) for i in range(250)}
+    assert list(store) == [call(i) for i in range(250)]
+    assert store.get_all([]) == {}
+    store.close()
+
+
 def test_a_file_holds_them_for_the_next_one_and_for_readers_beside_it(tmp_path: Path) -> None:
     store = SqliteCalls(tmp_path)
     store.put_all([call(i) for i in range(5)])

@@ -53,3 +53,17 @@ def test_views_answer_what_a_reader_can_know() -> None:
     assert shown_to(feed, 0) == [root]
     assert row_of(feed, 0, root) == 0
     assert views.step == 1
+
+
+def test_own_posts_are_the_newest_that_the_agent_wrote_itself() -> None:
+    world = town(4, 1)
+    first = post(world, 1, text="first")
+    for author, text in ((3, "theirs"), (1, "second"), (0, "another"), (1, "third")):
+        post(world, author, text=text)
+    post(world, 1, share_of=first)
+    views = views_of(world, feed_of(world))
+    mine = {agent: views.own_posts(place, 2) for place, agent in enumerate(views.agents.tolist())}
+    assert mine == {0: ["another"], 1: ["third", "second"], 2: [], 3: ["theirs"]}
+    part = views.only(views.agents >= 1)
+    assert [part.own_posts(place, 9) for place in range(3)] == [["third", "second", "first"], [], ["theirs"]]
+    assert part.own_posts(0, 0) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,10 +133,7 @@ class Views:
 
     def persona(self, k: int) -> str:
         """Who the agent at place ``k`` is, in words; empty where the run has no personas."""
-        personas = self._world.personas
-        at = int(np.searchsorted(personas["agent"], self.agents[k]))
-        known = at < personas.n and personas["agent"][at] == self.agents[k]
-        return self.text(int(personas["text"][at])) if known else ""
+        return self.text(self._persona_texts.get(int(self.agents[k]), NONE))
 
     def memories(self, k: int) -> tuple[list[str], list[str]]:
         """What the agent at place ``k`` has in mind: interactions and reflections, the most relevant first."""
@@ -152,9 +150,23 @@ class Views:
 
     def own_posts(self, k: int, most: int) -> list[str]:
         """The latest posts that the agent at place ``k`` wrote itself, the newest first."""
+        text, first, stop = self._written
+        return [self.text(row) for row in text[first[k] : stop[k]][::-1][:most]]
+
+    @cached_property
+    def _persona_texts(self) -> dict[int, int]:
+        """Agent -> row of texts, of all that have a persona."""
+        personas = self._world.personas
+        return dict(zip(personas["agent"].tolist(), personas["text"].tolist(), strict=True))
+
+    @cached_property
+    def _written(self) -> tuple[list[int], list[int], list[int]]:
+        """Rows of texts of original posts, by author and time, and where those of each agent begin and end."""
         posts = self._world.posts
-        mine = np.flatnonzero((posts["author"] == self.agents[k]) & (posts["kind"] == PostKind.ORIGINAL))
-        return [self.text(int(posts["text"][row])) for row in mine[::-1][:most]]
+        rows = np.flatnonzero(posts["kind"] == PostKind.ORIGINAL)
+        rows = rows[np.argsort(posts["author"][rows], kind="stable")]
+        first, stop = (np.searchsorted(posts["author"][rows], self.agents, side) for side in ("left", "right"))
+        return posts["text"][rows].tolist(), first.tolist(), stop.tolist()
 
     def follows(self, agent: int, other: int) -> bool:
         """Whether ``agent`` follows ``other``."""

@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 FREE_TEXT: Mapping[str, Any] = {}
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
 class Outcome(IntEnum):
@@ -91,8 +92,7 @@ class Request:
         nothing.
         """
         whole = {"request": self.content, "model": model, "servers": sorted(servers), "draw": self.draw(seed)}
-        text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(_canonical(whole).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

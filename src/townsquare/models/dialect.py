@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -16,6 +15,7 @@ from townsquare.models.contract import Message, Request
 _LENGTHS = frozenset({"minLength", "maxLength"})
 INSTRUCTION = "Answer with one JSON object and nothing else. It must fit this JSON Schema:\n"
 """Before the schema, where it stands in the prompt."""
+_HOLDERS = (dict, list, tuple)
 _SAMPLING = ("temperature", "seed")
 _NOT_TAKEN = re.compile("unsupported|not support|unrecogni[sz]ed|unknown|unexpected|not (?:allowed|permitted)|extra ")
 
@@ -132,21 +132,17 @@ def fits_strict(schema: Mapping[str, Any]) -> bool:
     >>> fits_strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
     True
     """
-    return _fits_strict(orjson.dumps(schema))
-
-
-@lru_cache(maxsize=1024)
-def _fits_strict(schema: bytes) -> bool:
-    level: list[Any] = [orjson.loads(schema)]
-    while level:
-        for item in level:
-            properties = item.get("properties") if isinstance(item, dict) else None
+    left: list[Any] = [schema]
+    while left:
+        item = left.pop()
+        if isinstance(item, dict):
+            properties = item.get("properties")
             if isinstance(properties, dict) and not (
                 item.get("additionalProperties") is False and set(item.get("required", ())) == set(properties)
             ):
                 return False
-        inner = [item.values() if isinstance(item, dict) else item for item in level if isinstance(item, dict | list)]
-        level = [below for items in inner for below in items]
+            item = item.values()
+        left += [below for below in item if isinstance(below, _HOLDERS)]
     return True
 
 

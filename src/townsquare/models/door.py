@@ -16,11 +16,12 @@ import orjson
 
 from townsquare.models.budget import Spent
 from townsquare.models.calls import get_all
+from townsquare.models.collecting import seldom
 from townsquare.models.contract import Answer, Call, CallStore, ChatModel, Outcome, Reply, Request
 from townsquare.models.keeper import Keeper
 from townsquare.models.prices import Prices
 from townsquare.models.tally import Tally
-from townsquare.models.validate import checker
+from townsquare.models.validate import fault_of
 
 OnCall = Callable[[Call], None]
 AT_ONCE = 4
@@ -30,10 +31,13 @@ LONGEST_WAIT = 0.5
 
 
 class _Asked(NamedTuple):
-    """A request of a batch, once it was handed over: which call it is, and whose."""
+    """A request of a batch, once it was handed over: which call it is, and whose and for what."""
 
     identity: str
-    asker: Mapping[str, Any]
+    purpose: str
+    agent: int
+    step: int
+    turn: int
 
 
 _Found = tuple[Sequence[_Asked], Mapping[str, Call], int]
@@ -125,7 +129,8 @@ class Door:
         if isinstance(requests, Sequence) and not requests:
             return []
         most = len(requests) if isinstance(requests, Sequence) else self.concurrency
-        asked, known, made = self._run(self._ask_all(iter(requests), most))
+        with seldom():
+            asked, known, made = self._run(self._ask_all(iter(requests), most))
         self.tally.cached += len(asked) - made
         calls = list(_in_order(asked, known))
         self._taken += calls
@@ -210,7 +215,7 @@ class Door:
             fresh = [one for one in identities if one not in batch.known and one not in batch.begun]
             batch.known.update(get_all(self.store, fresh))
             for identity, request in zip(identities, some, strict=True):
-                batch.asked.append(_Asked(identity, _asker(request)))
+                batch.asked.append(_Asked(identity, request.purpose, request.agent, request.step, request.turn))
                 if identity not in batch.known and identity not in batch.begun:
                     batch.begun.add(identity)
                     await batch.ready.put((identity, request))
@@ -251,7 +256,7 @@ def _checked(request: Request, answer: Answer) -> Answer:
     if answer.outcome is not Outcome.OK:
         return answer._replace(value=None)
     if request.schema:
-        fault = checker(request.schema).fault(answer.value)
+        fault = fault_of(request.schema, answer.value)
     else:
         fault = "" if isinstance(answer.value, str) else "the whole: plain text was asked for"
     return answer._replace(outcome=Outcome.INVALID, value=None, error=fault) if fault else answer
@@ -262,19 +267,16 @@ def _reply(call: Call) -> Reply:
     return Reply(call.outcome, value, call.text, call.error, call.identity)
 
 
-def _asker(request: Request) -> Mapping[str, Any]:
-    """Whose request it is, and for what."""
-    return {"purpose": request.purpose, "agent": request.agent, "step": request.step, "turn": request.turn}
-
-
 def _in_order(asked: Sequence[_Asked], known: Mapping[str, Call]) -> Iterator[Call]:
     """The call of each request, as that request's own; the first one that made it paid for it."""
     seen = set()
-    for identity, asker in asked:
-        call = known[identity]
-        if identity in seen or asker != {key: getattr(call, key) for key in asker}:
-            call = replace(call, **asker, seconds=0.0, tries=0)
-        seen.add(identity)
+    for one in asked:
+        call = known[one.identity]
+        if one.identity in seen or one[1:] != (call.purpose, call.agent, call.step, call.turn):
+            call = replace(
+                call, purpose=one.purpose, agent=one.agent, step=one.step, turn=one.turn, seconds=0.0, tries=0
+            )
+        seen.add(one.identity)
         yield call
 
 

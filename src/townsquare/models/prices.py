@@ -53,11 +53,14 @@ class Prices:
 
     date: str = ""
     models: Mapping[str, Price] = field(default_factory=dict)
+    _found: dict[str, Price | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def price(self, model: str) -> Price | None:
         """The price of a model, or None if the table has none."""
-        fitting = [name for name in self.models if _covers(name, model)]
-        return self.models[max(fitting, key=len)] if fitting else None
+        if model not in self._found:
+            fitting = [name for name in self.models if _covers(name, model)]
+            self._found[model] = self.models[max(fitting, key=len)] if fitting else None
+        return self._found[model]
 
     def cost(self, call: Call, tokens_in: int, tokens_out: int) -> float | None:
         """USD of a call with these tokens; None where no price is known."""

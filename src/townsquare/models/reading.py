@@ -12,7 +12,7 @@ import orjson
 from townsquare.models import parse
 from townsquare.models.contract import Outcome, Request
 from townsquare.models.thinking import without_thinking
-from townsquare.models.validate import checker
+from townsquare.models.validate import fault_of
 
 KEPT = 20_000
 """Characters of a reply that are recorded."""
@@ -98,9 +98,8 @@ def _loads(body: bytes) -> Any:
 
 
 def _object(said: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, str]:
-    check = checker(request.schema)
     found = parse.candidates(said)
-    faults = [(check.fault(value), value) for value in found]
+    faults = [(fault_of(request.schema, value), value) for value in found]
     fitting = [value for fault, value in faults if not fault]
     if fitting and all(value == fitting[0] for value in fitting):
         return Outcome.OK, fitting[0], ""

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -55,8 +56,8 @@ class HttpTransport:
                 f"{url}/chat/completions", data=orjson.dumps(parcel.body), headers=self._headers, allow_redirects=False
             ) as response:
                 body = await _read(response)
-                headers = response.headers
-                wait = asked_wait(headers.get("Retry-After"), headers.get("retry-after-ms"), datetime.now(UTC))
+                asked = response.headers.get("Retry-After"), response.headers.get("retry-after-ms")
+                wait = asked_wait(*asked, datetime.now(UTC)) if any(asked) else None
                 return Sent(response.status, body, wait)
         except TimeoutError as error:
             raise NoResponse(f"no answer within {self._timeout:g} s", timeout=True) from error
@@ -100,6 +101,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
+@lru_cache(maxsize=64)
 def is_local(url: str) -> bool:
     """Whether an address is this machine's own.
 

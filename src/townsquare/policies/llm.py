@@ -9,13 +9,12 @@ stands in it as quoted data, and a reply can only name what was shown. How long 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.config import MemberParams
@@ -74,6 +73,36 @@ class Question(NamedTuple):
     tokens: int
 
 
+class Waiting(NamedTuple):
+    """What is kept of a question until its answer is there: thousands are asked at once, and prompts are long."""
+
+    place: int
+    turn: int
+    targets: Mapping[str, int]  # id on the page -> row of Views.rows
+    unread: tuple[int, ...]
+    told: tuple[int, ...]  # in the order of TOLD
+
+    @classmethod
+    def of(cls, question: Question) -> Waiting:
+        """Of one question."""
+        page, told = question.page, question.told
+        numbers = (
+            question.request.agent,
+            question.tokens,
+            len(page.ids),
+            page.shortened + told.shortened,
+            told.left_out,
+            len(page.comments_out),
+            len(page.posts_out),
+        )
+        unread = (*page.comments_out, *page.posts_out)
+        return cls(question.place, question.request.turn, page.ids | page.notes, unread, numbers)
+
+
+TOLD = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")
+"""Columns of the table prompts but for the step."""
+
+
 class Questions:
     """Every question of a step, in the order of agents; each is put together when it is taken.
 
@@ -105,7 +134,7 @@ class Questions:
         bare = self._bare(told, mind, bool(rows), writes)
         if room is not None:
             for shorten in (told.shorten_memories, told.shorten_persona):
-                if not rows.fit(params.text_shown, room - bare):
+                if not rows.fit(room - bare):
                     shorten(room)
                     bare = self._bare(told, mind, bool(rows), writes)
         page = pages.page(rows, None if room is None else room - bare)
@@ -156,41 +185,25 @@ def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None 
     """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
     if asker is None:
         raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
-    asked: list[Question] = []
+    asked: list[Waiting] = []
 
     def every() -> Iterator[Request]:
         for question in Questions(views, draws, params):
-            asked.append(question)
+            asked.append(Waiting.of(question))
             yield question.request
 
     answers = asker.ask(every())
     replies = Replies(views, params)
-    for question, reply in zip(asked, answers, strict=True):
+    for waiting, reply in zip(asked, answers, strict=True):
         if not reply.ok:
             continue
-        if question.request.turn == POST:
-            replies.add_post(question.place, reply.value)
+        if waiting.turn == POST:
+            replies.add_post(waiting.place, reply.value)
         else:
-            replies.add_reactions(question.place, question.page, reply.value)
-    return replace(replies.chosen(), unread=_unread(asked), told=_told(views, asked))
-
-
-def _unread(asked: list[Question]) -> npt.NDArray[np.int64]:
-    rows = [row for question in asked for row in (*question.page.comments_out, *question.page.posts_out)]
-    return np.sort(np.array(rows, np.int64))
-
-
-def _told(views: Views, asked: list[Question]) -> dict[str, npt.NDArray[np.int32]]:
-    columns = {
-        "agent": [int(views.agents[one.place]) for one in asked],
-        "tokens": [one.tokens for one in asked],
-        "shown": [len(one.page.ids) for one in asked],
-        "shortened": [one.page.shortened + one.told.shortened for one in asked],
-        "memories_out": [one.told.left_out for one in asked],
-        "comments_out": [len(one.page.comments_out) for one in asked],
-        "posts_out": [len(one.page.posts_out) for one in asked],
-    }
-    return {name: np.array(values, np.int32) for name, values in columns.items()}
+            replies.add_reactions(waiting.place, waiting.targets, reply.value)
+    unread = np.array([row for waiting in asked for row in waiting.unread], np.int64)
+    told = np.array([waiting.told for waiting in asked], np.int32).reshape(-1, len(TOLD))
+    return replace(replies.chosen(), unread=np.sort(unread), told=dict(zip(TOLD, told.T.copy(), strict=True)))
 
 
 def bind(asker: Asker) -> Policy:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.config import Actions as ActionSettings
 from townsquare.files import clean
+from townsquare.large_rows import column_at
 from townsquare.policies.llm_feed import FeedPage
 from townsquare.schema import NONE, ActionKind
 from townsquare.views import Chosen, Views, nothing_chosen
@@ -16,6 +19,7 @@ WRITTEN = 600  # characters of a post or note that a model is asked for at most
 REASON = 300
 TENTHS = 10  # a stance of 1 in a reply
 _WORDS = {kind.name.lower(): kind for kind in ActionKind}
+_WORD_OF = {kind: word for word, kind in _WORDS.items()}
 _WRITES = (ActionKind.COMMENT, ActionKind.ADD_NOTE)
 _TARGETS = {ActionKind.FOLLOW: "author", ActionKind.UNFOLLOW: "author", ActionKind.RATE_NOTE: "offered"}
 
@@ -78,7 +82,7 @@ def _branch(
     params: _Params,
 ) -> dict[str, Any]:
     """Entries of some kinds of action; nothing if the run allows none of them, or nothing on the page can be meant."""
-    words = [kind.name.lower() for kind in these if kind in kinds]
+    words = [_WORD_OF[kind] for kind in these if kind in kinds]
     if not words or not targets:
         return {}
     why = {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
@@ -105,26 +109,27 @@ class Replies:
 
     def __init__(self, views: Views, params: _Params) -> None:
         self._views, self._params = views, params
-        self._rows: list[tuple[int, int, int, int, int, int, int]] = []
+        self._rows: list[tuple[int, int, int, int, int, int]] = []
         self._declared: list[tuple[int, int, float]] = []
         self._texts: dict[str, int] = {}
 
     def add_post(self, place: int, value: dict[str, Any]) -> None:
         """A post by the agent at ``place``; one without content is no post."""
         if str(value["content"]).strip():
-            self._add(place, ActionKind.POST, NONE, NONE, value, helpful=-1)
+            self._add(place, ActionKind.POST, NONE, value, helpful=-1)
 
-    def add_reactions(self, place: int, page: FeedPage, value: dict[str, Any]) -> None:
-        """The reactions of the agent at ``place``, in order; what does not fit its target is refused later on."""
-        rows = self._views.rows
+    def add_reactions(self, place: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
+        """The reactions of the agent at ``place``, in order; what does not fit its target is refused later on.
+
+        ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
+        """
         for entry in value["actions"]:
             kind, target = _WORDS[entry["action"]], str(entry["target"])
-            row = page.notes.get(target, page.ids.get(target, NONE))
+            row = targets.get(target, NONE)
             if row < 0:
                 continue  # cannot be: the schema holds the ids
-            column = _TARGETS.get(kind, "root")
             helpful = {"yes": 1, "no": 0}.get(str(entry.get("helpful", "")), -1)
-            self._add(place, kind, row, int(np.asarray(rows[column])[row]), entry, helpful=helpful)
+            self._add(place, kind, row, entry, helpful=helpful)
         if "post" in value:
             self.add_post(place, value["post"])
 
@@ -132,13 +137,13 @@ class Replies:
         """All of it, as the contract of policies wants it."""
         if not self._rows:
             return nothing_chosen()
-        agent, kind, row, target, text, helpful, reasoning = zip(*self._rows, strict=True)
+        agent, kind, row, text, helpful, reasoning = zip(*self._rows, strict=True)
         action, about, stance = zip(*self._declared, strict=True) if self._declared else ((), (), ())
         return Chosen(
             agent=np.array(agent, np.int32),
             kind=np.array(kind, np.uint8),
             row=np.array(row, np.int64),
-            target=np.array(target, np.int32),
+            target=self._targets(np.array(kind), np.array(row, np.int64)),
             text=np.array(text, np.int32),
             helpful=np.array(helpful, np.int8),
             reasoning=np.array(reasoning, np.int32),
@@ -151,7 +156,16 @@ class Replies:
             new_texts=tuple(self._texts),
         )
 
-    def _add(self, place: int, kind: ActionKind, row: int, target: int, entry: dict[str, Any], helpful: int) -> None:
+    def _targets(self, kind: npt.NDArray[np.int64], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """What is acted on, of all choices at once: to look into a feed takes as long for one row as for many."""
+        out = np.full(kind.size, NONE, np.int32)
+        column = np.array([_TARGETS.get(ActionKind(one), "root") for one in kind.tolist()])
+        for name in set(column[row >= 0].tolist()):
+            at = np.flatnonzero((column == name) & (row >= 0))
+            out[at] = column_at(self._views.rows, name, row[at])
+        return out
+
+    def _add(self, place: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
         writes = kind is ActionKind.POST or kind in _WRITES
         content = clean(str(entry["content"])).strip() if writes else ""
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
@@ -159,7 +173,7 @@ class Replies:
             about = self._views.about.names.index(entry["about"])
             self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS))
         self._rows.append(
-            (int(self._views.agents[place]), int(kind), row, target, self._text(content), helpful, self._text(reason))
+            (int(self._views.agents[place]), int(kind), row, self._text(content), helpful, self._text(reason))
         )
 
     def _text(self, text: str) -> int:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from townsquare.errors import SettingError
 
@@ -88,8 +87,7 @@ def first_sentences(text: str, room: int) -> str:
     return out or text[: max(0, room - 1)] + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """A row of a feed in characters: what it takes without its texts, and how long each of them is."""
 
     bare: int
