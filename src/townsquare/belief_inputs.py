@@ -30,6 +30,7 @@ from townsquare.large_rows import PartedRows
 from townsquare.pairs import rows_between, spans
 from townsquare.record.batches import Batches
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.threads import each
 from townsquare.world import World
 from townsquare.world_kernels import offsets
 
@@ -60,7 +61,7 @@ class _Beside(NamedTuple):
     stance: Array
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, nogil=True, cache=True)
 def _count(indptr: Array, code: Array, ptr: Array, out: Array) -> None:
     for i in nb.prange(indptr.shape[0] - 1):
         n = 0
@@ -78,7 +79,7 @@ class _Said(NamedTuple):
     stance: Array
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, nogil=True, cache=True)
 def _spread(
     indptr: Array,
     lo: int,
@@ -153,15 +154,20 @@ class InputsOfStep:
     def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
         """(number of the block, its inputs), read-only."""
         for number, first, stop in spans(self._world.n_agents):
-            beside = self._beside
-            exposed = no_exposures(stop - first) if beside is None else self._exposed(beside, first, stop)
-            own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
-            holdings = no_holdings(stop - first)
-            if "holdings" in self._needs:
-                holdings = holdings_of(
-                    self._world, number, first, stop, self._changes, self._rows, with_showings="showings" in self._needs
-                )
-            yield number, _frozen(BeliefInputs(first, exposed, own, holdings))
+            yield number, self.of_block(number, first, stop)
+
+    def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
+        """The inputs of one block, read-only; blocks may be asked for by several threads."""
+        beside = self._beside
+        exposed = no_exposures(stop - first) if beside is None else self._exposed(beside, first, stop)
+        own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
+        holdings = no_holdings(stop - first)
+        if "holdings" in self._needs:
+            holdings = holdings_of(
+                self._world, number, first, stop, self._changes, self._rows, with_showings="showings" in self._needs
+            )
+        frozen: BeliefInputs = _frozen(BeliefInputs(first, exposed, own, holdings))
+        return frozen
 
     def _beside_codes(self) -> _Beside:
         rows, posts = self._rows, self._world.posts
@@ -238,17 +244,19 @@ def advance(
     world: World, out: Batches, rule: Any, params: MemberParams, draw: StageDraws, *, with_trail: bool = True
 ) -> Change:
     """One step of every belief: the new state, a row of beliefs for each person and proposition, and the trail."""
-    step, states, trails = world.step + 1, [], []
-    for number, inputs in InputsOfStep(world, out, rule.needs).blocks():
-        before = world.belief[number]
-        n = before.stance.shape[0]
-        own = world.own_settings(inputs.first, inputs.first + n)
-        after, trail = rule.step(before, inputs, per_agent(params, n, own), draw)
-        states.append(after)
-        trails.append(trail._replace(agent=trail.agent + inputs.first))
+    step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs)
+
+    def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array]]:
+        number, first, stop = block
+        settings = per_agent(params, stop - first, world.own_settings(first, stop))
+        after, trail = rule.step(world.belief[number], inputs.of_block(*block), settings, draw)
+        return after, _trail_rows(trail._replace(agent=trail.agent + first), step) if with_trail else {}
+
+    moved = each(move, list(spans(world.n_agents)))
+    states = [state for state, _ in moved]
     rows: dict[str, schema.Columns] = {"beliefs": belief_rows(world, states, step)}
-    if with_trail and trails:
-        rows["trail"] = PartedRows([_trail_rows(trail, step) for trail in trails])
+    if with_trail and moved:
+        rows["trail"] = PartedRows([trail for _, trail in moved])
     return Change(rows, belief=tuple(states))
 
 

@@ -15,10 +15,10 @@ LARGE = 100_000
 """Agents from which on it is worth it."""
 BYTES_AN_AGENT = 16 * 1024
 """Room that is made in large pages. It is not used before something is in it; what does not fit goes elsewhere."""
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # of mallopt(3), GNU C library
+_TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8  # of mallopt(3), GNU C library
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of madvise(2), Linux
 _PAGE = 4096
-_KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS = -1, 128 * 1024, 65_536
+_KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS, _DEFAULT_ARENAS = -1, 128 * 1024, 65_536, 0
 
 
 @contextmanager
@@ -33,12 +33,14 @@ def held_memory(n_agents: int) -> Iterator[None]:
         return
     library.mallopt(_MMAP_MAX, 0)
     library.mallopt(_TRIM_THRESHOLD, _KEEP)
+    library.mallopt(_ARENA_MAX, 1)  # or each new thread has memory of its own, in small pages
     _make_room(library, n_agents * BYTES_AN_AGENT)
     try:
         yield
     finally:
         library.mallopt(_MMAP_MAX, _DEFAULT_MMAPS)
         library.mallopt(_TRIM_THRESHOLD, _DEFAULT_TRIM)
+        library.mallopt(_ARENA_MAX, _DEFAULT_ARENAS)
         library.malloc_trim(0)
 
 

@@ -90,7 +90,7 @@ def places(keys: Int32, first: int, end: int, wanted: Int32, lo: int, hi: int, a
             at[x] += keys[at[x]] < wanted[x]
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, nogil=True, cache=True)
 def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
     for i in nb.prange(qptr.shape[0] - 1):
         places(okey, optr[i], optr[i + 1], qkey, qptr[i], qptr[i + 1], slot)
@@ -114,7 +114,7 @@ def _sort(packed: Int64, lo: int, hi: int) -> None:
         packed[y + 1] = v
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, nogil=True, cache=True)
 def _find_new(
     optr: Int64,
     okey: Int32,
@@ -161,7 +161,7 @@ def _copy(source: npt.NDArray[np.generic], o: int, n: int, target: npt.NDArray[n
             target[w + y] = source[o + y]
 
 
-@nb.njit(parallel=True, cache=True)
+@nb.njit(parallel=True, nogil=True, cache=True)
 def _insert(
     optr: Int64,
     okey: Int32,
@@ -244,7 +244,7 @@ def upsert(
     return PairBlock(nptr, nkey, nval), slot, known
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def _keep_newest(
     optr: Int64,
     okey: Int32,

@@ -22,6 +22,7 @@ from townsquare.large_rows import column_at
 from townsquare.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
 from townsquare.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.table import GrowingTable
+from townsquare.threads import each
 from townsquare.world_kernels import count_actions, offsets, set_bits
 
 REACTIONS = {
@@ -361,18 +362,25 @@ class World:
 
     def _merge(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
         """Add pairs that are not there; ``agents`` ascend."""
-        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+
+        def merge(part: _Part) -> None:
+            number, lo, hi, indptr = part
             key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
             start = np.ascontiguousarray(values[lo:hi]).astype(pairs.dtype)
             pairs.blocks[number] = upsert(pairs.blocks[number], indptr, key, start)[0]
 
+        each(merge, _by_block(agents, pairs.n_agents))
+
     def _merge_bits(self, agents: npt.NDArray[Any], keys: npt.NDArray[Any], bits: npt.NDArray[np.uint8]) -> None:
-        for number, lo, hi, indptr in _by_block(agents, self.reactions.n_agents):
+        def merge(part: _Part) -> None:
+            number, lo, hi, indptr = part
             key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
             none = np.zeros(hi - lo, np.uint8)
             block, slot, _ = upsert(self.reactions.blocks[number], indptr, key, none)
             set_bits(block.value, slot, bits[lo:hi])
             self.reactions.blocks[number] = block
+
+        each(merge, _by_block(agents, self.reactions.n_agents))
 
     def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
@@ -397,7 +405,10 @@ class World:
             done += take
 
 
-def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[tuple[int, int, int, IntArray]]:
+_Part = tuple[int, int, int, IntArray]
+
+
+def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:
     """Cut rows with ascending agents into blocks: (block, first row, row after last, CSR over the block's agents)."""
     out = []
     if agents.size:

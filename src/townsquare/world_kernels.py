@@ -11,7 +11,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def count_actions(kind: Array, target: Array, column_of: Array, counts: tuple[Array, ...]) -> None:
     """Add one to ``counts[column_of[kind]][target]`` for each action whose kind has a column; -1 is none.
 
@@ -23,14 +23,14 @@ def count_actions(kind: Array, target: Array, column_of: Array, counts: tuple[Ar
             counts[column][target[x]] += 1
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def set_bits(value: Array, slot: Array, bits: Array) -> None:
     """``value[slot] |= bits``, also where a slot comes twice."""
     for x in range(slot.shape[0]):
         value[slot[x]] |= bits[x]
 
 
-@nb.njit(cache=True)
+@nb.njit(nogil=True, cache=True)
 def offsets(agents: Array, first: int, n: int) -> npt.NDArray[np.int64]:
     """CSR offsets (n + 1,) of rows whose ``agents`` ascend from ``first`` to at most ``first + n - 1``."""
     out = np.zeros(n + 1, np.int64)

@@ -57,7 +57,7 @@ def _average_agent(i: int, others: float, stubborn: float, rows: Shown, held: He
         moved.clip[i, k] = 0.0 if after == before + delta else (after - before) - delta
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _average(rows: Shown, held: Held, table: Float, moved: Moved) -> None:
     """Write stance, exposure, anchor and clip; ``table`` (n or 1, 2) holds l and g of each agent."""
     for i in nb.prange(held.stance.shape[0]):

@@ -54,7 +54,7 @@ def _listen_agent(i: int, tolerance: float, convergence: float, rows: Shown, hel
         moved.clip[i, k] = 0.0 if after == before + delta else (after - before) - delta
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _listen(rows: Shown, held: Held, table: Float, moved: Moved) -> None:
     """Write stance, exposure and clip; ``table`` (n or 1, 2) holds epsilon and mu of each agent."""
     for i in nb.prange(held.stance.shape[0]):

@@ -57,7 +57,7 @@ def learned(trust: float, shown: float, stance: float, rate: float) -> float:
     return _clip(trust + ((1.0 - apart / 2.0) - 0.5) * rate, 0.0, 1.0)
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def exposure_step(
     rows: Shown,
     own: Written,

@@ -157,7 +157,7 @@ def _explain_agent(i: int, rows: Rows, old: Float, table: Float, out: Summed) ->
             out.clip[i, k] = left[k]
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def sum_up(rows: Rows, prior: Float, old: Float, stance: Float, table: Float, out: Summed) -> None:
     """L = prior + Σ p ln(1 + s γ) over the active records of each agent, from left to right, and S = 2σ(L) − 1.
 

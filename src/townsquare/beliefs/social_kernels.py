@@ -68,7 +68,7 @@ class Weights(NamedTuple):
     change_trust: Float
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def carry_over(
     old_indptr: Int64,
     old_claim: Int32,
@@ -90,7 +90,7 @@ def carry_over(
             label[x] = old_label[o] if known else 1.0
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def weigh(rows: Events, table: Float, on: Switches, out: Weights) -> None:
     """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before."""
     indptr, change_indptr, shown_indptr = rows.indptr, rows.change_indptr, rows.shown_indptr

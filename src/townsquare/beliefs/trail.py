@@ -93,7 +93,7 @@ def _room(n: int) -> Trail:
     )
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _count(sources: _Sources, parts: _Parts, rows: npt.NDArray[np.int64]) -> None:
     """Write into ``rows[i + 1]`` how many rows agent i gets."""
     indptr, own_indptr = sources.indptr, sources.own_indptr
@@ -122,7 +122,7 @@ def _put(
     return at + 1
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _fill(sources: _Sources, parts: _Parts, first: npt.NDArray[np.int64], trail: Trail) -> None:
     indptr, proposition, rank, post, own_indptr, own_proposition, own_post = sources
     exposure, trust, own, anchor, clip = parts

@@ -14,7 +14,7 @@ from townsquare.pairs import PairBlock, upsert
 TRUST = "trust"
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _start(indptr: npt.NDArray[np.int64], credibility: Float, trust_start: Float, out: Float) -> None:
     """What each row's author would start with: its credibility, or the reader's own ``trust_start`` where NaN."""
     rows = trust_start.shape[0]
@@ -42,7 +42,7 @@ def author_trust(
     return block, slot
 
 
-@nb.njit(parallel=True, cache=True, error_model="numpy")
+@nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def _learn(
     indptr: npt.NDArray[np.int64],
     proposition: npt.NDArray[np.int16],
