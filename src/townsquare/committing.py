@@ -17,7 +17,6 @@ from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, StepMark
 
-
 _NICE = 10  # of a thread; a tenth of the weight of the others
 
 

@@ -162,8 +162,9 @@ class Views:
     @cached_property
     def _written(self) -> tuple[list[int], list[int], list[int]]:
         """Rows of texts of original posts, by author and time, and where those of each agent begin and end."""
-        posts = self._world.posts
-        rows = np.flatnonzero(posts["kind"] == PostKind.ORIGINAL)
+        posts, here = self._world.posts, np.zeros(self._world.n_agents, np.bool_)
+        here[self.agents] = True
+        rows = np.flatnonzero((posts["kind"] == PostKind.ORIGINAL) & here[posts["author"]])
         rows = rows[np.argsort(posts["author"][rows], kind="stable")]
         first, stop = (np.searchsorted(posts["author"][rows], self.agents, side) for side in ("left", "right"))
         return posts["text"][rows].tolist(), first.tolist(), stop.tolist()
