@@ -21,10 +21,12 @@ from townsquare.feed import Feed
 from townsquare.large_rows import column_at
 from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
+from townsquare.threads import each
 from townsquare.views import Chosen
 from townsquare.world import REACTIONS, World
 
 Array = npt.NDArray[Any]
+_MANY = 1 << 18  # rows of which two threads judge a half each
 
 
 def _kinds(*kinds: ActionKind) -> npt.NDArray[np.bool_]:
@@ -69,7 +71,12 @@ def resolve(
     place, known = _place(feed, chosen)
     shown = known & (chosen.row >= feed.indptr[place]) & (chosen.row < feed.indptr[place + known])
     target = _targets(feed, chosen, shown)
-    reason = _reasons(world, feed, chosen, target, known, shown, allowed, settings, contents)
+
+    def judge(part: slice) -> npt.NDArray[np.uint8]:
+        some = _part_of(chosen, part)
+        return _reasons(world, feed, some, target[part], known[part], shown[part], allowed, settings, contents)
+
+    reason = np.concatenate(each(judge, _halves(chosen.agent)))
     accepted = reason == Reason.NONE
     if friction is not None:
         stopped = given_up(world, chosen, place, target, accepted, friction)
@@ -96,6 +103,18 @@ def resolve(
     rows |= _notes_and_ratings(world, chosen, target, accepted, result)
     rows |= _follows(world.step + 1, chosen, target, accepted)
     return Change(rows)
+
+
+def _halves(agent: Array) -> list[slice]:
+    """All rows; of many, two halves that have whole agents."""
+    middle = int(np.searchsorted(agent, agent[agent.size // 2])) if agent.size > _MANY else 0
+    return [slice(0, middle), slice(middle, agent.size)] if middle else [slice(0, agent.size)]
+
+
+def _part_of(chosen: Chosen, part: slice) -> Chosen:
+    """Some rows of the choices; what is declared is still of all of them."""
+    names = ("agent", "kind", "row", "target", "text", "helpful", "reasoning")
+    return replace(chosen, **{name: getattr(chosen, name)[part] for name in names})
 
 
 def _tidy(world: World, chosen: Chosen) -> tuple[Chosen, list[str]]:

@@ -300,11 +300,22 @@ class World:
             self.holdings.blocks[number] = block
 
     def _apply_exposures(self, rows: schema.Columns) -> None:
-        new = np.flatnonzero(np.asarray(rows["first_seen"]))
-        agents, roots, steps = (column_at(rows, name, new) for name in ("agent", "root", "step"))
-        if steps.max(initial=0) > np.iinfo(self.seen.dtype).max:
+        agent, first_seen, step = (np.asarray(rows[name]) for name in ("agent", "first_seen", "step"))
+        if step.max(initial=0) > np.iinfo(self.seen.dtype).max:
             self.seen = self.seen.astype(np.int32)
-        self._merge(self.seen, agents, roots, steps)
+
+        def see(block: tuple[int, int, int]) -> None:
+            number, first, stop = block
+            lo, hi = rows_between(agent, first, stop)
+            new = lo + np.flatnonzero(first_seen[lo:hi])
+            if new.size:
+                indptr = offsets(agent[new], first, stop - first)
+                key = np.ascontiguousarray(column_at(rows, "root", new), dtype=np.int32)
+                self.seen.blocks[number] = upsert(
+                    self.seen.blocks[number], indptr, key, step[new].astype(self.seen.dtype)
+                )[0]
+
+        each(see, list(self.seen.spans()))
 
     def _apply_actions(self, rows: schema.Columns) -> None:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
