@@ -52,21 +52,24 @@ class _Shown(NamedTuple):
 
 
 class _Beside(NamedTuple):
-    """What rules read of a code: (k,) likes and weight; what its root says, a CSR: (k + 1,), then (s,) each."""
+    """What rules read of a code, side by side, and what roots say.
 
-    likes: Array
-    weight: Array
-    ptr: Array
+    ``record`` (k, 4) int64: where the stances of its root begin and end, likes, and the bits of the weight;
+    ``numbers`` is the same memory as float64. ``proposition`` and ``stance`` (s,).
+    """
+
+    record: Array
+    numbers: Array
     proposition: Array
     stance: Array
 
 
 @nb.njit(parallel=True, nogil=True, cache=True)
-def _count(indptr: Array, code: Array, ptr: Array, out: Array) -> None:
+def _count(indptr: Array, code: Array, record: Array, out: Array) -> None:
     for i in nb.prange(indptr.shape[0] - 1):
         n = 0
         for e in range(indptr[i], indptr[i + 1]):
-            n += ptr[code[e] + 1] - ptr[code[e]]
+            n += record[code[e], 1] - record[code[e], 0]
         out[i + 1] = n
 
 
@@ -95,18 +98,18 @@ def _spread(
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
-    beside_likes, beside_weight, ptr, said_proposition, said_stance = beside
+    record, numbers, said_proposition, said_stance = beside
     proposition, post, rank, author, known, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
                 k = code[e]
-                for x in range(ptr[k], ptr[k + 1]):
+                for x in range(record[k, 0], record[k, 1]):
                     if said_proposition[x] == p:
                         proposition[at], post[at], rank[at] = p, shown_post[e], shown_rank[e]
                         author[at], known[at] = shown_author[e], credibility[shown_author[e]]
-                        stance[at], likes[at], weight[at] = said_stance[x], beside_likes[k], beside_weight[k]
+                        stance[at], likes[at], weight[at] = said_stance[x], record[k, 2], numbers[k, 3]
                         first_seen[at] = shown_first[e]
                         at += 1
 
@@ -176,7 +179,11 @@ class InputsOfStep:
         ptr = np.r_[0, np.cumsum(count)]
         row = np.repeat(posts["stances"][root] - ptr[:-1], count) + np.arange(ptr[-1])
         said = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
-        return _Beside(rows.beside["likes"], rows.beside["weight"], ptr, *said)
+        record = np.empty((root.size, 4), np.int64)
+        numbers = record.view(np.float64)
+        record[:, 0], record[:, 1], record[:, 2] = ptr[:-1], ptr[1:], rows.beside["likes"]
+        numbers[:, 3] = rows.beside["weight"]
+        return _Beside(record, numbers, *said)
 
     def _exposed(self, beside: _Beside, first: int, stop: int) -> Exposed:
         rows = self._rows
@@ -184,7 +191,7 @@ class InputsOfStep:
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, rows.code[lo:hi], beside.ptr, out_ptr)
+        _count(indptr, rows.code[lo:hi], beside.record, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
