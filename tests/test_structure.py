@@ -199,6 +199,19 @@ def test_only_the_command_line_prints() -> None:
     report("print outside cli/:", rows)
 
 
+def test_lazy_frames_are_read_in_one_place() -> None:
+    """It alone keeps joins in the order in which they are written: any other may take all memory there is."""
+    rows = []
+    for path, node in nodes_outside("lazy_rows", "parquet_rows"):  # the latter loads Polars late, and joins nothing
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        of_gc = isinstance(node.func.value, ast.Name) and node.func.value.id == "gc"
+        sinks = node.func.attr.startswith("sink_") and all(given.arg != "optimizations" for given in node.keywords)
+        if (node.func.attr in {"collect", "collect_all"} and not of_gc) or sinks:
+            rows.append(f"{place(path, node.lineno)} calls {node.func.attr}")
+    report("townsquare.lazy_rows.collected reads lazy frames:", rows)
+
+
 def test_no_broad_except() -> None:
     def broad(node: ast.ExceptHandler) -> bool:
         kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]

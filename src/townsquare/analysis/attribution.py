@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 import polars as pl
 
 from townsquare.analysis.beliefs import names
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.contributions import changes, contributions
 from townsquare.analysis.kept import MOST_KEPT
 from townsquare.errors import SettingError, UnknownName
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.registry import did_you_mean
 from townsquare.schema import NONE, AgentKind
 
@@ -30,8 +31,8 @@ _SHOWN = {"author", "label"}
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
     rows = contributions(run, shown=bool(_SHOWN & set(kinds)))
-    if run.lazy("trail").select(pl.len()).collect().item() <= MOST_KEPT:
-        rows = rows.collect().lazy()
+    if run.lazy("trail").select(pl.len()).pipe(collected).item() <= MOST_KEPT:
+        rows = rows.pipe(collected).lazy()
     return {kind: _summed(run, kind, None, rows) for kind in kinds}
 
 
@@ -83,7 +84,7 @@ def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.Da
             pl.col("amount").sum(),
             pl.col("amount").abs().sum().alias("gross"),
         )
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
         .join(many, on="proposition")
         .join(names(run).select("proposition", "name"), on="proposition")
     )
@@ -110,7 +111,7 @@ def attribution_error(run: Reads) -> float:
         contributions(run, shown=False)
         .group_by("agent", "proposition")
         .agg(pl.col("amount").sum())
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     both = changes(run).join(sums, on=["agent", "proposition"], how="left")
     apart = (both["change"] - both["amount"].fill_null(0.0)).abs().max()

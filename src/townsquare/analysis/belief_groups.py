@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.beliefs import moves_of, person_beliefs, true_sides
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import GROUPS, number_bands, persons
 from townsquare.analysis.posts import roots
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.schema import Verdict
 
 BANDS_OF_EXPOSURE = 3
@@ -28,8 +29,8 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
         .select("agent", "root", ((pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)).alias("labelled"))
         .join(roots(run).lazy().select("root", "veracity"), on="root")
     )
-    by_class = shown.group_by("agent", "veracity").len("n").collect()
-    labelled = shown.filter("labelled").group_by("agent").len("n").collect()
+    by_class = shown.group_by("agent", "veracity").len("n").pipe(collected)
+    labelled = shown.filter("labelled").group_by("agent").len("n").pipe(collected)
     parts = []
     counts = {f"shown:{word}": by_class.filter(pl.col("veracity") == word) for word in ("true", "false", "unknown")}
     for grouping, found in {**counts, "shown:labelled": labelled}.items():
@@ -72,6 +73,6 @@ def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
         .join(groups.lazy(), on="agent")
         .group_by(by)
         .agg(moves_of())
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
         .sort(by)
     )

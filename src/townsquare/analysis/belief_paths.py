@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.errors import UnknownName
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.registry import did_you_mean
 
 MOVED = 0.1
@@ -46,7 +47,7 @@ def distance_to_start(run: Reads) -> pl.DataFrame:
         .join(names(run).lazy().select("proposition", "name"), on="proposition")
         .select("step", "proposition", "name", "persons", "mean", "q50", "q95", "moved")
         .sort("step", "proposition")
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
 
 
@@ -78,7 +79,7 @@ def crossings(run: Reads) -> pl.DataFrame:
         .filter(pl.col("crossings") > 0)
         .with_columns((pl.col("started") != pl.col("ended")).alias("stayed"))
         .sort("proposition", "agent")
-        .collect()
+        .pipe(collected)
     )
 
 
@@ -163,5 +164,5 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
         .join(names(run).lazy().select("proposition", "name"), on="proposition")
         .select("proposition", "name", "steps_after", "persons", "displacement", "kept")
         .sort("proposition", "steps_after")
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )

@@ -11,7 +11,8 @@ import math
 import polars as pl
 
 from townsquare.analysis.beliefs import BINS, belief_course, person_beliefs, true_sides
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
+from townsquare.lazy_rows import ORDERED, collected
 
 HALF = 0.5
 """Share of the spread at the start below which beliefs count as converged."""
@@ -51,7 +52,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         .join(camps, on=["step", "proposition"])
         .join(entropy, on=["step", "proposition"])
         .with_columns(balance, pl.col("camp_gap").fill_null(float("nan")), pl.col("entropy").clip(0.0, 1.0))
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]
     return joined.select("step", "proposition", "name", *order).sort("step", "proposition")
@@ -90,7 +91,7 @@ def convergence(run: Reads) -> pl.DataFrame:
             mean_distance(pl.col("stance")).alias("distance"),
         )
         .sort("proposition", "step")
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     kept = [
         pl.when(pl.col(column).first().over("proposition") > 1e-12)
@@ -129,6 +130,6 @@ def accuracy_course(run: Reads) -> pl.DataFrame:
             (toward < -HALF).mean().alias("confident_wrong"),
             accuracy.std(ddof=0).alias("spread"),
         )
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
         .sort("step", "proposition")
     )

@@ -12,9 +12,10 @@ import math
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.errors import UnknownName
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.registry import did_you_mean
 from townsquare.schema import AgentKind, PostKind, Veracity
 
@@ -104,7 +105,7 @@ def belief_course(run: Reads) -> pl.DataFrame:
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
         .group_by("step", "proposition", "name")
         .agg(_distribution())
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     humps = [_humps(row) for row in course.iter_rows(named=True)]
     measured = course.with_columns(pl.Series("bimodality", humps, dtype=pl.Float64))
@@ -151,7 +152,7 @@ def stance_bins(run: Reads) -> pl.DataFrame:
         .with_columns(place)
         .group_by("step", "proposition", "bin")
         .agg(pl.len().cast(pl.Int64).alias("agents"))
-        .collect()
+        .pipe(collected)
         .sort("step", "proposition", "bin")
     )
 
@@ -177,7 +178,7 @@ def belief_change(run: Reads) -> pl.DataFrame:
         .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
     )
-    return both.group_by("proposition", "name").agg(moves_of()).collect(engine=ORDERED).sort("proposition")
+    return both.group_by("proposition", "name").agg(moves_of()).pipe(collected, ORDERED).sort("proposition")
 
 
 def moves_of() -> list[pl.Expr]:
@@ -215,7 +216,7 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
     DataFrame
         ``proposition``, ``agent``, ``step``, ``stance``, sorted in this order.
     """
-    first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition", "stance").collect()
+    first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition", "stance").pipe(collected)
     chosen = []
     for _, part in sorted(first.group_by("proposition"), key=lambda item: item[0]):
         ordered = part.sort("stance", "agent")
@@ -227,6 +228,6 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
         person_beliefs(run)
         .select("proposition", "agent", "step", "stance")
         .join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
-        .collect()
+        .pipe(collected)
         .sort("proposition", "agent", "step")
     )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
+from townsquare.lazy_rows import collected
 from townsquare.schema import TABLES
-
-ORDERED: Literal["in-memory"] = "in-memory"
-"""The engine of Polars for sums and means of reals: the streaming one adds them in the order in which threads happen
-to end, so that equal runs would differ in the last digit. Counts may use either."""
 
 
 class Reads(Protocol):
@@ -74,7 +71,7 @@ class Kept:
     def table(self, name: str) -> pl.DataFrame:
         """All rows of a table, read at the first call."""
         if name not in self._tables:
-            self._tables[name] = self._so_far(name, self._run.table(name).lazy()).collect()
+            self._tables[name] = self._so_far(name, self._run.table(name).lazy()).pipe(collected)
         return self._tables[name]
 
     def lazy(self, name: str) -> pl.LazyFrame:
@@ -83,7 +80,7 @@ class Kept:
         if name not in self._READ_ONCE:
             return rows
         if name not in self._light:
-            self._light[name] = rows.select(self._READ_ONCE[name]).collect()
+            self._light[name] = rows.select(self._READ_ONCE[name]).pipe(collected)
         return self._light[name].lazy()
 
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:

@@ -15,6 +15,7 @@ from townsquare.analysis.beliefs import person_beliefs
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.errors import RecordError
+from townsquare.lazy_rows import collected
 from townsquare.schema import NONE, TrailKind, Verdict
 
 CAUSES = {
@@ -59,7 +60,7 @@ def changes(run: Reads) -> pl.DataFrame:
         .join(end.select("agent", "proposition", pl.col("stance").alias("end")), on=["agent", "proposition"])
         .with_columns((pl.col("end") - pl.col("start")).alias("change"))
         .sort("agent", "proposition")
-        .collect()
+        .pipe(collected)
     )
 
 

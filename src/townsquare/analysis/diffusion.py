@@ -16,6 +16,7 @@ from townsquare.analysis.cascade_shape import depths, tree_shapes
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.lazy_rows import collected
 from townsquare.record.appendix_d_frames import spread_metrics as appendix_d_spread
 from townsquare.schema import PostKind
 
@@ -230,7 +231,7 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
         ``num_flags``, ``num_comments``, ``num_notes``, ``num_note_ratings`` (distinct agents), ``total_interactions``
         (their sum), ``taken_down`` (bool).
     """
-    found = appendix_d_spread(run.lazy).collect()
+    found = appendix_d_spread(run.lazy).pipe(collected)
     root = pl.col("post_id").str.split_exact("-", 1).struct.field("field_1").cast(pl.Int64).alias("root")
     known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
     return (

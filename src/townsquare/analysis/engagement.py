@@ -12,6 +12,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import per, posts_so_far, root_of_post, roots, step_grid
+from townsquare.lazy_rows import collected
 from townsquare.schema import ActionKind, ActionStatus
 
 KINDS = {
@@ -53,7 +54,7 @@ def engagement(run: Reads) -> pl.DataFrame:
         .join(roots(run).lazy().select("root", "veracity"), on="root")
         .group_by("step", "veracity")
         .agg(pl.col(list(KINDS)).sum())
-        .collect()
+        .pipe(collected)
     )
     total = pl.sum_horizontal(list(KINDS))
     return (
@@ -119,6 +120,6 @@ def engagement_by_post(run: Reads) -> pl.DataFrame:
         .group_by("root")
         .agg(pl.col(list(KINDS)).sum())
         .with_columns(pl.sum_horizontal(list(KINDS)).alias("engagement"))
-        .collect()
+        .pipe(collected)
         .sort(["engagement", "root"], descending=[True, False])
     )

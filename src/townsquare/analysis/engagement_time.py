@@ -17,6 +17,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import mean_by
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement
 from townsquare.analysis.posts import VERACITIES, roots, step_grid
+from townsquare.lazy_rows import all_collected, collected
 
 LEVELS = {
     "step": pl.Int32, "veracity": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
@@ -40,7 +41,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         accepted_engagement(run)
         .group_by("root", "step")
         .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value"))
-        .collect()
+        .pipe(collected)
     )
     grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
     so_far = (
@@ -116,11 +117,9 @@ def engagement_rates(run: Reads) -> pl.DataFrame:
     """
     every = roots(run).select("root", "veracity").lazy()
     shown = run.lazy("exposures").group_by("root").len("n").join(every, on="root")
-    seen, did = pl.collect_all(
-        [
-            shown.group_by("veracity").agg(pl.col("n").sum()),
-            accepted_engagement(run).join(every, on="root").group_by("veracity").agg(pl.col(list(KINDS)).sum()),
-        ]
+    seen, did = all_collected(
+        shown.group_by("veracity").agg(pl.col("n").sum()),
+        accepted_engagement(run).join(every, on="root").group_by("veracity").agg(pl.col(list(KINDS)).sum()),
     )
     counts = seen.join(did, on="veracity", how="left")
     rows = []

@@ -19,6 +19,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.extra import library
+from townsquare.lazy_rows import collected
 from townsquare.schema import AgentKind
 
 Whole = npt.NDArray[np.int64]
@@ -76,7 +77,7 @@ def follow_graph(run: Reads, step: int | None = None) -> FollowGraph:
         .agg(pl.col("change").cast(pl.Int64).sum())
         .filter(pl.col("change") > 0)
         .sort("follower", "followed")
-        .collect()
+        .pipe(collected)
     )
     ends = [np.searchsorted(agents, pairs[name].to_numpy()) for name in ("follower", "followed")]
     return FollowGraph(step, agents, (accounts["kind"] == AgentKind.PERSON).to_numpy(), *ends)

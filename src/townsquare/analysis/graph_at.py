@@ -11,6 +11,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.errors import SettingError
+from townsquare.lazy_rows import collected
 from townsquare.registry import did_you_mean
 from townsquare.schema import AgentKind
 
@@ -59,7 +60,7 @@ def graph_at(run: Reads, step: int | None = None) -> GraphAt:
         .group_by(pair)
         .agg(pl.col("change").last(), pl.col("step").last().alias("since"))
     )
-    follows = standing.filter(pl.col("change") > 0).drop("change").sort(pair).collect()
+    follows = standing.filter(pl.col("change") > 0).drop("change").sort(pair).pipe(collected)
     return GraphAt(step, _nodes(run, step, follows), follows)
 
 
@@ -93,7 +94,7 @@ def _traits(run: Reads) -> pl.DataFrame:
 
 def _beliefs(run: Reads, step: int) -> pl.DataFrame:
     names = run.table("propositions").select("proposition", pl.col("name"))
-    held = run.lazy("beliefs").filter(pl.col("step") == step).collect().join(names, on="proposition")
+    held = run.lazy("beliefs").filter(pl.col("step") == step).pipe(collected).join(names, on="proposition")
     parts = [
         held.filter(pl.col("name") == name).select(
             "agent", pl.col("stance").alias(f"stance:{name}"), pl.col("confidence").alias(f"confidence:{name}")

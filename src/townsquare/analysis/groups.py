@@ -7,6 +7,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads
+from townsquare.lazy_rows import collected
 from townsquare.schema import AgentKind
 
 BANDS = 4
@@ -77,7 +78,7 @@ def stance_groups(run: Reads) -> pl.DataFrame:
         first.join(names(run).lazy(), on="proposition")
         .select("agent", ("stance:" + pl.col("name")).alias("grouping"), band.alias("group"))
         .sort("grouping", "agent")
-        .collect()
+        .pipe(collected)
         .cast(GROUPS)  # type: ignore[arg-type]
     )
 

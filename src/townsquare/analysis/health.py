@@ -8,8 +8,9 @@ import polars as pl
 
 from townsquare import registry
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import ORDERED, Reads, setting
+from townsquare.analysis.contract import Reads, setting
 from townsquare.errors import UnknownName
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.schema import ActionKind, ActionStatus, Reason, TrailKind
 
 ROWS_AT_ONCE = 4_000_000
@@ -59,10 +60,10 @@ def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
         (size > 0).sum().cast(pl.Int64).alias("moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
     )
     if not _stance_trail(run):
-        return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).collect(engine=ORDERED)
+        return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).pipe(collected, ORDERED)
     beyond = _overshoots(run, before, first, last)
     together = moves.join(beyond, on=["step", "proposition"], how="left")
-    return together.with_columns(pl.col("overshoots").fill_null(0)).collect(engine=ORDERED)
+    return together.with_columns(pl.col("overshoots").fill_null(0)).pipe(collected, ORDERED)
 
 
 def _stance_trail(run: Reads) -> bool:
@@ -108,7 +109,11 @@ def participation(run: Reads) -> pl.DataFrame:
     done = (pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("kind") != ActionKind.IGNORE)
     who = pl.col("agent").n_unique().cast(pl.Int64).alias("acting")
     acting = (
-        run.lazy("actions").filter(done).group_by("step").agg(who, pl.len().cast(pl.Int64).alias("accepted")).collect()
+        run.lazy("actions")
+        .filter(done)
+        .group_by("step")
+        .agg(who, pl.len().cast(pl.Int64).alias("accepted"))
+        .pipe(collected)
     )
     silent = pl.when(pl.col("online") > 0).then(1.0 - pl.col("acting") / pl.col("online")).otherwise(float("nan"))
     return (
@@ -141,7 +146,9 @@ def refusals(run: Reads) -> pl.DataFrame:
         ``share`` of all actions tried (0 to 1).
     """
     words = {int(reason): reason.name.lower().replace("_", " ") for reason in Reason}
-    counts = run.lazy("actions").group_by("status", "reason").agg(pl.len().cast(pl.Int64).alias("actions")).collect()
+    counts = (
+        run.lazy("actions").group_by("status", "reason").agg(pl.len().cast(pl.Int64).alias("actions")).pipe(collected)
+    )
     tried = int(counts["actions"].sum())
     return (
         counts.filter(pl.col("status") == ActionStatus.REFUSED)

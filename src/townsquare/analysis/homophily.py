@@ -19,6 +19,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.network import community_of
+from townsquare.lazy_rows import collected
 
 HOMOPHILY = {
     "step": pl.Int32, "attribute": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
@@ -90,7 +91,7 @@ def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
     """By ``stance:<proposition>``, the stance of each node after the step; NaN for none."""
     nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
     found: dict[str, np.ndarray] = {}
-    held = person_beliefs(run).filter(pl.col("step") == follows.step).collect()
+    held = person_beliefs(run).filter(pl.col("step") == follows.step).pipe(collected)
     for proposition, name, _ in names(run).iter_rows():
         stances = held.filter(pl.col("proposition") == proposition).select("agent", "stance")
         found[f"stance:{name}"] = nodes.join(stances, on="agent", how="left")["stance"].fill_null(math.nan).to_numpy()
@@ -157,7 +158,7 @@ def communities(run: Reads) -> pl.DataFrame:
     member = place["community"].to_numpy()
     if not member.size:
         return statistics.tidy([], COMMUNITIES)
-    held = person_beliefs(run).filter(pl.col("step") == run.last_step).collect().join(place, on="agent")
+    held = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected).join(place, on="agent")
     rows: list[tuple[object, ...]] = []
     for community in np.flatnonzero(np.bincount(member) >= 3).tolist():
         size = int((member == community).sum())
@@ -245,7 +246,7 @@ def _congenial(run: Reads) -> pl.DataFrame:
             pl.col("says").mean(),
             pl.col("holds").mean(),
         )
-        .collect()
+        .pipe(collected)
         .join(names(run).select("proposition", "name"), on="proposition")
     )
     rows = []

@@ -13,6 +13,7 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.power_law import rank_fits, size_models
+from townsquare.lazy_rows import collected
 from townsquare.record.appendix_d import INFLUENCE, INFLUENCER_ABOVE
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
 
@@ -69,7 +70,7 @@ def influence(run: Reads) -> pl.DataFrame:
 def _followers(run: Reads) -> pl.DataFrame:
     pairs = run.lazy("follows").group_by("follower", "followed").agg(pl.col("change").cast(pl.Int64).sum())
     standing = pairs.filter(pl.col("change") > 0).group_by(pl.col("followed").alias("agent"))
-    return standing.agg(pl.len().alias("followers")).collect()
+    return standing.agg(pl.len().alias("followers")).pipe(collected)
 
 
 def _received(run: Reads) -> pl.DataFrame:
@@ -79,12 +80,12 @@ def _received(run: Reads) -> pl.DataFrame:
     acts = run.lazy("actions").filter(wanted).select(pl.col("target").alias("post"), "kind")
     counts = [(pl.col("kind") == kind).sum().alias(name) for name, kind in RECEIVED.items()]
     by_author = acts.join(authors.lazy(), on="post").group_by(pl.col("author").alias("agent"))
-    return by_author.agg(counts).collect()
+    return by_author.agg(counts).pipe(collected)
 
 
 def _made(run: Reads) -> pl.DataFrame:
     did = (pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("kind") != ActionKind.IGNORE)
-    return run.lazy("actions").filter(did).group_by("agent").agg(pl.len().alias("made")).collect()
+    return run.lazy("actions").filter(did).group_by("agent").agg(pl.len().alias("made")).pipe(collected)
 
 
 def _popularity(run: Reads) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import polars as pl
 
 from townsquare.analysis.contract import Kept
+from townsquare.lazy_rows import collected
 
 MOST_KEPT = 5_000_000
 """Rows up to which a table is kept in memory between measures; larger ones are scanned by each, for its columns only.
@@ -43,6 +44,6 @@ class Together(Kept):
         """As in the class above."""
         if name in _LARGE and name not in self._light:
             rows = self._so_far(name, self._run.lazy(name))
-            if rows.select(pl.len()).collect().item() > MOST_KEPT:
+            if rows.select(pl.len()).pipe(collected).item() > MOST_KEPT:
                 return rows
         return super().lazy(name)

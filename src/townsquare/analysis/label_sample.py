@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import ORDERED, Reads
+from townsquare.analysis.contract import Reads
 from townsquare.draws import chain, text_key
 from townsquare.errors import RecordError, SettingError
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.schema import PostKind
 
 COLUMNS = ("topic", "side", "argument", "quality", "post")
@@ -53,7 +54,7 @@ def sample_to_label(run: Reads, n: int, seed: int = 0) -> pl.DataFrame:
         .group_by("text")
         .agg(pl.col("post").min())
         .sort("post")
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     first = {texts[text]: post for text, post in reversed(written.select("text", "post").rows())}
     first.pop("", None)

@@ -24,6 +24,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts, reach_of
 from townsquare.errors import RecordError
+from townsquare.lazy_rows import collected
 from townsquare.schema import LogKind, Verdict
 
 EVENTS = {"verdict": "verdict_step", "label": "label_step", "takedown": "takedown_step"}
@@ -254,7 +255,7 @@ def _of_persons(run: Reads) -> pl.DataFrame:
     """``agent``, ``measure``, ``value``: exposures and the last stance of each person."""
     met = persons(run).join(_met(run), on="agent", how="left").select("agent", "false_exposures", "true_exposures")
     shown = met.fill_null(0).unpivot(index="agent", variable_name="measure").cast({"value": pl.Float64})
-    held = person_beliefs(run).filter(pl.col("step") == run.last_step).collect()
+    held = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected)
     stances = held.join(names(run), on="proposition").select(
         "agent", ("stance:" + pl.col("name")).alias("measure"), pl.col("stance").alias("value")
     )
@@ -277,7 +278,7 @@ def _met(run: Reads) -> pl.DataFrame:
     by_class = [
         pl.col("n").filter(pl.col("veracity") == word).sum().alias(f"{word}_exposures") for word in ("false", "true")
     ]
-    return shown.group_by("agent").agg(*by_class, pl.col("labelled").sum().alias("labelled_exposures")).collect()
+    return shown.group_by("agent").agg(*by_class, pl.col("labelled").sum().alias("labelled_exposures")).pipe(collected)
 
 
 def _own(run: Reads) -> pl.DataFrame:

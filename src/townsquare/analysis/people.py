@@ -16,6 +16,7 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
+from townsquare.lazy_rows import collected
 from townsquare.schema import ActionKind, ActionStatus
 
 TESTS = {
@@ -108,7 +109,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
         )
         .unique()
         .sort("person", "post", "action")
-        .collect()
+        .pipe(collected)
         .cast(ACTED)  # type: ignore[arg-type]
     )
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import per, posts_so_far, roots, step_grid
+from townsquare.lazy_rows import all_collected, collected
 from townsquare.schema import Verdict
 
 
@@ -26,13 +27,10 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     label = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
     first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
     shown = run.lazy("exposures")
-    counts, remembered = pl.collect_all(
-        [
-            shown.group_by("step", "root").agg(
-                pl.len().cast(pl.Int64).alias("exposures"), first, label.cast(pl.Int64).sum().alias("labelled")
-            ),
-            shown.group_by("agent").agg(first).select(pl.col("newly").max()),
-        ]
+    many, marked = pl.len().cast(pl.Int64).alias("exposures"), label.cast(pl.Int64).sum().alias("labelled")
+    counts, remembered = all_collected(
+        shown.group_by("step", "root").agg(many, first, marked),
+        shown.group_by("agent").agg(first).select(pl.col("newly").max()),
     )
     # Who was shown no more roots than it remembers has forgotten none, and then each is seen first only once.
     if (remembered.item() or 0) > int(setting(run, "feed", "seen_cap", default=0)):
@@ -49,7 +47,7 @@ def _first_exposures(run: Reads) -> pl.DataFrame:
         .agg(pl.col("step").min())
         .group_by("step", "root")
         .agg(pl.len().cast(pl.Int64).alias("newly"))
-        .collect()
+        .pipe(collected)
     )
 
 

@@ -17,6 +17,7 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.motives import Motives, bundled_motives, motives_of
+from townsquare.lazy_rows import collected
 from townsquare.schema import ActionKind, ActionStatus
 from townsquare.stance.vader import score_text
 
@@ -57,7 +58,7 @@ def reasons(run: Reads) -> pl.DataFrame:
         .select("step", "agent", "kind", "target", "reasoning")
         .sort("step", maintain_order=True)
         .unique(["agent", "kind", "target"], keep="first", maintain_order=True)
-        .collect()
+        .pipe(collected)
     )
     said = said.sample(MOST_TEXTS, seed=0) if said.height > MOST_TEXTS else said
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("text").alias("post_text"))

@@ -14,6 +14,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.beliefs.social_log_odds import Params
+from townsquare.lazy_rows import collected
 from townsquare.schema import HoldingChange, Origin, TrailKind
 
 _SHOWING = ["step", "rank", "post"]
@@ -65,7 +66,7 @@ def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:
         .filter(pl.col("agent") == agent, pl.col("step") <= step)
         .select(*_SHOWING, "root", "likes", "first_seen", "weight")
         .with_row_index("order")
-        .collect()
+        .pipe(collected)
         .join(claims, on="root")
         .sort("order", maintain_order=True)
     )
@@ -75,13 +76,15 @@ def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iter
     """How each record became active for the first time: the showing, and the trust that the trail says was read."""
     here = [pl.col("agent") == agent, pl.col("step") <= step]
     accepted = (
-        run.lazy("holdings").filter(*here, pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0).collect()
+        run.lazy("holdings")
+        .filter(*here, pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0)
+        .pipe(collected)
     )
     trust = (
         run.lazy("trail")
         .filter(*here, pl.col("kind") == TrailKind.EXPOSURE)
         .select(*_SHOWING, "trust")
-        .collect()
+        .pipe(collected)
         .unique(_SHOWING, keep="first")
     )
     once = shown.unique([*_SHOWING, "claim"], keep="first", maintain_order=True)

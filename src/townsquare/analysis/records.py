@@ -18,6 +18,7 @@ from townsquare.analysis.record_weights import weights_of
 from townsquare.beliefs import log_odds, social_log_odds
 from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
 from townsquare.errors import SettingError
+from townsquare.lazy_rows import collected
 from townsquare.resolve import resolve
 from townsquare.schema import HoldingChange, Origin
 
@@ -158,7 +159,7 @@ def evidence(run: Reads, agent: int, step: int | None = None, proposition: str |
         allowed = ", ".join(name for name in RULES if name in registry.names("beliefs"))
         raise SettingError("argument records", got=f"a run of the rule {rule!r}", allowed=f"a run of {allowed}")
     last = run.last_step if step is None else step
-    beliefs = run.lazy("beliefs").filter(pl.col("agent") == agent, pl.col("step") == last).collect()
+    beliefs = run.lazy("beliefs").filter(pl.col("agent") == agent, pl.col("step") == last).pipe(collected)
     if beliefs.is_empty():
         raise SettingError("step", got=f"{last} of agent {agent}", allowed="a step after which it was there")
     params = _params(run, agent, last)
@@ -227,7 +228,7 @@ def _params(run: Reads, agent: int, step: int) -> Any:
 
 def _own(run: Reads, agent: int) -> dict[str, Any]:
     """What the agent has of its own: ``uptake``, ``anchoring``, and ``content`` (the name of its profile)."""
-    rows = run.lazy("profiles").filter(pl.col("agent") == agent).collect()
+    rows = run.lazy("profiles").filter(pl.col("agent") == agent).pipe(collected)
     named = rows.join(run.table("texts"), left_on="profile", right_on="text", how="left") if rows.height else rows
     return named.row(0, named=True) if named.height else {}
 
@@ -235,7 +236,7 @@ def _own(run: Reads, agent: int) -> dict[str, Any]:
 def _prior(run: Reads, agent: int, proposition: int) -> float:
     """The prior that is no record: that of the stated start, under the settings that held when the agent joined."""
     mine = (pl.col("agent") == agent) & (pl.col("proposition") == proposition)
-    start = run.lazy("starts").filter(mine).collect().row(0, named=True)
+    start = run.lazy("starts").filter(mine).pipe(collected).row(0, named=True)
     params = _params(run, agent, start["step"])
     if params.start == "records":
         return 0.0
@@ -251,7 +252,7 @@ def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
         run.lazy("holdings")
         .filter(pl.col("agent") == agent, pl.col("step") <= step)
         .with_row_index("order")
-        .collect()
+        .pipe(collected)
         .sort("order")
     )
     posts = run.table("posts").select(pl.col("post").alias("first_post"), "author")

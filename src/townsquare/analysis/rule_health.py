@@ -11,8 +11,9 @@ import polars as pl
 
 from townsquare.analysis.belief_paths import crossing_counts
 from townsquare.analysis.beliefs import belief_change, belief_course, names
-from townsquare.analysis.contract import ORDERED, Reads, setting
+from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import belief_movement
+from townsquare.lazy_rows import ORDERED, collected
 
 CHECKS = {
     "gain": (0.1, "largest mean size of a person's move in one step, in stance"),
@@ -107,7 +108,7 @@ def _trust(run: Reads) -> pl.DataFrame:
         .group_by("proposition")
         .agg(edge.mean().alias("value"))
         .select(_named("trust_saturated"))
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
 
 
@@ -116,6 +117,6 @@ def _frozen(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
     if str(setting(run, "beliefs", "rule", default="")) == "no_change":
         return pl.DataFrame(schema={"check": pl.String, "proposition": pl.Int16, "value": pl.Float64})
     said = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition").unique()
-    seen = run.lazy("exposures").select("root").join(said, on="root").select("proposition").unique().collect()
+    seen = run.lazy("exposures").select("root").join(said, on="root").select("proposition").unique().pipe(collected)
     share = pl.col("moved").max().alias("value")
     return moves.join(seen, on="proposition").group_by("proposition").agg(share).select(_named("frozen"))

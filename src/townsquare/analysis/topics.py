@@ -20,6 +20,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
 from townsquare.analysis.extra import library
 from townsquare.analysis.posts import roots
+from townsquare.lazy_rows import collected
 from townsquare.schema import PostKind
 
 MOST_TOPICS = 10
@@ -259,7 +260,7 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
         .filter(pl.col("step") < pl.col("since") + WINDOW)
         .group_by("root")
         .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Float64).alias("value"))
-        .collect()
+        .pipe(collected)
     )
     frame = since.join(did, on="root", how="left").with_columns(pl.col("value").fill_null(0.0)).sort("since", "root")
     unit = f"actions per post in its first {WINDOW} steps"

@@ -24,9 +24,10 @@ import polars as pl
 from scipy import sparse, stats
 
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import ORDERED, Reads, setting
+from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.errors import SettingError, UnknownName
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.registry import did_you_mean
 from townsquare.schema import ActionKind, ActionStatus, AgentKind
 
@@ -115,7 +116,7 @@ def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> sparse.cs
         .agg(pl.col("change").sum())
         .filter(pl.col("change") > 0)
         .sort("follower", "followed")
-        .collect()
+        .pipe(collected)
     )
     row, column = (np.searchsorted(agents, standing[name].to_numpy()) for name in ("follower", "followed"))
     return sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
@@ -143,7 +144,7 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
         .group_by("agent", "proposition")
         .agg((pl.col("stance").last() - pl.col("stance").first()).alias("move"), pl.len().alias("ends"))
         .filter(pl.col("ends") == 2)
-        .collect(engine=ORDERED)
+        .pipe(collected, ORDERED)
     )
     for proposition, name in names(run).select("proposition", "name").rows():
         mine = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
@@ -165,7 +166,7 @@ def _with_actions(run: Reads, frame: pl.DataFrame, since: int) -> pl.DataFrame:
         .len("n"),
     }
     for name, count in counts.items():
-        one = count.select("agent", pl.col("n").cast(pl.Float64).alias(name)).collect()
+        one = count.select("agent", pl.col("n").cast(pl.Float64).alias(name)).pipe(collected)
         frame = frame.join(one, on="agent", how="left").with_columns(pl.col(name).fill_null(0.0))
     return frame
 

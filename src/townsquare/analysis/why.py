@@ -17,6 +17,7 @@ import polars as pl
 from townsquare import registry
 from townsquare.analysis.contract import Reads, setting
 from townsquare.errors import RecordError, SettingError, UnknownName
+from townsquare.lazy_rows import collected
 from townsquare.schema import AgentKind, TrailKind, Verdict
 
 TOLERANCE = 1e-9
@@ -163,8 +164,8 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
     mine = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
     here = [*mine, pl.col("step") == step] if step is not None else [*mine, pl.col("step") >= 1]
     both = mine if step is None else [*mine, pl.col("step").is_in([step - 1, step])]
-    stances = _stances(run.lazy("beliefs").filter(*both).collect())
-    causes = _causes(run, run.lazy("trail").filter(*here).collect(), agent)
+    stances = _stances(run.lazy("beliefs").filter(*both).pipe(collected))
+    causes = _causes(run, run.lazy("trail").filter(*here).pipe(collected), agent)
     moves = tuple(
         _move(at, propositions[at[1]], stances, causes.get(at, []), unit)
         for at in sorted(stances)
@@ -273,7 +274,7 @@ def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
         run.lazy("exposures")
         .filter(pl.col("agent") == agent)
         .select("step", "rank", "post", pl.col("author").alias("shown_author"), *_SHOWN)
-        .collect()
+        .pipe(collected)
     )
     posts = run.table("posts").select("post", "root")
     texts = run.table("posts").select(pl.col("post").alias("root"), "text")

@@ -57,9 +57,10 @@ def _agrees(run: Run) -> bool:
     """Whether the rule, executed again with everything left in, gives what was recorded."""
     from townsquare.analysis.beliefs import person_beliefs
     from townsquare.counterfactuals import beliefs_again
+    from townsquare.lazy_rows import collected
 
     again, _ = beliefs_again(run)
-    return bool(person_beliefs(run).collect().equals(again))
+    return bool(person_beliefs(run).pipe(collected).equals(again))
 
 
 def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:

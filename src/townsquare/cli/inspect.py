@@ -38,8 +38,9 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     import polars as pl
 
     from townsquare import schema
+    from townsquare.lazy_rows import collected
 
-    counts = {name: int(run.lazy(name).select(pl.len()).collect().item()) for name in schema.TABLES}
+    counts = {name: int(run.lazy(name).select(pl.len()).pipe(collected).item()) for name in schema.TABLES}
     return {
         "run": str(folder),
         "state": run.state,

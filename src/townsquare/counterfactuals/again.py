@@ -16,12 +16,12 @@ import polars as pl
 
 from townsquare import belief_inputs, schema
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import ORDERED
 from townsquare.change import Change
 from townsquare.counterfactuals.removal import Gone, Removal
 from townsquare.draws import Draws, Stage
 from townsquare.evidence import holdings
 from townsquare.experiments.run_folders import settings_of
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import ColumnsOf
 from townsquare.record.run import Run
@@ -116,7 +116,7 @@ def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Wit
         Another version recorded it, or its scenario has changed or gone.
     """
     gone = Gone.of(run, removal)
-    recorded = person_beliefs(run).select(*_KEY, pl.col("stance").alias("recorded")).collect(engine=ORDERED)
+    recorded = person_beliefs(run).select(*_KEY, pl.col("stance").alias("recorded")).pipe(collected, ORDERED)
     again, rows = beliefs_again(run, gone, scenario)
     both = recorded.join(again.select(*_KEY, pl.col("stance").alias("without")), on=_KEY, maintain_order="left")
     return Without(removal, rows, both)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from townsquare.lazy_rows import collected
 from townsquare.record.appendix_d import COLUMNS, INFLUENCE, INFLUENCER_ABOVE, NUMBERS, ROOT_POSTS, SPREAD
 from townsquare.record.appendix_d_posts import (
     Tables,
@@ -198,7 +199,7 @@ def _firsts(tables: Tables, roots: pl.LazyFrame) -> pl.LazyFrame:
 
 def _depths(tables: Tables) -> pl.LazyFrame:
     """By ``root`` and ``step``, the longest chain of shares that was made in that step."""
-    rows = tables("posts").select("post", "root", "parent", "step", "kind").collect()
+    rows = tables("posts").select("post", "root", "parent", "step", "kind").pipe(collected)
     is_share = (rows["kind"] == PostKind.SHARE).to_numpy()
     parent = rows["parent"].to_numpy()
     depth = is_share.astype(np.int64)

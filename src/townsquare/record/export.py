@@ -19,6 +19,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import RecordError, SettingError
+from townsquare.lazy_rows import AS_WRITTEN
 from townsquare.record import database
 from townsquare.record.folder import info_of
 from townsquare.record.frames import known_table
@@ -184,11 +185,11 @@ def _write_files(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on
 
 def _sink(rows: pl.LazyFrame, path: Path, to: str) -> None:
     if to == "csv":
-        rows.sink_csv(path)
+        rows.sink_csv(path, optimizations=AS_WRITTEN)
     elif to == "jsonl":
-        rows.sink_ndjson(path)
+        rows.sink_ndjson(path, optimizations=AS_WRITTEN)
     else:
-        rows.sink_parquet(path)
+        rows.sink_parquet(path, optimizations=AS_WRITTEN)
 
 
 def _write_database(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on_table: OnTable) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import RecordError
+from townsquare.lazy_rows import collected
 from townsquare.record import database
 from townsquare.record.appendix_d_frames import FRAMES, typed
 from townsquare.record.contract import STATES, RunHeader, canonical_json
@@ -84,7 +85,7 @@ class FolderReader:
                 return frame
             parts = list(_rows_by_step(connection, table.name, steps))
         try:
-            frame = read_parts(self.folder, table.name, parts, columns).collect()
+            frame = read_parts(self.folder, table.name, parts, columns).pipe(collected)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             place = f"{self.folder}, parts of {table.name}"
             raise RecordError(place, got=str(error).splitlines()[0], do=LOST_PART) from error

@@ -9,6 +9,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from townsquare.analysis.attribution import attributions
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
+from townsquare.lazy_rows import collected
 from townsquare.report.axes import NICE, tick
 from townsquare.report.section import Panel, Section, Table
 from townsquare.report.svg import clean, panel
@@ -33,7 +34,7 @@ def attribution_section(run: Reads) -> Section:
     """The figure, from a run."""
     if not setting(run, "record", "trail", default=True):
         return Section("attribution", TITLE, ["This run was recorded without a trail, so nothing can be attributed."])
-    rows = int(run.lazy("trail").select(pl.len()).collect().item())
+    rows = int(run.lazy("trail").select(pl.len()).pipe(collected).item())
     if rows > MOST_ROWS:
         return Section("attribution", TITLE, [f"The trail has {number(rows)} rows: “townsquare attribute” sums them."])
     by = attributions(run, KINDS if rows <= MOST_JOINED else ("veracity", "post"))

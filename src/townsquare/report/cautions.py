@@ -10,6 +10,7 @@ from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.analysis.rule_health import rule_health_of
+from townsquare.lazy_rows import collected
 from townsquare.report.summary import planned_steps
 from townsquare.report.svg import clean
 from townsquare.report.words import number, percent
@@ -134,7 +135,7 @@ def _labels_ignored(run: Reads) -> list[str]:
         return []
     least = float(str(setting(run, "evidence", "archive_weight", default=0.0)))
     between = (pl.col("weight") > least) & (pl.col("weight") < 1.0)
-    if run.lazy("exposures").filter(between).select("weight").head(1).collect().is_empty():
+    if run.lazy("exposures").filter(between).select("weight").head(1).pipe(collected).is_empty():
         return []
     return [
         "Labels were shown whose weight does nothing under the rule log_odds: it archives a record at a weight of at "

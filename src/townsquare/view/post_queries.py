@@ -9,6 +9,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.analysis.contract import Kept
+from townsquare.lazy_rows import collected
 from townsquare.schema import ActionKind, ActionStatus, PostKind
 from townsquare.view import queries
 from townsquare.view.library import Snapshot
@@ -40,7 +41,7 @@ def _engagement_by_root(of: Snapshot) -> pl.DataFrame:
         .join(roots.lazy(), left_on="target", right_on="post")
         .group_by("root")
         .agg(counts)
-        .collect()
+        .pipe(collected)
     )
 
 

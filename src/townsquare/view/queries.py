@@ -12,8 +12,9 @@ from typing import Any
 import polars as pl
 
 from townsquare import registry, schema
-from townsquare.analysis.contract import ORDERED, Kept, setting
+from townsquare.analysis.contract import Kept, setting
 from townsquare.errors import SettingError
+from townsquare.lazy_rows import ORDERED, collected
 from townsquare.record.frames import frame_schema
 from townsquare.record.run import Run
 from townsquare.schema import ActionKind, ActionStatus, AgentKind, PostKind
@@ -25,7 +26,7 @@ def rows_where(run: Run, table: str, **wanted: int | Sequence[int]) -> pl.DataFr
     listed = {name: [value] if isinstance(value, int) else list(value) for name, value in wanted.items()}
     if run.stored(table) == "Parquet":
         tests = [pl.col(name).is_in(values) for name, values in listed.items()]
-        return run.lazy(table).filter(*tests).collect()
+        return run.lazy(table).filter(*tests).pipe(collected)
     tests_sql = " AND ".join(f"{name} IN ({', '.join(str(int(v)) for v in values)})" for name, values in listed.items())
     return _typed(table, run.sql(f"SELECT * FROM ts_{table} WHERE {tests_sql} ORDER BY rowid"))
 
@@ -195,7 +196,7 @@ def _influence(of: Snapshot) -> pl.DataFrame:
     authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
     if of.run.stored("trail") == "Parquet":
         size = pl.col("amount").abs().sum().alias("moved")
-        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).collect(engine=ORDERED)
+        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
     else:  # summed where the rows are: they need not all be read
         sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
         by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
