@@ -79,6 +79,20 @@ def test_what_is_being_written_is_safe_when_the_caller_fails(behind: bool, tmp_p
     run.verify()
 
 
+def test_what_was_written_meanwhile_can_be_told_early(tmp_path: Path) -> None:
+    recorder, seen = FolderRecorder(tmp_path), list[StepMark]()
+    recorder.open(header())
+    with Committer(recorder, seen.append, behind=True) as committer:
+        committer.report()
+        committer.commit(STEPS[0], blank(STEPS[0]))
+        while not seen:
+            committer.report()
+        committer.report()
+        assert [mark.step for mark in seen] == [0]
+    assert len(seen) == 1
+    recorder.close("finished")
+
+
 def test_what_is_told_of_a_step_can_end_the_run(tmp_path: Path) -> None:
     recorder = FolderRecorder(tmp_path)
     recorder.open(header())

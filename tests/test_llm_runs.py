@@ -162,6 +162,28 @@ def test_a_budget_pauses_between_steps_and_more_goes_on(tmp_path: Path, capsys: 
     assert Run.open(tmp_path / "run").content_hash == whole
 
 
+def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) -> None:
+    """The same record as with one call at a time; on_step tells of each step once; a budget pauses where it should."""
+
+    def crowd(*sets: str) -> Settings:
+        return settings(*sets, "policy.posts_per_step=0.02", "activation.rate=0.05", agents=1000, steps=2)
+
+    one_by_one = simulate(crowd("serving.concurrency=1")).content_hash
+    told: list[int] = []
+    whole = simulate(crowd(), tmp_path / "whole", on_step=lambda mark: told.append(mark.step))
+    assert whole.content_hash == one_by_one == whole.verify()
+    assert told == [0, 1, 2]
+
+    told.clear()
+    with pytest.raises(BudgetReached, match=r"budget\.calls after step 1"):
+        simulate(crowd("budget.calls=1"), tmp_path / "run", on_step=lambda mark: told.append(mark.step))
+    assert told == [0, 1]
+    stopped = Run.open(tmp_path / "run")
+    assert (stopped.state, stopped.last_step) == ("stopped", 1)
+    assert main(["resume", str(tmp_path / "run"), "--set", "budget.calls=100000", "--quiet"]) == 0
+    assert Run.open(tmp_path / "run").content_hash == one_by_one
+
+
 def test_a_budget_in_dollars_needs_a_price(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"budget\.usd: got 1, and no price of server/x"):
         simulate(settings("budget.usd=1", "model.base_url=http://127.0.0.1:9/v1", model="server/x"), tmp_path / "run")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 from collections import Counter
 from dataclasses import astuple, replace
 
@@ -187,6 +188,24 @@ def test_ctrl_c_keeps_what_ended_and_the_door_goes_on() -> None:
         replies = opened.ask(questions(100, schema={}))
     assert all(reply.ok for reply in replies)
     assert all(model.asked[agent] == 1 for agent in kept)
+
+
+def test_what_is_done_meanwhile_can_end_the_wait() -> None:
+    store, told = MemoryCalls(), list[int]()
+
+    def meanwhile() -> None:
+        told.append(threading.get_ident())
+        if len(told) == 2:
+            raise RuntimeError("no more")
+
+    with Door(Scripted(waits=0.5), store, 1, concurrency=100) as opened:
+        opened.meanwhile = meanwhile
+        with pytest.raises(RuntimeError, match="no more"):
+            opened.ask(questions(100, schema={}))
+        assert told == [threading.get_ident()] * 2
+        kept = len(list(store))
+        assert 0 < kept < 100
+        assert len(opened.ask(questions(100, schema={}))) == 100, "it goes on with what ended"
 
 
 def test_the_tally_counts_money_tokens_and_failures() -> None:

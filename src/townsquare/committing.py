@@ -1,6 +1,7 @@
-"""Hashing and recording steps: at once, or of large runs while the next step is taken.
+"""Hashing and recording steps: at once, or while the next step is taken.
 
 A step of a million agents is half computing and half writing, and each leaves processors idle that the other can use.
+Where a language model is asked, its servers would stand idle until a step is written.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, StepMark
 
+MANY = 1_000
+"""Agents for whom a model's servers would wait noticeably: writing a step of fewer takes no longer than one call."""
 _NICE = 10  # of a thread; a tenth of the weight of the others
 
 
@@ -41,12 +44,16 @@ class Committer:
     behind : bool
         Whether a step is written while the next one is taken. At most one is: of more, the rows would not fit into
         memory.
+    aside : bool
+        Whether what is written behind leaves the processors to the step that is taken.
     """
 
-    def __init__(self, recorder: Recorder, on_step: Callable[[StepMark], None], *, behind: bool) -> None:
+    def __init__(
+        self, recorder: Recorder, on_step: Callable[[StepMark], None], *, behind: bool, aside: bool = False
+    ) -> None:
         self._recorder, self._on_step = recorder, on_step
         self._chain = HashChain()
-        self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back) if behind else None
+        self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back if aside else None) if behind else None
         self._writing: Future[StepMark] | None = None
 
     def commit(self, out: Batches, mark: StepMark) -> None:
@@ -58,6 +65,11 @@ class Committer:
         self._writing = self._pool.submit(self._write, out, mark)
         if written is not None:
             self._on_step(written)  # which may end the run: this step is recorded all the same
+
+    def report(self) -> None:
+        """Call ``on_step`` for what was committed meanwhile, if anything was; raises what went wrong with it."""
+        if self._writing is not None and self._writing.done():
+            self.wait()
 
     def wait(self) -> None:
         """Until everything is committed; raises what went wrong with it."""

@@ -171,7 +171,7 @@ class _CountingDoor(Door):
     """Counts what is asked, and answers as ``fake`` does, so that a mix of policies and moderators go on."""
 
     def __init__(self, counted: _Counted, seed: int, keep: tuple[str, int, int] | None = None) -> None:
-        super().__init__(FakeModel(), MemoryCalls(), seed, concurrency=1)
+        super().__init__(FakeModel(), MemoryCalls(), seed, concurrency=1)  # so no step is taken before on_step
         self._counted, self._keep = counted, keep
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:

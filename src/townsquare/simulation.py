@@ -16,16 +16,17 @@ from townsquare.arrivals import Arrivals, bank_of
 from townsquare.asking import asks, calls_beside, reads_memory, remembers
 from townsquare.call_rows import call_rows
 from townsquare.change import Change
-from townsquare.committing import Committer
+from townsquare.committing import MANY, Committer
+from townsquare.config import Budget
 from townsquare.draws import Draws, Stage, StageDraws
-from townsquare.errors import WrongVersion
+from townsquare.errors import BudgetReached, WrongVersion
 from townsquare.events import messages
 from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
 from townsquare.held_memory import LARGE, held_memory
 from townsquare.models.binding import bound
-from townsquare.models.budget import Spent, check_priced
+from townsquare.models.budget import check_priced
 from townsquare.models.door import Door, OnCall
 from townsquare.models.open import check_chosen, open_door
 from townsquare.record.batches import Batches
@@ -178,6 +179,7 @@ def simulate(
 
     Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
     rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
+    Large runs, and those of 1,000 agents or more with several calls at once, take the next step meanwhile.
 
     Raises
     ------
@@ -218,21 +220,34 @@ def _execute(
     settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
 ) -> None:
     """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
-    behind = door is None and settings.config.agents >= LARGE
-    spent = Spent() if door is None else door.spent
+    large = settings.config.agents >= LARGE
+    asks_many = door is not None and door.concurrency > 1 and settings.config.agents >= MANY
     began, n_online = time.perf_counter(), 0
     setup, world, out = begin(settings, scenario, door)
-    with Committer(recorder, on_step, behind=behind) as committer:
+    with Committer(recorder, on_step, behind=large or asks_many, aside=large) as committer:
         while True:
             mark = _mark(world, out, n_online, time.perf_counter() - began)
             committer.commit(out, mark)
             del out
             if world.step == settings.config.steps:
                 return
-            if door is not None and mark.step >= last:
-                spent.check(settings.config.budget, mark.step)
+            if door is not None:
+                _may_ask(door, settings.config.budget, committer, mark.step, last)
             began = time.perf_counter()
             out, n_online = step(setup, world)
+
+
+def _may_ask(door: Door, budget: Budget, committer: Committer, step: int, last: int) -> None:
+    """Before the calls of another step are paid for: earlier ones must be as they were, and the budget leave room."""
+    door.meanwhile = committer.report
+    if step <= last:
+        committer.wait()
+    if step >= last:
+        try:
+            door.spent.check(budget, step)
+        except BudgetReached:
+            committer.wait()
+            raise
 
 
 def header(settings: Settings) -> RunHeader:

@@ -24,7 +24,7 @@ from townsquare.models.tally import Tally
 from townsquare.models.validate import fault_of
 
 OnCall = Callable[[Call], None]
-AT_ONCE = 4
+AT_ONCE = 2
 """Questions that are put together before replies get their turn again."""
 LONGEST_WAIT = 0.5
 """Seconds."""
@@ -81,6 +81,12 @@ class Door:
     prices : Prices, optional
         For ``tally.usd``; without them nothing has a price.
 
+    Attributes
+    ----------
+    meanwhile : callable
+        Called twice a second while calls are waited for, in the thread that asks. What it raises ends the wait, in good
+        order, as a KeyboardInterrupt does.
+
     Examples
     --------
     >>> from townsquare.models.calls import MemoryCalls
@@ -106,6 +112,7 @@ class Door:
         self.model, self.store, self.seed, self.concurrency = model, store, seed, concurrency
         self.tally = Tally(prices or Prices())
         self.spent = Spent(prices or Prices())
+        self.meanwhile: Callable[[], None] = lambda: None
         self._on_call = on_call
         self._taken: list[Call] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -179,12 +186,12 @@ class Door:
         try:
             # A signal that comes just before a wait begins is seen only when the wait ends: so none is long.
             while not wait((future,), timeout=LONGEST_WAIT).done:
-                pass
+                self.meanwhile()
             return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            self._ended.wait()
-            raise
+        finally:
+            if not future.done():
+                future.cancel()
+                self._ended.wait()
 
     async def _ask_all(self, requests: Iterator[Request], most: int) -> _Found:
         """Ask every request; the workers take them in order, so that the first is under way first."""

@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,8 @@ DAMAGED = "the file is damaged or was copied while it was written: copy the whol
 _IN_PARQUET = 'SELECT * FROM "this view needs tables that are in Parquet: ask through Run.sql"'
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
+_VALUES = 8_000
+"""In one statement: after each, Python gives other threads a turn, and waits for its own while they are busy."""
 _READ_ROWS = 50_000
 
 
@@ -154,11 +157,18 @@ def fold_log(connection: sqlite3.Connection) -> None:
 def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:
     """Append rows to ``ts_<table>``; the caller holds a transaction."""
     recorded = schema.TABLES[table].recorded
-    marks = ", ".join("?" * len(recorded))
+    marks = f"({', '.join('?' * len(recorded))})"
+    values = min(_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER))
+    together = max(1, values // len(recorded))
     n = len(columns[recorded[0].name])
     for first in range(0, n, _WRITE_ROWS):
         lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS]) for column in recorded]
-        connection.executemany(f'INSERT INTO "ts_{table}" VALUES ({marks})', zip(*lists, strict=True))
+        flat = chain.from_iterable(zip(*lists, strict=True))
+        full, rest = divmod(len(lists[0]), together)
+        for rows, times in (together, full), (rest, min(1, rest)):
+            if times:
+                statement = f'INSERT INTO "ts_{table}" VALUES {", ".join([marks] * rows)}'
+                connection.executemany(statement, _in_pieces(flat, rows * len(recorded), times))
 
 
 def select(
@@ -202,6 +212,11 @@ def _declared(column: schema.Column) -> str:
     if column.dtype.startswith("f"):
         return "REAL"  # NaN is stored as NULL
     return "TEXT NOT NULL" if column.dtype == "str" else "INTEGER NOT NULL"
+
+
+def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tuple[object, ...]]:
+    """So many next values, as often as said."""
+    return (tuple(islice(values, size)) for _ in range(times))
 
 
 def _to_list(values: npt.NDArray[np.generic] | list[str]) -> list[object]:
