@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 LARGE = 100_000
-"""Agents from which on it is worth it."""
+"""Agents from which on threads share memory."""
+WORTH_HOLDING = 300_000
+"""Agents from which on it is held: with 100,000 a step takes as long without, and less memory is enough."""
 BYTES_AN_AGENT = 16 * 1024
 """Room that is made in large pages. It is not used before something is in it; what does not fit goes elsewhere."""
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8  # of mallopt(3), GNU C library
@@ -31,10 +33,11 @@ def held_memory(n_agents: int) -> Iterator[None]:
     if library is None:
         yield
         return
-    library.mallopt(_MMAP_MAX, 0)
-    library.mallopt(_TRIM_THRESHOLD, _KEEP)
-    library.mallopt(_ARENA_MAX, 1)  # or each new thread has memory of its own, in small pages
-    _make_room(library, n_agents * BYTES_AN_AGENT)
+    library.mallopt(_ARENA_MAX, 1)  # or each new thread has memory of its own, that no other thread uses again
+    if n_agents >= WORTH_HOLDING:
+        library.mallopt(_MMAP_MAX, 0)
+        library.mallopt(_TRIM_THRESHOLD, _KEEP)
+        _make_room(library, n_agents * BYTES_AN_AGENT)
     try:
         yield
     finally:

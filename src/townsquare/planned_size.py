@@ -16,9 +16,9 @@ from townsquare.config import Config
 from townsquare.scenario_contents import Scenario
 
 SQLITE_ROW = 57.0  # of exposures, trail and beliefs together, index included
-PARQUET_ROW = {"exposures": 7.9, "trail": 15.0, "beliefs": 12.7}
+PARQUET_ROW = {"exposures": 9.4, "trail": 20.2, "beliefs": 16.1}
 SQLITE_REST = 640.0  # an agent and step: actions, posts, notes and ratings
-PARQUET_REST = 115.0  # the same in Parquet: 110 were measured over 12 steps of 30,000 agents
+PARQUET_REST = 125.0  # the same in Parquet: 120 were measured over 12 steps of 30,000 agents
 PROCESS_MEMORY = 250e6  # the interpreter, packages and compiled kernels
 STEP_ROW_MEMORY = 180.0  # a row of a step that is being worked on, with all that is made of it
 SEEN_MEMORY = 22.0  # a row of the past: what has been seen, posts, texts

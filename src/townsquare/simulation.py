@@ -16,7 +16,7 @@ from townsquare.arrivals import Arrivals, bank_of
 from townsquare.asking import asks, calls_beside, reads_memory, remembers
 from townsquare.call_rows import call_rows
 from townsquare.change import Change
-from townsquare.committing import MANY, Committer
+from townsquare.committing import LARGE, MANY, Committer
 from townsquare.config import Budget
 from townsquare.draws import Draws, Stage, StageDraws
 from townsquare.errors import BudgetReached, WrongVersion
@@ -24,7 +24,7 @@ from townsquare.events import messages
 from townsquare.events.friction import friction_of
 from townsquare.evidence import claims, holdings
 from townsquare.feed_personal import personal
-from townsquare.held_memory import LARGE, held_memory
+from townsquare.held_memory import held_memory
 from townsquare.models.binding import bound
 from townsquare.models.budget import check_priced
 from townsquare.models.door import Door, OnCall

@@ -19,6 +19,8 @@ _LAYERS = ("omp", "tbb")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+FEW = 2
+"""Items a thread below which none waits for another."""
 SMALL = 5_000
 """Agents below which one thread is faster: measured, kernels of so few rows end before other threads wake up."""
 
@@ -46,14 +48,15 @@ def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """``work`` of each item, in their order: several at a time, a thread each, where there are threads to use.
 
     What is done to a block of agents is a row of kernels with some bookkeeping between them. A block a thread keeps all
-    processors busy where kernels of two threads, one after the other, wait for the bookkeeping. ``work`` may write only
-    what no other item's does.
+    processors busy where kernels of two threads, one after the other, wait for the bookkeeping. Few are done one after
+    the other: what all of them need at once would be a large part of a run's memory, and no time is won. ``work`` may
+    write only what no other item's does.
 
     >>> each(lambda number: number + 1, [1, 2, 3])
     [2, 3, 4]
     """
     threads = nb.get_num_threads()
-    if threads == 1 or len(items) < 2 or not _several_may():
+    if threads == 1 or len(items) < FEW * threads or not _several_may():
         return [work(item) for item in items]
 
     def alone(item: Item) -> Result:
