@@ -144,7 +144,13 @@ def test_a_part_is_never_filled_in_again() -> None:
 
 
 @pytest.mark.parametrize("name", ["react", "reflect", "fact_check"])
-def test_prompts_can_be_seen_filled_in(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("many", [1_000, 10])
+def test_prompts_can_be_seen_filled_in(
+    name: str, many: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where so many agents would be asked while a step is written."""
+    monkeypatch.setattr("townsquare.simulation.MANY", many)
+    monkeypatch.setattr("townsquare.simulation.LARGE", many)
     assert main(["prompts", "show", name, "health-rumour", "--agents", "20", "--step", "2"]) == 0
     said = capsys.readouterr().out
     assert "$" not in re.sub(r"\$[\d,]+", "", said)

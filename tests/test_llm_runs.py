@@ -20,12 +20,13 @@ import pytest
 
 from townsquare.cli import main
 from townsquare.cli.calls import Calls
-from townsquare.errors import BudgetReached, ModelError, NotRecorded, SettingError
+from townsquare.errors import BudgetReached, ModelError, NotRecorded, RecordError, SettingError
 from townsquare.experiments.run_folders import settings_of
 from townsquare.models.calls import MemoryCalls
 from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.door import Door
 from townsquare.models.fake import FakeModel
+from townsquare.record.contract import StepMark
 from townsquare.record.run import Run
 from townsquare.replaying import branch, branch_settings, replay
 from townsquare.resolve import Settings, resolve_for
@@ -173,6 +174,14 @@ def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) 
     whole = simulate(crowd(), tmp_path / "whole", on_step=lambda mark: told.append(mark.step))
     assert whole.content_hash == one_by_one == whole.verify()
     assert told == [0, 1, 2]
+
+    def full(mark: StepMark) -> None:
+        raise RecordError("disk", got="no space left")
+
+    with Door(FakeModel(), MemoryCalls(), 1, concurrency=8) as own:
+        with pytest.raises(RecordError):
+            simulate(crowd(), door=own, on_step=full)
+        own.meanwhile()  # the door is its owner's again
 
     told.clear()
     with pytest.raises(BudgetReached, match=r"budget\.calls after step 1"):

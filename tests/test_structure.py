@@ -207,7 +207,8 @@ def test_lazy_frames_are_read_in_one_place() -> None:
             continue
         of_gc = isinstance(node.func.value, ast.Name) and node.func.value.id == "gc"
         sinks = node.func.attr.startswith("sink_") and all(given.arg != "optimizations" for given in node.keywords)
-        if (node.func.attr in {"collect", "collect_all"} and not of_gc) or sinks:
+        eager = node.func.attr == "SQLContext" and any(given.arg == "eager" for given in node.keywords)
+        if (node.func.attr in {"collect", "collect_all"} and not of_gc) or sinks or eager:
             rows.append(f"{place(path, node.lineno)} calls {node.func.attr}")
     report("townsquare.lazy_rows.collected reads lazy frames:", rows)
 

@@ -99,7 +99,19 @@ class Committer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=True)
+        stopped = self._finish_writing()
+        if stopped is not None:
+            raise stopped
         if kind is None:
             self.wait()
+
+    def _finish_writing(self) -> KeyboardInterrupt | None:
+        """Wait for what is being written, whoever presses Ctrl-C meanwhile: the recorder is closed next."""
+        stopped, pool = None, self._pool
+        while pool is not None:
+            try:
+                pool.shutdown(wait=True)
+                pool = None
+            except KeyboardInterrupt as again:
+                stopped = again
+        return stopped

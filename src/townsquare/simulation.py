@@ -27,7 +27,7 @@ from townsquare.feed_personal import personal
 from townsquare.held_memory import held_memory
 from townsquare.models.binding import bound
 from townsquare.models.budget import check_priced
-from townsquare.models.door import Door, OnCall
+from townsquare.models.door import Door, OnCall, nothing
 from townsquare.models.open import check_chosen, open_door
 from townsquare.record.batches import Batches
 from townsquare.record.contract import Recorder, RunHeader, StepMark
@@ -179,7 +179,8 @@ def simulate(
 
     Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
     rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
-    Large runs, and those of 1,000 agents or more with several calls at once, take the next step meanwhile.
+    Large runs, and those of 1,000 agents or more with several calls at once, take the next step meanwhile; where an
+    error ends them, the last committed step may not have been told of.
 
     Raises
     ------
@@ -220,21 +221,31 @@ def _execute(
     settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
 ) -> None:
     """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
-    large = settings.config.agents >= LARGE
-    asks_many = door is not None and door.concurrency > 1 and settings.config.agents >= MANY
+    if door is None:
+        behind = settings.config.agents >= LARGE
+    else:
+        behind = settings.config.agents >= MANY and door.concurrency > 1
+    with Committer(recorder, on_step, behind=behind, aside=door is None) as committer:
+        try:
+            _take_steps(settings, scenario, committer, door, last)
+        finally:
+            if door is not None:
+                door.meanwhile = nothing
+
+
+def _take_steps(settings: Settings, scenario: Scenario, committer: Committer, door: Door | None, last: int) -> None:
     began, n_online = time.perf_counter(), 0
     setup, world, out = begin(settings, scenario, door)
-    with Committer(recorder, on_step, behind=large or asks_many, aside=large) as committer:
-        while True:
-            mark = _mark(world, out, n_online, time.perf_counter() - began)
-            committer.commit(out, mark)
-            del out
-            if world.step == settings.config.steps:
-                return
-            if door is not None:
-                _may_ask(door, settings.config.budget, committer, mark.step, last)
-            began = time.perf_counter()
-            out, n_online = step(setup, world)
+    while True:
+        mark = _mark(world, out, n_online, time.perf_counter() - began)
+        committer.commit(out, mark)
+        del out
+        if world.step == settings.config.steps:
+            return
+        if door is not None:
+            _may_ask(door, settings.config.budget, committer, mark.step, last)
+        began = time.perf_counter()
+        out, n_online = step(setup, world)
 
 
 def _may_ask(door: Door, budget: Budget, committer: Committer, step: int, last: int) -> None:

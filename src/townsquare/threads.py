@@ -19,8 +19,8 @@ _LAYERS = ("omp", "tbb")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-FEW = 2
-"""Items a thread below which none waits for another."""
+FEW = 4
+"""Items below which they are done one after the other."""
 SMALL = 5_000
 """Agents below which one thread is faster: measured, kernels of so few rows end before other threads wake up."""
 
@@ -56,7 +56,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     [2, 3, 4]
     """
     threads = nb.get_num_threads()
-    if threads == 1 or len(items) < FEW * threads or not _several_may():
+    if threads == 1 or len(items) < FEW or not _several_may():
         return [work(item) for item in items]
 
     def alone(item: Item) -> Result:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from townsquare.models import prices
 from townsquare.models.contract import Call
 from townsquare.models.tally import Tally
@@ -14,17 +16,20 @@ class Calls:
         self.step = 0
         self._tally = Tally(prices.of(own_prices))
         self._first: int | None = None
+        self._usd: defaultdict[int, float] = defaultdict(float)  # by step
         self._usd_then = 0.0
 
     def done(self, step: int) -> None:
         """A step is done; what calls of the next one cost is no part of the mean."""
-        self.step, self._usd_then = step, self._tally.usd
+        self.step, self._usd_then = step, sum(usd for of, usd in self._usd.items() if of <= step)
 
     def add(self, call: Call) -> None:
         """Count one that has just been answered."""
         if self._first is None:
             self._first = self.step
+        before = self._tally.usd
         self._tally.add(call)
+        self._usd[call.step] += self._tally.usd - before
 
     def note(self, total: int) -> str:
         """Calls, tokens, cost so far and at the end if it goes on like this, failures; "" before the first call."""

@@ -30,6 +30,10 @@ LONGEST_WAIT = 0.5
 """Seconds."""
 
 
+def nothing() -> None:
+    """What a door does meanwhile unless told."""
+
+
 class _Asked(NamedTuple):
     """A request of a batch, once it was handed over: which call it is, and whose and for what."""
 
@@ -112,7 +116,7 @@ class Door:
         self.model, self.store, self.seed, self.concurrency = model, store, seed, concurrency
         self.tally = Tally(prices or Prices())
         self.spent = Spent(prices or Prices())
-        self.meanwhile: Callable[[], None] = lambda: None
+        self.meanwhile: Callable[[], None] = nothing
         self._on_call = on_call
         self._taken: list[Call] = []
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -164,11 +164,13 @@ def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) 
     for first in range(0, n, _WRITE_ROWS):
         lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS]) for column in recorded]
         flat = chain.from_iterable(zip(*lists, strict=True))
-        full, rest = divmod(len(lists[0]), together)
-        for rows, times in (together, full), (rest, min(1, rest)):
+        rows, left = together, len(lists[0])
+        while left:  # few different statements: each is parsed once and kept
+            times, left = divmod(left, rows)
             if times:
                 statement = f'INSERT INTO "ts_{table}" VALUES {", ".join([marks] * rows)}'
                 connection.executemany(statement, _in_pieces(flat, rows * len(recorded), times))
+            rows = max(1, rows // 8)
 
 
 def select(

@@ -10,6 +10,7 @@ import polars as pl
 
 from townsquare import schema
 from townsquare.errors import SettingError, UnknownName
+from townsquare.lazy_rows import collected
 from townsquare.record.appendix_d import VIEWS, tables_of
 from townsquare.record.frames import as_sql_values
 from townsquare.registry import did_you_mean
@@ -101,7 +102,7 @@ def query_frames(
     if view is not None:
         frames |= {name: view(name) for name in named_views(query)}
     try:
-        return pl.SQLContext(frames=frames, eager=True).execute(query)
+        return collected(pl.SQLContext(frames=frames).execute(query))
     except pl.exceptions.PolarsError as error:
         raise fault_of(query, str(error)) from error
 
