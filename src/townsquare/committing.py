@@ -19,7 +19,7 @@ from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, StepMark
 
 LARGE = 100_000
-"""Agents whose steps take long enough to write them meanwhile, whoever decides for them."""
+"""Agents from which on steps are written meanwhile where no model is asked."""
 MANY = 1_000
 """Agents for whom a model's servers would wait noticeably: writing a step of fewer takes no longer than one call."""
 _NICE = 10  # of a thread; a tenth of the weight of the others

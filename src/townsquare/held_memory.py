@@ -11,10 +11,10 @@ import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LARGE = 100_000
-"""Agents from which on threads share memory."""
+WORTH_SHARING = 100_000
+"""Agents from which on all threads take memory from one place."""
 WORTH_HOLDING = 300_000
-"""Agents from which on it is held: with 100,000 a step takes as long without, and less memory is enough."""
+"""Agents from which on it is held too: with 100,000 a step takes as long without, and less memory is enough."""
 BYTES_AN_AGENT = 16 * 1024
 """Room that is made in large pages. It is not used before something is in it; what does not fit goes elsewhere."""
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8  # of mallopt(3), GNU C library
@@ -29,7 +29,7 @@ def held_memory(n_agents: int) -> Iterator[None]:
 
     Nothing happens for small runs, or with another C library.
     """
-    library = _library() if n_agents >= LARGE else None
+    library = _library() if n_agents >= WORTH_SHARING else None
     if library is None:
         yield
         return
