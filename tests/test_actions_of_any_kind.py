@@ -1,7 +1,10 @@
-"""Whatever a policy chooses becomes one row of actions, with the reason that plain Python gives for it."""
+"""Whatever a policy chooses becomes the rows, and is refused for the reason, that plain Python gives for it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -9,12 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from made import EVERY_KIND, choices
+from made import EVERY_KIND, choices, feed_of, post, react, reasons, row_of, show, town
 from square import K, Square, column
 from townsquare.actions import resolve
 from townsquare.config import Actions
+from townsquare.draws import U64, bits_oracle, chain, text_key
 from townsquare.feed import Feed
-from townsquare.schema import NONE, Reason, Slot
+from townsquare.pairs import BLOCK
+from townsquare.schema import NONE, ActionStatus, PostKind, PostType, Reason, Slot, Veracity
+from townsquare.views import Chosen
 from townsquare.world import World
 
 ONCE = (K.LIKE, K.DISLIKE, K.SHARE, K.FLAG, K.ADD_NOTE)
@@ -81,6 +87,7 @@ def _why(
 
 
 NUMBERS = st.one_of(st.integers(-2, 40), st.sampled_from([-(2**31), 2**31 - 1]))
+TEXTS = ("fine", " ", "y" * 251, "z" * 2001, "fine", "post 0")
 
 
 @pytest.fixture(scope="module")
@@ -89,17 +96,15 @@ def still() -> Square:
     return Square()
 
 
-@settings(deadline=None, max_examples=200)
-@given(data=st.data())
-def test_whatever_is_chosen_becomes_one_row(still: Square, data: st.DataObject) -> None:
-    world, feed = still.world, still.feed
-    texts = ("fine", " ", "y" * 251, "z" * 2001, "fine")
-    known = len(world.texts)
+def anything(data: st.DataObject, square: Square) -> list[dict[str, int]]:
+    """Up to 12 actions, by agent: wild ones, and ones that are mostly right."""
+    feed, known = square.feed, len(square.world.texts)
     row = st.one_of(st.integers(-2, int(feed.indptr[-1]) + 2), st.sampled_from([-(2**63), 2**62, 2**63 - 1]))
     wild = st.fixed_dictionaries(
         {
             "agent": st.integers(-1, 10), "kind": st.integers(0, 255), "row": row, "target": NUMBERS,
-            "text": st.one_of(NUMBERS, st.integers(0, known + 6)), "helpful": st.integers(-2, 2), "reasoning": NUMBERS,
+            "text": st.one_of(NUMBERS, st.integers(0, known + len(TEXTS) + 1)), "helpful": st.integers(-2, 2),
+            "reasoning": st.one_of(NUMBERS, st.integers(0, known + len(TEXTS) + 1)),
         }
     )  # fmt: skip
 
@@ -113,16 +118,169 @@ def test_whatever_is_chosen_becomes_one_row(still: Square, data: st.DataObject) 
         return one | {"agent": agent, "kind": kind, "row": at, "target": target}
 
     actions = data.draw(st.lists(st.one_of(wild, wild.map(near), wild.map(near)), min_size=1, max_size=12))
-    actions.sort(key=lambda action: action["agent"])
-    change = resolve(world, feed, choices(*actions, texts=texts), EVERY_KIND, Actions())
+    return sorted(actions, key=lambda action: action["agent"])
+
+
+@settings(deadline=None, max_examples=200)
+@given(data=st.data())
+def test_whatever_is_chosen_becomes_one_row(still: Square, data: st.DataObject) -> None:
+    actions = anything(data, still)
+    change = resolve(still.world, still.feed, choices(*actions, texts=TEXTS), EVERY_KIND, Actions())
     rows = change.rows["actions"]
-    wanted = oracle(still, actions, texts)
+    wanted = oracle(still, actions, TEXTS)
     assert [Reason(reason) for reason in column(rows, "reason")] == wanted
     for name in ("agent", "kind"):
         assert column(rows, name) == [action[name] for action in actions]
-    n_texts = known + len(change.rows["texts"]["content"])
-    assert all(NONE <= text < n_texts for name in ("text", "reasoning") for text in column(rows, name))
     accepted = [action["kind"] for action, reason in zip(actions, wanted, strict=True) if reason == Reason.NONE]
     posts = sum(kind in (K.POST, K.SHARE, K.COMMENT) for kind in accepted)
     for table, number in (("posts", posts), ("notes", accepted.count(K.ADD_NOTE))):
         assert len(change.rows.get(table, {"step": []})["step"]) == number
+
+
+def row_of_text(world: World, number: int) -> int:
+    """The row that a text has, or will have once those of ``TEXTS`` that are new are there."""
+    contents = [*world.texts, *TEXTS]
+    distinct = list(dict.fromkeys(contents))
+    return distinct.index(contents[number]) if 0 <= number < len(contents) else NONE
+
+
+def tidied(square: Square, actions: list[dict[str, int]]) -> list[dict[str, int]]:
+    """What a row of actions says of each, from the action and the feed; without what does not belong to its kind."""
+    feed, out = square.feed, []
+    rows = {name: np.asarray(feed.exposures[name]).tolist() for name in ("post", "root", "rank")}
+    for number, action in enumerate(actions):
+        agent, kind, row, target = (action[name] for name in ("agent", "kind", "row", "target"))
+        rank, on_row = NONE, kind not in (K.POST, K.IGNORE)
+        if on_row and agent in feed.agents:
+            at = feed.agents.tolist().index(agent)
+            if feed.indptr[at] <= row < feed.indptr[at + 1]:
+                rank = rows["rank"][row]
+                if kind in (*ONCE, K.COMMENT, K.LIKE_COMMENT) and target == rows["post"][row]:
+                    target = rows["root"][row]
+        before = [other for other in actions[:number] if other["agent"] == agent]
+        writes = kind in (K.POST, K.COMMENT, K.ADD_NOTE)
+        out.append(
+            {
+                "rank": rank, "target": target if on_row else NONE, "ordinal": len(before),
+                "text": row_of_text(square.world, action["text"]) if writes else NONE,
+                "helpful": action["helpful"] if kind == K.RATE_NOTE else NONE,
+                "reasoning": row_of_text(square.world, action["reasoning"]),
+            }
+        )  # fmt: skip
+    return out
+
+
+def posts_of(square: Square, actions: list[dict[str, int]], rows: list[dict[str, int]]) -> list[dict[str, Any]]:
+    """The rows of posts that accepted actions make."""
+    world = square.world
+    out: list[dict[str, Any]] = []
+    written: list[tuple[int, int]] = []
+    shared = ("text", "type", "topic", "veracity", "plausibility")
+    for action, row in zip(actions, rows, strict=True):
+        agent, kind, target, new = action["agent"], action["kind"], row["target"], world.posts.n + len(out)
+        one: dict[str, Any]
+        if kind == K.SHARE:
+            parent = int(np.asarray(square.feed.exposures["post"])[action["row"]])
+            one = {"kind": PostKind.SHARE, "root": target, "parent": parent}
+            one |= {name: world.posts[name][target].item() for name in shared}
+            base, key = U64(text_key("share")), world.posts["key"][target]
+        elif kind in (K.POST, K.COMMENT):
+            of = {K.POST: (PostKind.ORIGINAL, NONE), K.COMMENT: (PostKind.COMMENT, target)}[K(kind)]
+            one = {"kind": of[0], "root": new, "parent": of[1], "text": row["text"], "type": PostType.POST}
+            one |= {"topic": NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
+            base, key = U64(chain(text_key("post"), world.step + 1)), U64(kind << 16 | written.count((agent, kind)))
+            written.append((agent, kind))
+        else:
+            continue
+        one["key"] = int(bits_oracle(base, np.array([agent]), np.array([key]))[0])
+        out.append(one | {"post": new, "author": agent, "step": world.step + 1})
+    return out
+
+
+@settings(deadline=None, max_examples=200)
+@given(data=st.data())
+def test_rows_say_what_was_chosen_and_made(still: Square, data: st.DataObject) -> None:
+    actions = anything(data, still)
+    change = resolve(still.world, still.feed, choices(*actions, texts=TEXTS), EVERY_KIND, Actions())
+    rows, wanted = change.rows["actions"], tidied(still, actions)
+    for name in wanted[0]:
+        assert column(rows, name) == [one[name] for one in wanted], name
+    accepted = [reason == Reason.NONE for reason in column(rows, "reason")]
+    assert column(rows, "status") == [ActionStatus.ACCEPTED if one else ActionStatus.REFUSED for one in accepted]
+    made = posts_of(still, list(compress(actions, accepted)), list(compress(wanted, accepted)))
+    posts = change.rows.get("posts", {})
+    assert {name: column(posts, name) for name in posts} == {
+        name: [one[name] for one in made] for name in (made[0] if made else ())
+    }
+    makes = [
+        one and action["kind"] in (K.POST, K.SHARE, K.COMMENT) for one, action in zip(accepted, actions, strict=True)
+    ]
+    assert list(compress(column(rows, "result"), makes)) == [one["post"] for one in made]
+
+
+def with_columns(chosen: Chosen, columns: dict[str, Any]) -> Chosen:
+    """The same choices but for these columns, as given."""
+    return replace(chosen, **columns)
+
+
+def other_layouts(chosen: Chosen) -> Iterator[Chosen]:
+    """The same choices in other dtypes, and in memory that is strided or read-only."""
+    names = ("agent", "kind", "row", "target", "text", "helpful", "reasoning")
+    columns = {name: np.asarray(getattr(chosen, name)) for name in names}
+    yield with_columns(chosen, {name: values.astype(np.int64) for name, values in columns.items()})
+    yield with_columns(chosen, {name: np.repeat(values, 2)[::2] for name, values in columns.items()})
+    yield with_columns(chosen, {name: values.astype(values.dtype.newbyteorder()) for name, values in columns.items()})
+    yield with_columns(
+        chosen, {name: np.frombuffer(values.tobytes(), values.dtype) for name, values in columns.items()}
+    )
+
+
+@settings(deadline=None, max_examples=50)
+@given(data=st.data())
+def test_the_layout_of_choices_does_not_matter(still: Square, data: st.DataObject) -> None:
+    chosen = choices(*anything(data, still), texts=TEXTS)
+    wanted = resolve(still.world, still.feed, chosen, EVERY_KIND, Actions()).rows
+    for same in other_layouts(chosen):
+        rows = resolve(still.world, still.feed, same, EVERY_KIND, Actions()).rows
+        assert {table: {name: list(values) for name, values in rows[table].items()} for table in rows} == {
+            table: {name: list(values) for name, values in wanted[table].items()} for table in wanted
+        }
+
+
+def test_numbers_that_no_column_has_room_for_are_refused(still: Square) -> None:
+    good = still.on(0, K.COMMENT, still.share, text=0)
+    for name, number in (("agent", 2**32), ("kind", 256 + K.LIKE), ("row", 2**62), ("text", 2**32)):
+        chosen = with_columns(choices(good), {name: np.array([number])})
+        rows = resolve(still.world, still.feed, chosen, EVERY_KIND, Actions()).rows["actions"]
+        assert column(rows, "status") == [ActionStatus.REFUSED], name
+    for dtype in (np.uint64, np.uint32):
+        chosen = replace(choices(good), row=np.array([2**32 - 1], dtype), text=np.array([2**32 - 1], dtype))
+        rows = resolve(still.world, still.feed, chosen, EVERY_KIND, Actions()).rows["actions"]
+        assert [column(rows, name) for name in ("reason", "text")] == [[Reason.NOT_SHOWN], [NONE]]
+
+
+def test_agents_of_every_block_are_judged_by_their_own_past() -> None:
+    world = town(BLOCK + 50, 1)
+    root, last = post(world, BLOCK + 50), BLOCK + 49
+    react(world, K.LIKE, 1, root)
+    react(world, K.LIKE, last, root)
+    feed = feed_of(world)
+    show(world, feed)
+    some = [0, 1, BLOCK - 1, BLOCK, last]
+    on_row = [{"agent": agent, "kind": K.LIKE, "row": row_of(feed, agent, root), "target": root} for agent in some]
+    strangers = [{"agent": agent, "kind": K.POST, "text": 0} for agent in (-1, BLOCK + 50, BLOCK * 5)]
+    rows = resolve(world, feed, choices(strangers[0], *on_row, *strangers[1:]), EVERY_KIND, Actions()).rows["actions"]
+    assert reasons(rows) == ["not_shown", "none", "repeated", "none", "none", "repeated", "not_shown", "not_shown"]
+
+
+def test_an_agent_follows_an_author_once_however_many_rows_are_theirs() -> None:
+    world = town(3, 1)
+    shown = [post(world, 1) for _ in range(70)] + [post(world, 2)]
+    feed = feed_of(world, [0], others=100)
+    show(world, feed)
+    authors = world.posts["author"]
+    actions = [
+        {"agent": 0, "kind": K.FOLLOW, "row": row_of(feed, 0, one), "target": int(authors[one])} for one in shown
+    ]
+    rows = resolve(world, feed, choices(*actions), EVERY_KIND, Actions()).rows["actions"]
+    assert reasons(rows) == ["none"] + ["repeated"] * 69 + ["none"]

@@ -234,7 +234,6 @@ def test_find_and_has_over_several_blocks() -> None:
     agents = np.array([2, 2, BLOCK + 1, BLOCK + 1], np.int32)
     keys = np.array([BLOCK + 3, 0, 0, 5], np.int32)
     assert ints(world.has(world.follows, agents, keys)) == [True, False, True, False]
-    assert ints(world.find(world.follows, agents, keys)) == [0, 0, 0, 0]
 
 
 def test_newborn_beliefs_fill_the_last_block_first() -> None:

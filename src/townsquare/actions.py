@@ -2,48 +2,89 @@
 
 Actions are checked against the feed that was shown. Like, dislike, share, comment, flag and note act on the root; one
 like, dislike, share, flag and note counts an agent and root, in whatever step. A refused action is a row too.
+
+What holds for a kind of action stands in ``_TRAITS``; why one is refused, in :mod:`townsquare.action_kernels`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare import schema
+from townsquare.action_kernels import (
+    ADDS_NOTE,
+    ALLOWED,
+    ON_AGENTS,
+    ON_COMMENTS,
+    ON_NOTES,
+    ON_POSTS,
+    ON_ROOTS,
+    ON_ROWS,
+    ONCE,
+    WRITES,
+    Choices,
+    Found,
+    Judged,
+    Kinds,
+    Past,
+    PostColumns,
+    Shown,
+    find_rows,
+    judge,
+    mark_used,
+    number_results,
+    number_texts,
+    write_posts,
+)
 from townsquare.change import NOTHING, Change
 from townsquare.config import Actions as ActionSettings
-from townsquare.draws import U64, bits_oracle, chain, text_key
+from townsquare.draws import U64, chain, text_key
 from townsquare.events.friction import Friction, given_up
 from townsquare.feed import Feed
-from townsquare.large_rows import column_at
+from townsquare.large_rows import CodedRows
+from townsquare.pairs import Pairs, rows_between, spans
 from townsquare.policies.contract import check_chosen
-from townsquare.schema import ActionKind, ActionStatus, PostKind, PostStatus, Reason, Scorer, Slot
+from townsquare.schema import ActionKind, PostKind, Reason, Scorer
 from townsquare.threads import each
 from townsquare.views import Chosen
 from townsquare.world import REACTIONS, World
 
 Array = npt.NDArray[Any]
-_MANY = 1 << 18  # rows of which two threads judge a half each
+Columns = TypeVar("Columns", Choices, Found, Judged)
 
 
-def _kinds(*kinds: ActionKind) -> npt.NDArray[np.bool_]:
-    """Which numbers stand for one of ``kinds``, (256,): ``table[kind]`` is a quick ``np.isin``."""
-    table = np.zeros(256, np.bool_)
-    table[list(kinds)] = True
+def _table(dtype: npt.DTypeLike, values: Mapping[ActionKind, int], default: int = 0) -> Array:
+    """A value for each kind that a policy may name, (256,): also for those that there are not."""
+    table = np.full(256, default, dtype)
+    for kind, value in values.items():
+        table[kind] = value
     return table
 
 
-_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
-_ON_POSTS = _kinds(*_POSTS)
-_ON_ROOTS = _kinds(*_POSTS, ActionKind.LIKE_COMMENT, ActionKind.FLAG)
-_ON_AGENTS = _kinds(ActionKind.FOLLOW, ActionKind.UNFOLLOW)
-_NEED_NO_ROW = _kinds(ActionKind.POST, ActionKind.IGNORE)
-_MAKES_POST = _kinds(ActionKind.POST, ActionKind.SHARE, ActionKind.COMMENT)
-_WRITES = _kinds(ActionKind.POST, ActionKind.COMMENT, ActionKind.ADD_NOTE)
-_BITS = np.array([REACTIONS.get(kind, 0) for kind in ActionKind], np.uint8)
+_ANY_POST = ON_ROWS | ON_ROOTS | ON_POSTS
+_TRAITS = {
+    ActionKind.POST: WRITES,
+    ActionKind.LIKE: _ANY_POST | ONCE,
+    ActionKind.DISLIKE: _ANY_POST | ONCE,
+    ActionKind.SHARE: _ANY_POST | ONCE,
+    ActionKind.COMMENT: _ANY_POST | WRITES,
+    ActionKind.LIKE_COMMENT: ON_ROWS | ON_ROOTS | ON_COMMENTS | ONCE,
+    ActionKind.FLAG: ON_ROWS | ON_ROOTS | ONCE,
+    ActionKind.FOLLOW: ON_ROWS | ON_AGENTS | ONCE,
+    ActionKind.UNFOLLOW: ON_ROWS | ON_AGENTS | ONCE,
+    ActionKind.ADD_NOTE: _ANY_POST | WRITES | ADDS_NOTE | ONCE,
+    ActionKind.RATE_NOTE: ON_ROWS | ON_NOTES | ONCE,
+    ActionKind.IGNORE: 0,
+}
+_MAKES = {ActionKind.POST: PostKind.ORIGINAL, ActionKind.SHARE: PostKind.SHARE, ActionKind.COMMENT: PostKind.COMMENT}
+_BITS = _table(np.uint8, REACTIONS)
+_POST_KINDS = _table(np.int8, _MAKES, schema.NONE)
+_DECLARES = _table(np.bool_, {ActionKind.POST: 1, ActionKind.COMMENT: 1})
 
 
 def resolve(
@@ -67,303 +108,211 @@ def resolve(
     check_chosen(chosen, world.n_propositions)
     if not chosen.n:
         return NOTHING
-    chosen, contents = _tidy(world, chosen)
-    place, known = _place(feed, chosen)
-    shown = known & (chosen.row >= feed.indptr[place]) & (chosen.row < feed.indptr[place + known])
-    target = _targets(feed, chosen, shown)
-
-    def judge(part: slice) -> npt.NDArray[np.uint8]:
-        some = _part_of(chosen, part)
-        return _reasons(world, feed, some, target[part], known[part], shown[part], allowed, settings, contents)
-
-    reason = np.concatenate(each(judge, _halves(chosen.agent)))
-    accepted = reason == Reason.NONE
+    n = chosen.n
+    kinds, choices, shown = _kinds(allowed, settings), _choices(chosen), _shown(feed)
+    new_row, contents = _new_texts(world, chosen.new_texts)
+    judged = _judged(world, choices, kinds, shown, _lengths(world, chosen.new_texts, choices, kinds), new_row)
     if friction is not None:
-        stopped = given_up(world, chosen, place, target, accepted, friction)
-        reason[stopped], accepted = Reason.FRICTION, accepted & ~stopped
-    makes_post = accepted & _MAKES_POST[chosen.kind]
-    makes_note = accepted & (chosen.kind == ActionKind.ADD_NOTE)
-    result = np.full(chosen.n, schema.NONE, np.int32)
-    result[makes_post] = world.posts.n + np.arange(np.count_nonzero(makes_post))
-    result[makes_note] = world.notes.n + np.arange(np.count_nonzero(makes_note))
-    rank = np.full(chosen.n, schema.NONE, np.int16)
-    rank[shown] = column_at(feed.exposures, "rank", chosen.row[shown])
+        place, accepted = np.searchsorted(feed.agents, choices.agent), judged.reason == Reason.NONE
+        tidy = replace(chosen, agent=choices.agent, kind=choices.kind)
+        judged.reason[given_up(world, tidy, place, judged.target, accepted, friction)] = Reason.FRICTION
+    result, status = np.empty(n, np.int32), np.empty(n, np.uint8)
+    last_post, _ = number_results(choices.kind, judged.reason, kinds, world.posts.n, world.notes.n, result, status)
     rows: dict[str, schema.Columns] = {
         "actions": schema.rows(
-            "actions", chosen.n, step=world.step + 1, agent=chosen.agent, ordinal=_ordinals(chosen.agent),
-            kind=chosen.kind, rank=rank, target=target, text=chosen.text, helpful=chosen.helpful,
-            reasoning=chosen.reasoning, reason=reason, result=result,
-            status=np.where(accepted, ActionStatus.ACCEPTED, ActionStatus.REFUSED),
+            "actions", n, step=world.step + 1, agent=choices.agent, kind=choices.kind, status=status,
+            result=result, **judged._asdict(),
         )
     }  # fmt: skip
     if contents:
         ids = np.arange(len(world.texts), len(world.texts) + len(contents))
         rows["texts"] = schema.rows("texts", ids.size, text=ids, content=contents)
-    rows |= _posts(world, feed, chosen, target, makes_post, result)
-    rows |= _notes_and_ratings(world, chosen, target, accepted, result)
-    rows |= _follows(world.step + 1, chosen, target, accepted)
+    if last_post > world.posts.n:
+        rows["posts"] = _posts(world, choices, kinds, shown, judged, result, last_post - world.posts.n)
+        rows["post_stances"] = _declared(chosen, choices.kind, judged.reason, result)
+    rows |= _notes_and_ratings(world, choices, judged, result)
+    rows |= _follows(world.step + 1, choices, judged)
     return Change(rows)
 
 
-def _halves(agent: Array) -> list[slice]:
-    """All rows; of many, two halves that have whole agents."""
-    middle = int(np.searchsorted(agent, agent[agent.size // 2])) if agent.size > _MANY else 0
-    return [slice(0, middle), slice(middle, agent.size)] if middle else [slice(0, agent.size)]
+def _kinds(allowed: frozenset[ActionKind], settings: ActionSettings) -> Kinds:
+    """What holds for each kind of action in this run."""
+    traits = {kind: value | ALLOWED * (kind in allowed) for kind, value in _TRAITS.items()}
+    longest = _table(np.int64, {ActionKind.COMMENT: settings.comment_length}, settings.post_length)
+    return Kinds(_table(np.int64, traits, ON_ROWS), _BITS, _POST_KINDS, longest)
 
 
-def _part_of(chosen: Chosen, part: slice) -> Chosen:
-    """Some rows of the choices; what is declared is still of all of them."""
-    names = ("agent", "kind", "row", "target", "text", "helpful", "reasoning")
-    return replace(chosen, **{name: getattr(chosen, name)[part] for name in names})
+def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
+    """One layout for kernels, whatever came: contiguous, read-only and of this dtype."""
+    out = np.ascontiguousarray(column, dtype).view()
+    out.flags.writeable = False
+    return out
 
 
-def _tidy(world: World, chosen: Chosen) -> tuple[Chosen, list[str]]:
-    """Choices without what does not belong to their kind, and the contents of new texts.
+def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int) -> Array:
+    """The same, but numbers that the dtype has no room for become ``below`` (negative ones) or ``above``."""
+    if column.dtype != dtype:
+        given, column = column, column.astype(dtype)
+        column[~(given >= 0)], column[given > np.iinfo(dtype).max] = below, above
+    return _uniform(column, dtype)
+
+
+def _choices(chosen: Chosen) -> Choices:
+    """What was chosen, as kernels take it. Agents still ascend; a kind that there is not stays one."""
+    nobody = np.iinfo(np.int32).max
+    return Choices(
+        agent=_fitted(chosen.agent, np.int32, schema.NONE, nobody),
+        kind=_fitted(chosen.kind, np.uint8, 255, 255),
+        row=_uniform(chosen.row, np.int64),
+        target=_uniform(chosen.target, np.int32),
+        text=_fitted(chosen.text, np.int32, schema.NONE, schema.NONE),
+        helpful=_uniform(chosen.helpful, np.int8),
+        reasoning=_fitted(chosen.reasoning, np.int32, schema.NONE, schema.NONE),
+    )
+
+
+def _new_texts(world: World, given: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Rows of the texts that choices bring along, and the contents of those that are new.
 
     A text that is there already keeps its row, and one that several agents wrote is one row.
     """
-    known, given = len(world.texts), len(chosen.new_texts)
-    fresh: dict[str, int] = {}
-    row_of = np.empty(given, np.int32)
-    for number, text in enumerate(chosen.new_texts):
-        row = world.text_row.get(text)
-        row_of[number] = fresh.setdefault(text, known + len(fresh)) if row is None else row
-
-    def numbered(column: Array) -> npt.NDArray[np.int32]:
-        out = np.where((column >= 0) & (column < known + given), column, schema.NONE).astype(np.int32)
-        new = out >= known
-        out[new] = row_of[out[new] - known]
-        return out
-
-    kind = chosen.kind
-    alone = _NEED_NO_ROW[kind]
-    tidied = replace(
-        chosen,
-        row=np.where(alone, schema.NONE, chosen.row),
-        target=np.where(alone, schema.NONE, chosen.target).astype(np.int32),
-        text=np.where(_WRITES[kind], numbered(chosen.text), schema.NONE).astype(np.int32),
-        helpful=np.where(kind == ActionKind.RATE_NOTE, chosen.helpful, schema.NONE).astype(np.int8),
-        reasoning=numbered(chosen.reasoning),
-    )
-    return tidied, list(fresh)
-
-
-def _place(feed: Feed, chosen: Chosen) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Where each agent stands in the feed, and whether it has one at all (0 if not)."""
-    starts = np.flatnonzero(np.r_[True, chosen.agent[1:] != chosen.agent[:-1]])
-    counts, who = np.diff(np.r_[starts, chosen.n]), chosen.agent[starts]
-    at = np.searchsorted(feed.agents, who)
-    known = at < feed.agents.size
-    known[known] = feed.agents[at[known]] == who[known]
-    return np.repeat(np.where(known, at, 0), counts), np.repeat(known, counts)
-
-
-def _targets(feed: Feed, chosen: Chosen, shown: Array) -> npt.NDArray[np.int32]:
-    """What is acted on: a share shown in the feed stands for its root."""
-    target = chosen.target.copy()
-    stands = shown & _ON_ROOTS[chosen.kind]
-    row = chosen.row[stands]
-    same = target[stands] == column_at(feed.exposures, "post", row)
-    target[stands] = np.where(same, column_at(feed.exposures, "root", row), target[stands])
-    return target
-
-
-def _ordinals(agent: Array) -> npt.NDArray[np.int64]:
-    """Place of each entry among the equal ones before it; equal entries stand together."""
-    starts = np.flatnonzero(np.r_[True, agent[1:] != agent[:-1]])
-    counts = np.diff(np.r_[starts, agent.size])
-    return np.arange(agent.size) - np.repeat(starts, counts)
-
-
-def _reasons(
-    world: World,
-    feed: Feed,
-    chosen: Chosen,
-    target: Array,
-    known: Array,
-    shown: Array,
-    allowed: frozenset[ActionKind],
-    settings: ActionSettings,
-    contents: list[str],
-) -> npt.NDArray[np.uint8]:
-    """Why each action is refused; ``Reason.NONE`` where it is accepted. The first reason that holds is given.
-
-    ``known`` says whose agent has a feed, ``shown`` whose row is one of it.
-    """
-    reason = np.full(chosen.n, Reason.NONE, np.uint8)
-
-    def refuse(mask: Array, why: Reason) -> None:
-        reason[mask & (reason == Reason.NONE)] = why
-
-    kind = chosen.kind
-    refuse(~_kinds(*allowed)[kind], Reason.DISABLED)
-    refuse(_not_shown(feed, chosen, target, known, shown), Reason.NOT_SHOWN)
-    ok = reason == Reason.NONE
-    on_post = ok & _ON_ROOTS[kind]
-    gone = np.zeros(chosen.n, np.bool_)
-    gone[on_post] = world.posts["status"][target[on_post]] != PostStatus.ACTIVE
-    refuse(gone, Reason.GONE)
-    own = np.zeros(chosen.n, np.bool_)
-    own[on_post] = world.posts["author"][target[on_post]] == chosen.agent[on_post]
-    rated = ok & (kind == ActionKind.RATE_NOTE)
-    own[rated] = world.notes["author"][target[rated]] == chosen.agent[rated]
-    refuse(own, Reason.OWN)
-    to_agent = ok & _ON_AGENTS[kind]
-    refuse(to_agent & (target == chosen.agent), Reason.SELF)
-    _refuse_texts(world, chosen, settings, contents, refuse)
-    refuse(rated & (chosen.helpful != 0) & (chosen.helpful != 1), Reason.EMPTY)
-    follows = np.zeros(chosen.n, np.bool_)
-    follows[to_agent] = world.has(world.follows, chosen.agent[to_agent], target[to_agent])
-    refuse(follows & (kind == ActionKind.FOLLOW), Reason.REPEATED)
-    refuse(to_agent & ~follows & (kind == ActionKind.UNFOLLOW), Reason.NOT_FOLLOWING)
-    refuse(_repeated(world, chosen, target, reason == Reason.NONE), Reason.REPEATED)
-    return reason
-
-
-def _not_shown(feed: Feed, chosen: Chosen, target: Array, known: Array, shown: Array) -> npt.NDArray[np.bool_]:
-    """Whether the agent has no feed, or what it acts on did not stand in it, in that row."""
-    needs_row = ~_NEED_NO_ROW[chosen.kind]
-    bad = ~known | (needs_row & ~shown)
-    check = np.flatnonzero(needs_row & ~bad)
-    row, kind, want = chosen.row[check], chosen.kind[check], target[check]
-    rows = {name: column_at(feed.exposures, name, row) for name in ("root", "slot", "author", "offered")}
-    is_comment = rows["slot"] == Slot.COMMENT
-    wrong = _ON_ROOTS[kind] & (want != rows["root"])
-    wrong |= _ON_POSTS[kind] & is_comment
-    wrong |= (kind == ActionKind.LIKE_COMMENT) & ~is_comment
-    wrong |= (kind == ActionKind.RATE_NOTE) & ((want < 0) | (want != rows["offered"]))
-    wrong |= _ON_AGENTS[kind] & (want != rows["author"])
-    bad[check] |= wrong
-    return bad
-
-
-def _refuse_texts(world: World, chosen: Chosen, settings: ActionSettings, contents: list[str], refuse: Any) -> None:
-    """Nothing written, or too much of it."""
-    writes = _WRITES[chosen.kind]
-    refuse(writes & (chosen.text < 0), Reason.EMPTY)
-    written = np.flatnonzero(writes & (chosen.text >= 0))
-    if not written.size:
-        return
-    used, at = np.unique(chosen.text[written], return_inverse=True)
     known = len(world.texts)
-    texts = [world.texts[row] if row < known else contents[row - known] for row in used]
-    blank, long = np.zeros(chosen.n, np.bool_), np.zeros(chosen.n, np.bool_)
-    blank[written] = np.array([not text.strip() for text in texts])[at]
-    limit = np.where(chosen.kind[written] == ActionKind.COMMENT, settings.comment_length, settings.post_length)
-    long[written] = np.array([len(text) for text in texts])[at] > limit
-    refuse(blank, Reason.EMPTY)
-    refuse(long, Reason.TOO_LONG)
+    fresh: dict[str, int] = {}
+    new_row = np.empty(len(given), np.int32)
+    for number, text in enumerate(given):
+        row = world.text_row.get(text)
+        new_row[number] = fresh.setdefault(text, known + len(fresh)) if row is None else row
+    return new_row, list(fresh)
 
 
-def _repeated(world: World, chosen: Chosen, target: Array, ok: Array) -> npt.NDArray[np.bool_]:
-    """Whether it was done before, in an earlier step or earlier in this batch."""
-    out = np.zeros(chosen.n, np.bool_)
-    at = np.flatnonzero(ok)
-    bit = _BITS[chosen.kind[at]]
-    once = at[bit > 0]
-    done = world.find(world.reactions, chosen.agent[once], target[once])
-    out[once] = (done & bit[bit > 0]) > 0
-    rated = at[chosen.kind[at] == ActionKind.RATE_NOTE]
-    out[rated] = world.find(world.ratings, chosen.agent[rated], target[rated]) > 0
-    # A feed shows a root once, so (row, kind) names the pair; authors can stand in several rows.
-    on_row = ok & ~out & (chosen.row >= 0) & (chosen.kind != ActionKind.COMMENT)
-    out |= _second(chosen.row * len(ActionKind) + chosen.kind, on_row)
-    to_agent = on_row & _ON_AGENTS[chosen.kind]
-    return out | _second(chosen.agent.astype(np.int64) << 32 | target.astype(np.int64), to_agent)
+def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> npt.NDArray[np.int32]:
+    """Characters of each text that is used, there already or given, (texts,); 0 for one that says nothing."""
+    known = len(world.texts)
+    used = np.zeros(known + len(given), np.bool_)
+    mark_used(choices.kind, choices.text, kinds.traits, used)
+    length = np.zeros(used.size, np.int32)
+    for number in np.flatnonzero(used).tolist():
+        text = world.texts[number] if number < known else given[number - known]
+        length[number] = len(text) if text.strip() else 0
+    return length
 
 
-def _second(key: Array, mask: Array) -> npt.NDArray[np.bool_]:
-    """Which masked entries have an equal masked one before them."""
-    out = np.zeros(key.size, np.bool_)
-    at = np.flatnonzero(mask)
-    used = key[at]
-    if used.size > 1 and not (used[1:] > used[:-1]).all():
-        order = np.argsort(used, kind="stable")
-        again = np.r_[False, used[order][1:] == used[order][:-1]]
-        out[at[order[again]]] = True
+def _shown(feed: Feed) -> Shown:
+    """The feed, as kernels take it."""
+    rows = CodedRows.of(feed.exposures)
+    code, root = (rows.code, rows.beside["root"]) if "root" in rows.beside else (np.arange(rows.n), rows["root"])
+    return Shown(
+        agents=_uniform(feed.agents, np.int32),
+        indptr=_uniform(feed.indptr, np.int64),
+        code=_uniform(code, np.int32),
+        root=_uniform(root, np.int32),
+        post=_uniform(rows["post"], np.int32),
+        author=_uniform(rows["author"], np.int32),
+        slot=_uniform(rows["slot"], np.uint8),
+        offered=_uniform(rows["offered"], np.int32),
+        rank=_uniform(rows["rank"], np.int16),
+    )
+
+
+def _past(world: World, number: int, first: int) -> Past:
+    """What the agents of a block did before."""
+
+    def pairs(store: Pairs) -> tuple[Array, Array, Array]:
+        block = store.blocks[number]
+        return _uniform(block.indptr, np.int64), _uniform(block.key, np.int32), _uniform(block.value, store.dtype)
+
+    posts, notes = world.posts, world.notes
+    return Past(
+        first, *pairs(world.follows)[:2], *pairs(world.reactions), *pairs(world.ratings)[:2],
+        posts["status"], posts["author"], notes["author"],
+    )  # fmt: skip
+
+
+def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, length: Array, new_row: Array) -> Judged:
+    """What is made of every choice, and why it is refused: block by block of agents."""
+    agent = choices.agent
+    out = Judged(*(np.empty(agent.size, dtype) for dtype in ("u1", "i2", "i2", "i4", "i4", "i1", "i4")))
+    found = Found(np.empty(agent.size, np.int32), np.empty(agent.size, np.bool_))
+    last = len(world.follows.blocks) - 1
+
+    def of_block(block: tuple[int, int, int]) -> None:
+        number, first, stop = block
+        lo, hi = rows_between(agent, first, stop)
+        # Agents that there are not have no feed: any block will do for them.
+        rows = slice(lo if number else 0, hi if number < last else agent.size)
+        if rows.start < rows.stop:
+            some, at, into = _part(choices, rows), _part(found, rows), _part(out, rows)
+            a, b = rows_between(shown.agents, first, stop)
+            feeds = shown._replace(agents=shown.agents[a:b], indptr=shown.indptr[a : b + 1])
+            find_rows(some, kinds.traits, feeds, at, into)
+            judge(some, kinds, feeds, at, length, _past(world, number, first), into)
+            number_texts(some, kinds.traits, len(world.texts), new_row, into)
+
+    each(of_block, list(spans(world.n_agents)))
     return out
+
+
+def _part(columns: Columns, rows: slice) -> Columns:
+    """Some rows of a tuple of columns."""
+    return type(columns)(*(column[rows] for column in columns))
 
 
 def _posts(
-    world: World, feed: Feed, chosen: Chosen, target: Array, makes: Array, result: Array
-) -> dict[str, schema.Columns]:
-    """Posts, shares and comments that were made, and the stances they declare."""
-    at = np.flatnonzero(makes)
-    if not at.size:
-        return {}
-    kind, agent, step = chosen.kind[at], chosen.agent[at], world.step + 1
-    is_share, is_comment = kind == ActionKind.SHARE, kind == ActionKind.COMMENT
-    post_kind = np.where(is_share, PostKind.SHARE, np.where(is_comment, PostKind.COMMENT, PostKind.ORIGINAL))
-    text = chosen.text[at].copy()
-    text[is_share] = world.posts["text"][target[at][is_share]]
-    parent = np.full(at.size, schema.NONE, np.int32)
-    parent[is_share] = column_at(feed.exposures, "post", chosen.row[at][is_share])
-    parent[is_comment] = target[at][is_comment]
-    plausibility = np.full(at.size, 0.5)
-    plausibility[is_share] = world.posts["plausibility"][target[at][is_share]]
-    veracity = np.full(at.size, schema.Veracity.UNKNOWN, np.uint8)
-    veracity[is_share] = world.posts["veracity"][target[at][is_share]]
-    type_ = np.full(at.size, schema.PostType.POST, np.uint8)
-    type_[is_share] = world.posts["type"][target[at][is_share]]
-    topic = np.full(at.size, schema.NONE, np.int32)
-    topic[is_share] = world.posts["topic"][target[at][is_share]]
-    rows = schema.rows(
-        "posts", at.size, post=result[at], key=_keys(world, agent, kind, target[at], step),
-        kind=post_kind, author=agent, root=np.where(is_share, target[at], result[at]), parent=parent, step=step,
-        text=text, type=type_, topic=topic, veracity=veracity, plausibility=plausibility,
-    )  # fmt: skip
+    world: World, choices: Choices, kinds: Kinds, shown: Shown, judged: Judged, result: Array, n: int
+) -> schema.Columns:
+    """The ``n`` posts, shares and comments that were made."""
+    step, posts = world.step + 1, world.posts
+    there = PostColumns(*(posts[name] for name in PostColumns._fields))
+    made = PostColumns(*(np.empty(n, column.dtype) for column in there))
+    bases = U64(chain(text_key("post"), step)), U64(text_key("share"))
+    write_posts(choices, judged, result, kinds, shown.post, there, bases, made)
+    return schema.rows("posts", n, step=step, **made._asdict())
+
+
+def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> schema.Columns:
+    """The stances of what was written, as declared."""
     action, proposition, stance, strength = chosen.declared
-    kept = makes[action] & (chosen.kind[action] != ActionKind.SHARE)
-    stances = schema.rows(
+    kept = (reason[action] == Reason.NONE) & _DECLARES[kind[action]]
+    return schema.rows(
         "post_stances", int(np.count_nonzero(kept)), post=result[action[kept]], proposition=proposition[kept],
         stance=stance[kept], strength=strength[kept], scorer=Scorer.DECLARED,
     )  # fmt: skip
-    return {"posts": rows, "post_stances": stances}
 
 
-def _keys(world: World, agent: Array, kind: Array, target: Array, step: int) -> npt.NDArray[U64]:
-    """Keys of new posts: (root key, agent) for shares, (author, step, kind, ordinal) otherwise.
-
-    The ordinal counts an agent's posts of that kind in this step, so that its other actions do not change the key.
-    """
-    together = np.lexsort((np.arange(agent.size), kind, agent))
-    ordinal = np.empty(agent.size, np.int64)
-    ordinal[together] = _ordinals((agent.astype(np.int64) << 8 | kind)[together])
-    what = kind.astype(np.uint64) << np.uint64(16) | ordinal.astype(np.uint64)
-    keys = bits_oracle(U64(chain(text_key("post"), step)), agent, what)
-    shares = kind == ActionKind.SHARE
-    root_key = world.posts["key"][target[shares]]
-    keys[shares] = bits_oracle(U64(text_key("share")), agent[shares], root_key)
-    return keys
-
-
-def _notes_and_ratings(
-    world: World, chosen: Chosen, target: Array, accepted: Array, result: Array
-) -> dict[str, schema.Columns]:
+def _notes_and_ratings(world: World, choices: Choices, judged: Judged, result: Array) -> dict[str, schema.Columns]:
     step = world.step + 1
     out: dict[str, schema.Columns] = {}
-    note = accepted & (chosen.kind == ActionKind.ADD_NOTE)
-    if note.any():
+    note = _accepted(choices, judged, ActionKind.ADD_NOTE)
+    if note.size:
         out["notes"] = schema.rows(
-            "notes", int(note.sum()), note=result[note], post=target[note], author=chosen.agent[note], step=step,
-            text=chosen.text[note],
+            "notes", note.size, note=result[note], post=judged.target[note], author=choices.agent[note], step=step,
+            text=judged.text[note],
         )  # fmt: skip
-    rate = accepted & (chosen.kind == ActionKind.RATE_NOTE)
-    if rate.any():
+    rate = _accepted(choices, judged, ActionKind.RATE_NOTE)
+    if rate.size:
         out["note_ratings"] = schema.rows(
-            "note_ratings", int(rate.sum()), note=target[rate], agent=chosen.agent[rate], step=step,
-            helpful=chosen.helpful[rate] > 0,
+            "note_ratings", rate.size, note=judged.target[rate], agent=choices.agent[rate], step=step,
+            helpful=judged.helpful[rate] > 0,
         )  # fmt: skip
     return out
 
 
-def _follows(step: int, chosen: Chosen, target: Array, accepted: Array) -> dict[str, schema.Columns]:
-    moved = accepted & ((chosen.kind == ActionKind.FOLLOW) | (chosen.kind == ActionKind.UNFOLLOW))
-    if not moved.any():
+def _follows(step: int, choices: Choices, judged: Judged) -> dict[str, schema.Columns]:
+    moved = _accepted(choices, judged, ActionKind.FOLLOW, ActionKind.UNFOLLOW)
+    if not moved.size:
         return {}
-    change = np.where(chosen.kind[moved] == ActionKind.FOLLOW, 1, -1)
+    change = np.where(choices.kind[moved] == ActionKind.FOLLOW, 1, -1)
     return {
         "follows": schema.rows(
-            "follows", int(moved.sum()), step=step, follower=chosen.agent[moved], followed=target[moved], change=change
+            "follows", moved.size, step=step, follower=choices.agent[moved], followed=judged.target[moved],
+            change=change,
         )
-    }
+    }  # fmt: skip
+
+
+def _accepted(choices: Choices, judged: Judged, *kinds: ActionKind) -> npt.NDArray[np.int64]:
+    """Accepted actions of some kinds."""
+    wanted = np.zeros(choices.kind.size, np.bool_)
+    for kind in kinds:
+        wanted |= choices.kind == kind
+    return np.flatnonzero(wanted & (judged.reason == Reason.NONE))

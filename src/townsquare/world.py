@@ -171,16 +171,6 @@ class World:
         """Which rows of agents are persons, (n_agents,) bool."""
         return np.asarray(self.agents["kind"] == schema.AgentKind.PERSON)
 
-    def find(self, pairs: Pairs, agents: npt.NDArray[np.int32], keys: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-        """Values of (agent, key) pairs, 0 where there is none; ``agents`` ascend."""
-        out = np.zeros(agents.shape[0], pairs.dtype)
-        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
-            block = pairs.blocks[number]
-            slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
-            known = slot >= 0
-            out[lo:hi][known] = block.value[slot[known]]
-        return out
-
     def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
         out = np.zeros(agents.shape[0], np.bool_)
