@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 import typing
 
+from townsquare import held_memory
+
 if typing.TYPE_CHECKING:
     from townsquare.errors import TownsquareError
     from townsquare.record.memory import MemoryRecorder
@@ -22,6 +24,8 @@ if typing.TYPE_CHECKING:
     from townsquare.scenario import list_scenarios, load_scenario, made_scenario
     from townsquare.scenario_contents import Scenario
     from townsquare.simulation import simulate
+
+held_memory.share_memory()  # before anything here starts a thread
 
 # Names are imported when they are first used, so that the command line starts without loading the kernels.
 _HOMES = {

@@ -8,19 +8,18 @@ is asked for in pages of 2 MB: with those of 4 KB, a fifth of the rest went into
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-WORTH_SHARING = 100_000
-"""Agents from which on all threads take memory from one place."""
 WORTH_HOLDING = 300_000
-"""Agents from which on it is held too: with 100,000 a step takes as long without, and less memory is enough."""
+"""Agents from which on it is held: with 100,000 a step takes as long without, and less memory is enough."""
 BYTES_AN_AGENT = 16 * 1024
 """Room that is made in large pages. It is not used before something is in it; what does not fit goes elsewhere."""
 _TRIM_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -4, -8  # of mallopt(3), GNU C library
 _HUGE_PAGES = 14  # MADV_HUGEPAGE of madvise(2), Linux
 _PAGE = 4096
-_KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS, _DEFAULT_ARENAS = -1, 128 * 1024, 65_536, 0
+_KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS = -1, 128 * 1024, 65_536
 
 
 @contextmanager
@@ -29,21 +28,18 @@ def held_memory(n_agents: int) -> Iterator[None]:
 
     Nothing happens for small runs, or with another C library.
     """
-    library = _library() if n_agents >= WORTH_SHARING else None
+    library = _library() if n_agents >= WORTH_HOLDING else None
     if library is None:
         yield
         return
-    library.mallopt(_ARENA_MAX, 1)  # or each new thread has memory of its own, that no other thread uses again
-    if n_agents >= WORTH_HOLDING:
-        library.mallopt(_MMAP_MAX, 0)
-        library.mallopt(_TRIM_THRESHOLD, _KEEP)
-        _make_room(library, n_agents * BYTES_AN_AGENT)
+    library.mallopt(_MMAP_MAX, 0)
+    library.mallopt(_TRIM_THRESHOLD, _KEEP)
+    _make_room(library, n_agents * BYTES_AN_AGENT)
     try:
         yield
     finally:
         library.mallopt(_MMAP_MAX, _DEFAULT_MMAPS)
         library.mallopt(_TRIM_THRESHOLD, _DEFAULT_TRIM)
-        library.mallopt(_ARENA_MAX, _DEFAULT_ARENAS)
         library.malloc_trim(0)
 
 
@@ -67,3 +63,15 @@ def _library() -> ctypes.CDLL | None:
     except (AttributeError, OSError, TypeError):  # Windows, macOS, musl
         return None
     return library
+
+
+def share_memory() -> None:
+    """Have all threads take memory from one place, unless the user has said from how many.
+
+    Else each new thread has a place of its own, or that of one that has ended: what one has freed no other uses again,
+    and what is too large for such a place is given back at once. It has to be said before threads ask for memory.
+    """
+    library = _library()
+    said = "MALLOC_ARENA_MAX" in os.environ or "arena_max" in os.environ.get("GLIBC_TUNABLES", "")
+    if library is not None and not said:
+        library.mallopt(_ARENA_MAX, 1)
