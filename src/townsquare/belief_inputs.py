@@ -37,6 +37,7 @@ from townsquare.world_kernels import offsets
 Array = npt.NDArray[Any]
 _LIKE, _LIKE_COMMENT, _DISLIKE = int(ActionKind.LIKE), int(ActionKind.LIKE_COMMENT), int(ActionKind.DISLIKE)
 _ACCEPTED = int(ActionStatus.ACCEPTED)
+_LOW = 0xFFFFFFFF
 _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
 _WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 
@@ -54,10 +55,13 @@ class _Shown(NamedTuple):
 class _Beside(NamedTuple):
     """What rules read of a code, side by side, and what roots say.
 
-    ``record`` (k, 4) int64: where the stances of its root begin and end, likes, and the bits of the weight;
-    ``numbers`` is the same memory as float64. ``proposition`` and ``stance`` (s,).
+    ``n_stances`` (k,) uint16 is how many stances a root takes: small enough to stay in the cache. ``record`` (k, 4)
+    int64, 32 bytes a code, holds where they begin and the proposition of the first, 32 bits each; how many they are and
+    likes, likewise; the bits of the first stance; those of the weight. ``numbers`` is the same memory as float64.
+    ``proposition`` and ``stance`` (s,) are of all stances.
     """
 
+    n_stances: Array
     record: Array
     numbers: Array
     proposition: Array
@@ -65,12 +69,19 @@ class _Beside(NamedTuple):
 
 
 @nb.njit(parallel=True, nogil=True, cache=True)
-def _count(indptr: Array, code: Array, record: Array, out: Array) -> None:
+def _count(indptr: Array, code: Array, n_stances: Array, out: Array) -> None:
     for i in nb.prange(indptr.shape[0] - 1):
         n = 0
         for e in range(indptr[i], indptr[i + 1]):
-            n += record[code[e], 1] - record[code[e], 0]
+            n += n_stances[code[e]]
         out[i + 1] = n
+
+
+class _Credible(NamedTuple):
+    """The credibility of each agent, and whether it has one: few do, and so many answers stay in the cache."""
+
+    known: Array
+    credibility: Array
 
 
 class _Said(NamedTuple):
@@ -88,7 +99,7 @@ def _spread(
     lo: int,
     shown: _Shown,
     beside: _Beside,
-    credibility: Array,
+    credible: _Credible,
     n_propositions: int,
     out_ptr: Array,
     out: tuple[Array, ...],
@@ -98,18 +109,24 @@ def _spread(
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
-    record, numbers, said_proposition, said_stance = beside
-    proposition, post, rank, author, known, stance, likes, first_seen, weight = out
+    _, record, numbers, said_proposition, said_stance = beside
+    known, credibility = credible
+    proposition, post, rank, author, trusted, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
                 k = code[e]
-                for x in range(record[k, 0], record[k, 1]):
-                    if said_proposition[x] == p:
-                        proposition[at], post[at], rank[at] = p, shown_post[e], shown_rank[e]
-                        author[at], known[at] = shown_author[e], credibility[shown_author[e]]
-                        stance[at], likes[at], weight[at] = said_stance[x], record[k, 2], numbers[k, 3]
+                begin, said, n = record[k, 0] & _LOW, record[k, 0] >> 32, record[k, 1] & _LOW
+                taken = numbers[k, 2]
+                for x in range(begin, begin + n):
+                    if n > 1:
+                        said, taken = np.int64(said_proposition[x]), said_stance[x]
+                    if said == p:
+                        a = shown_author[e]
+                        proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
+                        trusted[at] = credibility[a] if known[a] else np.nan
+                        stance[at], likes[at], weight[at] = taken, record[k, 1] >> 32, numbers[k, 3]
                         first_seen[at] = shown_first[e]
                         at += 1
 
@@ -149,7 +166,8 @@ class InputsOfStep:
         self._rows = exposures_by_agent(out)
         self._changes = by_agent(out, "holdings")
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
-        self._credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
+        credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
+        self._credible = _Credible(~np.isnan(credibility), credibility)
         self._beside = self._beside_codes() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
@@ -178,12 +196,13 @@ class InputsOfStep:
         count = posts["n_stances"][root].astype(np.int64)
         ptr = np.r_[0, np.cumsum(count)]
         row = np.repeat(posts["stances"][root] - ptr[:-1], count) + np.arange(ptr[-1])
-        said = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
-        record = np.empty((root.size, 4), np.int64)
-        numbers = record.view(np.float64)
-        record[:, 0], record[:, 1], record[:, 2] = ptr[:-1], ptr[1:], rows.beside["likes"]
-        numbers[:, 3] = rows.beside["weight"]
-        return _Beside(record, numbers, *said)
+        proposition, stance = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
+        record = np.zeros((root.size, 4), np.int64)
+        numbers, some = record.view(np.float64), count > 0
+        record[:, 0], record[:, 1] = ptr[:-1], rows.beside["likes"].astype(np.int64) << 32 | count
+        record[some, 0] |= proposition[ptr[:-1][some]].astype(np.int64) << 32
+        numbers[some, 2], numbers[:, 3] = stance[ptr[:-1][some]], rows.beside["weight"]
+        return _Beside(count.astype(np.uint16), record, numbers, proposition, stance)
 
     def _exposed(self, beside: _Beside, first: int, stop: int) -> Exposed:
         rows = self._rows
@@ -191,13 +210,13 @@ class InputsOfStep:
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, rows.code[lo:hi], beside.record, out_ptr)
+        _count(indptr, rows.code[lo:hi], beside.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.code, *(rows[name] for name in _Shown._fields[1:]))
-        _spread(indptr, lo, shown, beside, self._credibility, self._world.n_propositions, out_ptr, out)
+        _spread(indptr, lo, shown, beside, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

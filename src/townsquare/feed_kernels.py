@@ -15,6 +15,7 @@ from townsquare.lanes import LANES, MANY, among
 
 Array = npt.NDArray[Any]
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
+_LOW = np.int64(0xFFFFFFFF)
 _CHUNK = 128
 """Agents that one thread takes at a time, with room made once for all of them."""
 
@@ -79,11 +80,12 @@ class _Room(NamedTuple):
     """Scratch memory of one thread, for a feed a lane.
 
     ``hand`` (lanes, cards, 4) holds cards, ``owner`` whose ring each is from; ``first`` and ``last`` say where those
-    of each account stand; ``found`` (lanes, cards) holds places in ``hand``, ``table`` places in that, by root.
-    ``authors`` are those whose roots are not offered. ``words`` are put in order, ``counts`` is how many of them each
-    lane has, ``column`` room for one lane. ``card`` (lanes, rows) holds what is chosen, places in ``hand`` or -1 less
-    a place in the pool, ``n_cards`` and ``n_rows`` how many; ``number`` the numbers of their roots. ``drawn`` are the
-    draws of the pool, ``small`` the least of them and ``place`` where these stand in it.
+    of each account stand; ``found`` (lanes, cards) holds places in ``hand``, ``table`` places in that by root, each
+    below its agent, 32 bits each. ``authors`` are those whose roots are not offered. ``words`` are put in order,
+    ``counts`` is how many of them each lane has, ``column`` room for one lane. ``card`` (lanes, rows) holds what is
+    chosen, places in ``hand`` or -1 less a place in the pool, ``n_cards`` and ``n_rows`` how many; ``number`` the
+    numbers of their roots. ``drawn`` are the draws of the pool, ``small`` the least of them and ``place`` where these
+    stand in it.
     """
 
     hand: Array
@@ -125,36 +127,28 @@ def _deal(followed: Array, cards: Cards, hand: Array, owner: Array, room: _Room)
 
 @nb.njit(cache=True)
 def _gather(agent: int, n_cards: int, words: Array, start: U64, found: Array, table: Array) -> int:
-    """The newest card of each root among those of the followed; equal age by draw. Returns how many."""
-    mask, n = table.shape[0] - 1, 0
+    """The newest card of each root among those of the followed; equal age by draw. Returns how many.
+
+    What ``table`` holds of another agent counts as empty, so that it need not be emptied.
+    """
+    mask, mine, n = table.shape[0] - 1, np.int64(agent) << 32, 0
     for c in range(n_cards):
         if author_of(words[c, 2]) == agent:
             continue
         r = root_of(words[c, 1])
         h = (r * 2654435761) & mask
-        while table[h] >= 0 and root_of(words[found[table[h]], 1]) != r:
+        while table[h] & ~_LOW == mine and root_of(words[found[table[h] & _LOW], 1]) != r:
             h = (h + 1) & mask
-        if table[h] < 0:
-            table[h] = n
+        if table[h] & ~_LOW != mine:
+            table[h] = mine | n
             found[n] = c
             n += 1
             continue
-        old = found[table[h]]
-        age, old_age = step_of(words[c, 2]), step_of(words[old, 2])
-        if age > old_age or (age == old_age and mix(start ^ words[c, 0]) < mix(start ^ words[old, 0])):
-            found[table[h]] = c
+        x = table[h] & _LOW
+        age, old_age = step_of(words[c, 2]), step_of(words[found[x], 2])
+        if age > old_age or (age == old_age and mix(start ^ words[c, 0]) < mix(start ^ words[found[x], 0])):
+            found[x] = c
     return n
-
-
-@nb.njit(cache=True)
-def _clear(words: Array, found: Array, n: int, table: Array) -> None:
-    """Empty the places of the table that were used."""
-    mask = table.shape[0] - 1
-    for x in range(n):
-        h = (root_of(words[found[x], 1]) * 2654435761) & mask
-        while table[h] >= 0:  # a run of places in use ends with an empty one
-            table[h] = -1
-            h = (h + 1) & mask
 
 
 @nb.njit(inline="always", cache=True)
@@ -269,7 +263,7 @@ def _room(lo: int, hi: int, readers: Readers, cards: Cards, pool: PoolColumns, n
     rows = max(most, k, n_pool, MOST)
     return _Room(
         np.empty((LANES, most, 4), np.uint64), np.empty((LANES, most), np.int32), np.empty(longest, np.int64),
-        np.empty(longest, np.int64), np.empty((LANES, most), np.int32), np.full(wide, -1, np.int32),
+        np.empty(longest, np.int64), np.empty((LANES, most), np.int32), np.full(wide, -1, np.int64),
         np.empty(longest + 1 + MANY, np.int32), np.empty((rows, LANES), np.uint64), np.zeros(LANES, np.int64),
         np.empty(rows, np.uint64), np.empty((LANES, k), np.int64), np.empty((LANES, k), np.int32),
         np.zeros(LANES, np.int64), np.zeros(LANES, np.int64), np.empty(n_pool, np.uint64),
@@ -295,7 +289,6 @@ def _choose_followed(
             agent, hand, found = readers.agents[at + lane], room.hand[lane], room.found[lane]
             n = _deal(_followed_by(at + lane, readers), cards, hand, room.owner[lane], room)
             n = _gather(agent, n, hand, key1(bases.age, agent), found, room.table)
-            _clear(hand, found, n, room.table)
             order = key1(bases.order, agent)
             for x in range(n):
                 c = found[x]

@@ -60,9 +60,11 @@ def sort_lanes(words: Array, counts: Array, column: Array) -> Any:
             words[x, lane] = LAST
     if n > MOST:
         for lane in range(LANES):
-            column[:n] = words[:n, lane]
-            column[:n].sort()
-            words[:n, lane] = column[:n]
+            m = counts[lane]
+            if m > 1:
+                column[:m] = words[:m, lane]
+                column[:m].sort()
+                words[:m, lane] = column[:m]
     elif n > 1:
         for x in range(_ENDS[wide // _STEP - 1], _ENDS[wide // _STEP]):
             put_in_order(words, _PAIRS[x, 0], _PAIRS[x, 1])  # type: ignore[call-arg]

@@ -51,9 +51,26 @@ def among(typing: Any, numbers: Any, first: Any, wanted: Any) -> Any:
     return types.boolean(numbers, first, wanted), code
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Any, k: int, kind: Any) -> Any:
-    """Where in the first argument, an array, the place stands that argument ``k`` says, as a pointer to ``kind``."""
-    held = context.make_array(signature.args[0])(context, builder, arguments[0])
+@intrinsic
+def copy_many(typing: Any, source: Any, first: Any, target: Any, at: Any) -> Any:
+    """The 16 numbers of ``source`` from place ``first`` to place ``at`` of ``target``; both contiguous, of one dtype.
+
+    All are read before any is written. A compiler that does not know whether two arrays overlap copies one by one.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        number = signature.args[0].dtype
+        row, size = ir.VectorType(context.get_data_type(number), MANY), number.bitwidth // 8
+        read, written = (_address(context, builder, signature, arguments, k, row, array=k - 1) for k in (1, 3))
+        builder.store(builder.load(read, align=size), written, align=size)
+        return context.get_dummy_value()
+
+    return types.void(source, first, target, at), code
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Any, k: int, kind: Any, array: int = 0) -> Any:
+    """Where in the argument ``array`` the place stands that argument ``k`` says, as a pointer to ``kind``."""
+    held = context.make_array(signature.args[array])(context, builder, arguments[array])
     stride = builder.extract_value(held.strides, 0)
     place = context.cast(builder, arguments[k], signature.args[k], types.intp)
     begin = builder.ptrtoint(held.data, stride.type)

@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.draws import U64, key2
+from townsquare.lanes import MANY, copy_many
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
 _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
-_WIDE = 16  # values that are copied at once
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 Int64 = npt.NDArray[np.int64]
@@ -153,9 +153,8 @@ def _copy(source: npt.NDArray[np.generic], o: int, n: int, target: npt.NDArray[n
 
     A stretch is short: to copy as many as the processor can at once, wanted or not, is quicker than to count them.
     """
-    if n <= _WIDE and w + _WIDE <= end and o + _WIDE <= source.shape[0]:
-        for y in range(_WIDE):
-            target[w + y] = source[o + y]
+    if n <= MANY and w + MANY <= end and o + MANY <= source.shape[0]:
+        copy_many(source, o, target, w)  # type: ignore[call-arg]
     else:
         for y in range(n):
             target[w + y] = source[o + y]
