@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -53,20 +54,28 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
 
 
 def reference(axes: Axes, value: float, label: str = "") -> None:
-    """A thin horizontal line that others are read against, named below its left end."""
+    """A thin horizontal line that others are read against, named below the end that the courses stay away from."""
+    right = _nearest(axes, value, last=True) > _nearest(axes, value, last=False)
     axes.axhline(value, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
     if label:
         axes.annotate(
             label,
-            (0.0, value),
+            (1.0 if right else 0.0, value),
             xycoords=("axes fraction", "data"),
-            xytext=(5, -3),
+            xytext=(-5 if right else 5, -3),
             textcoords="offset points",
-            ha="left",
+            ha="right" if right else "left",
             va="top",
             color=colour("muted"),
             fontsize=11,
         )
+
+
+def _nearest(axes: Axes, value: float, *, last: bool) -> float:
+    """How near the first or last third of the courses that are drawn comes to ``value``; infinite if none is there."""
+    distances = [np.abs(np.asarray(course.get_ydata(), np.float64) - value) for course in axes.get_lines()]
+    thirds = [part[-(part.size // 3 + 1) :] if last else part[: part.size // 3 + 1] for part in distances]
+    return min((float(part[np.isfinite(part)].min(initial=np.inf)) for part in thirds), default=np.inf)
 
 
 def from_zero(axes: Axes, values: Sequence[float | None]) -> None:
