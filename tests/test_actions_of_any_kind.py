@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from made import EVERY_KIND, choices, feed_of, post, react, reasons, row_of, show, town
 from square import K, Square, column
+from townsquare import schema
 from townsquare.actions import resolve
 from townsquare.config import Actions
 from townsquare.draws import U64, bits_oracle, chain, text_key
@@ -102,7 +104,7 @@ def anything(data: st.DataObject, square: Square) -> list[dict[str, int]]:
     row = st.one_of(st.integers(-2, int(feed.indptr[-1]) + 2), st.sampled_from([-(2**63), 2**62, 2**63 - 1]))
     wild = st.fixed_dictionaries(
         {
-            "agent": st.integers(-1, 10), "kind": st.integers(0, 255), "row": row, "target": NUMBERS,
+            "agent": st.integers(-5, 10), "kind": st.integers(0, 255), "row": row, "target": NUMBERS,
             "text": st.one_of(NUMBERS, st.integers(0, known + len(TEXTS) + 1)), "helpful": st.integers(-2, 2),
             "reasoning": st.one_of(NUMBERS, st.integers(0, known + len(TEXTS) + 1)),
         }
@@ -218,21 +220,14 @@ def test_rows_say_what_was_chosen_and_made(still: Square, data: st.DataObject) -
     assert list(compress(column(rows, "result"), makes)) == [one["post"] for one in made]
 
 
-def with_columns(chosen: Chosen, columns: dict[str, Any]) -> Chosen:
-    """The same choices but for these columns, as given."""
-    return replace(chosen, **columns)
-
-
 def other_layouts(chosen: Chosen) -> Iterator[Chosen]:
     """The same choices in other dtypes, and in memory that is strided or read-only."""
     names = ("agent", "kind", "row", "target", "text", "helpful", "reasoning")
     columns = {name: np.asarray(getattr(chosen, name)) for name in names}
-    yield with_columns(chosen, {name: values.astype(np.int64) for name, values in columns.items()})
-    yield with_columns(chosen, {name: np.repeat(values, 2)[::2] for name, values in columns.items()})
-    yield with_columns(chosen, {name: values.astype(values.dtype.newbyteorder()) for name, values in columns.items()})
-    yield with_columns(
-        chosen, {name: np.frombuffer(values.tobytes(), values.dtype) for name, values in columns.items()}
-    )
+    yield replace(chosen, **{name: values.astype(np.int64) for name, values in columns.items()})
+    yield replace(chosen, **{name: np.repeat(values, 2)[::2] for name, values in columns.items()})
+    yield replace(chosen, **{name: values.astype(values.dtype.newbyteorder()) for name, values in columns.items()})
+    yield replace(chosen, **{name: np.frombuffer(values.tobytes(), values.dtype) for name, values in columns.items()})
 
 
 @settings(deadline=None, max_examples=50)
@@ -249,8 +244,14 @@ def test_the_layout_of_choices_does_not_matter(still: Square, data: st.DataObjec
 
 def test_numbers_that_no_column_has_room_for_are_refused(still: Square) -> None:
     good = still.on(0, K.COMMENT, still.share, text=0)
-    for name, number in (("agent", 2**32), ("kind", 256 + K.LIKE), ("row", 2**62), ("text", 2**32)):
-        chosen = with_columns(choices(good), {name: np.array([number])})
+    like, rating = still.on(2, K.LIKE, still.root), still.on(2, K.RATE_NOTE, still.root, helpful=1)
+    for action, name, number in (
+        (good, "agent", 2**32), (good, "kind", 256 + K.LIKE), (good, "row", 2**62), (good, "text", 2**32),
+        (like, "target", 2**32 + like["target"]), (rating, "helpful", 257),
+    ):  # fmt: skip
+        fits = resolve(still.world, still.feed, choices(action), EVERY_KIND, Actions()).rows["actions"]
+        assert column(fits, "status") == [ActionStatus.ACCEPTED], name
+        chosen = replace(choices(action), **{name: np.array([number])})
         rows = resolve(still.world, still.feed, chosen, EVERY_KIND, Actions()).rows["actions"]
         assert column(rows, "status") == [ActionStatus.REFUSED], name
     for dtype in (np.uint64, np.uint32):
@@ -259,18 +260,38 @@ def test_numbers_that_no_column_has_room_for_are_refused(still: Square) -> None:
         assert [column(rows, name) for name in ("reason", "text")] == [[Reason.NOT_SHOWN], [NONE]]
 
 
-def test_agents_of_every_block_are_judged_by_their_own_past() -> None:
-    world = town(BLOCK + 50, 1)
-    root, last = post(world, BLOCK + 50), BLOCK + 49
+@pytest.mark.parametrize("threads", [1, 2])
+def test_agents_of_every_block_are_judged_by_their_own_past(threads: int) -> None:
+    """Of four blocks, of which two are judged at a time where there are threads."""
+    threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+    n = 3 * BLOCK + 50
+    world = town(n, 1)
+    root, last = post(world, n), n - 1
     react(world, K.LIKE, 1, root)
     react(world, K.LIKE, last, root)
     feed = feed_of(world)
     show(world, feed)
-    some = [0, 1, BLOCK - 1, BLOCK, last]
+    some = [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK, last]
     on_row = [{"agent": agent, "kind": K.LIKE, "row": row_of(feed, agent, root), "target": root} for agent in some]
-    strangers = [{"agent": agent, "kind": K.POST, "text": 0} for agent in (-1, BLOCK + 50, BLOCK * 5)]
-    rows = resolve(world, feed, choices(strangers[0], *on_row, *strangers[1:]), EVERY_KIND, Actions()).rows["actions"]
-    assert reasons(rows) == ["not_shown", "none", "repeated", "none", "none", "repeated", "not_shown", "not_shown"]
+    strangers = [{"agent": agent, "kind": K.POST, "text": 0} for agent in (-1, n, BLOCK * 5)]
+    before = numba.get_num_threads()
+    numba.set_num_threads(threads)
+    try:
+        chosen = choices(strangers[0], *on_row, *strangers[1:])
+        rows = resolve(world, feed, chosen, EVERY_KIND, Actions()).rows["actions"]
+    finally:
+        numba.set_num_threads(before)
+    assert reasons(rows) == [
+        "not_shown", "none", "repeated", "none", "none", "none", "repeated", "not_shown", "not_shown",
+    ]  # fmt: skip
+
+
+def test_who_is_not_there_is_refused_where_nobody_is() -> None:
+    world = World(1, 4)
+    nobody = np.empty(0, np.int32)
+    feed = Feed(nobody, np.zeros(1, np.int64), schema.empty("exposures"))
+    rows = resolve(world, feed, choices({"agent": 3, "kind": K.POST, "text": 0}), EVERY_KIND, Actions()).rows
+    assert (reasons(rows["actions"]), column(rows["actions"], "target")) == (["not_shown"], [NONE])
 
 
 def test_an_agent_follows_an_author_once_however_many_rows_are_theirs() -> None:

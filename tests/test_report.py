@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
 
 import townsquare as ts
 from pages import HOSTILE, Elements, Visit, assert_self_contained, browser
@@ -15,6 +16,7 @@ from recorded_frames import FrameRun, injected, settings, written
 from townsquare.analysis import Reads, outcomes
 from townsquare.errors import RecordError
 from townsquare.report import write_report
+from townsquare.report.axes import reference
 from townsquare.report.svg import inline, panel
 from townsquare.report.theme import SHADES, colour
 from townsquare.schema import ActionKind, AgentKind, LogKind, PostKind, Veracity, Verdict
@@ -295,3 +297,20 @@ def test_frames_of_the_hand_made_run_are_those_of_the_schema() -> None:
     real = ts.simulate(ts.resolve_for("made:20", agents=10, steps=1, seed=1))
     for table in ("posts", "exposures", "actions", "beliefs", "steps", "agents"):
         assert by_hand().table(table).schema == pl.Schema(real.table(table).schema)
+
+
+@pytest.mark.parametrize(
+    ("course", "end"),
+    [
+        ([0.51, 0.6, 0.7, 0.7, 0.7, 0.7, 0.6, 0.48, 0.47], "left"),  # what passes above is in nobody's way
+        ([0.48, 0.47, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7], "right"),
+        ([0.49, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], "right"),
+        ([float("nan")] * 3, "left"),
+        ([], "left"),
+    ],
+)
+def test_a_reference_is_named_where_no_course_passes(course: list[float], end: str) -> None:
+    axes = Figure().add_subplot()
+    axes.plot(range(len(course)), course)
+    reference(axes, 0.5, "half")
+    assert [text.get_horizontalalignment() for text in axes.texts] == [end]

@@ -220,7 +220,7 @@ def test_ratings_are_counted() -> None:
     assert ints(world.has(world.ratings, agents, np.full(6, number))) == [True] * 4 + [False] * 2
 
 
-def test_find_and_has_over_several_blocks() -> None:
+def test_pairs_are_found_over_several_blocks() -> None:
     n = BLOCK + 4
     world = World(0, 2)
     rows = schema.rows(

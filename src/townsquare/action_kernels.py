@@ -121,8 +121,8 @@ class Judged(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Of each choice, (m,): where its agent stands among those with a feed, int32, -1 if it does not; whether what is
-    acted on :attr:`stands <Facts.stands>` there, bool.
+    """Of each choice, (m,): where its agent stands among those of the block with a feed, int32, -1 if it does not; and
+    whether what is acted on :attr:`stands <Facts.stands>` there, bool.
     """
 
     place: Array
@@ -240,7 +240,8 @@ def _acted(kind: int, traits: int, row: int, lo: int, hi: int, author: Array, ac
 def judge(chosen: Choices, kinds: Kinds, shown: Shown, found: Found, length: Array, past: Past, out: Judged) -> None:
     """Why each action is refused, of agents of one block, who act in the order of their choices.
 
-    ``length`` (texts,) int32 is 0 for a text that says nothing. :func:`find_rows` comes first.
+    ``length`` (texts,) int32 is of texts that actions write, 0 for one that says nothing. :func:`find_rows` comes
+    first.
     """
     agents, kind_of, rows, _, texts, ratings, _ = chosen
     traits_of, bit_of, _, longest = kinds
@@ -309,10 +310,8 @@ def number_texts(chosen: Choices, traits: Array, known: int, new_row: Array, out
 
 
 @nb.njit(nogil=True, cache=True)
-def number_results(
-    kind: Array, reason: Array, kinds: Kinds, post: int, note: int, result: Array, status: Array
-) -> tuple[int, int]:
-    """Rows of what is made, from ``post`` and ``note`` on, into ``result``; -1 for none. Gives the rows after them."""
+def number_results(kind: Array, reason: Array, kinds: Kinds, post: int, note: int, result: Array, status: Array) -> int:
+    """Rows of what is made, from ``post`` and ``note`` on, into ``result``; -1 for none. Gives the row after posts."""
     for x in range(kind.shape[0]):
         accepted = reason[x] == _OK
         status[x], result[x] = _ACCEPTED if accepted else _REFUSED, _NONE
@@ -322,7 +321,7 @@ def number_results(
         elif accepted and kinds.traits[kind[x]] & ADDS_NOTE:
             result[x] = note
             note += 1
-    return post, note
+    return post
 
 
 class PostColumns(NamedTuple):
@@ -365,7 +364,7 @@ def write_posts(
     before = np.zeros(256, np.uint64)  # by kind of action: posts of the agent so far
     at, last = 0, np.int32(_NONE)
     for x in range(agents.shape[0]):
-        agent, did, target, what = agents[x], kinds_of[x], targets[x], makes[kinds_of[x]]
+        agent, action, target, what = agents[x], kinds_of[x], targets[x], makes[kinds_of[x]]
         if reasons[x] != _OK or what < 0:
             continue
         if agent != last:
@@ -380,6 +379,6 @@ def write_posts(
             root[at], parent[at] = result[x], target if what == _COMMENT else _NONE
             text[at], type_[at], topic[at] = texts[x], _POST, _NONE
             veracity[at], plausibility[at] = _UNKNOWN, _PLAUSIBILITY
-            key[at] = key2(bases[0], agent, U64(did) << U64(16) | before[did])
-            before[did] += U64(1)
+            key[at] = key2(bases[0], agent, U64(action) << U64(16) | before[action])
+            before[action] += U64(1)
         at += 1

@@ -47,7 +47,7 @@ from townsquare.draws import U64, chain, text_key
 from townsquare.events.friction import Friction, given_up
 from townsquare.feed import Feed
 from townsquare.large_rows import CodedRows
-from townsquare.pairs import Pairs, rows_between, spans
+from townsquare.pairs import Pairs, empty_block, rows_between, spans
 from townsquare.policies.contract import check_chosen
 from townsquare.schema import ActionKind, PostKind, Reason, Scorer
 from townsquare.threads import each
@@ -117,7 +117,7 @@ def resolve(
         tidy = replace(chosen, agent=choices.agent, kind=choices.kind)
         judged.reason[given_up(world, tidy, place, judged.target, accepted, friction)] = Reason.FRICTION
     result, status = np.empty(n, np.int32), np.empty(n, np.uint8)
-    last_post, _ = number_results(choices.kind, judged.reason, kinds, world.posts.n, world.notes.n, result, status)
+    last_post = number_results(choices.kind, judged.reason, kinds, world.posts.n, world.notes.n, result, status)
     rows: dict[str, schema.Columns] = {
         "actions": schema.rows(
             "actions", n, step=world.step + 1, agent=choices.agent, kind=choices.kind, status=status,
@@ -150,10 +150,10 @@ def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
 
 
 def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int) -> Array:
-    """The same, but numbers that the dtype has no room for become ``below`` (negative ones) or ``above``."""
+    """The same, but numbers that the dtype has no room for become ``below`` or ``above``, by where they are."""
     if column.dtype != dtype:
-        given, column = column, column.astype(dtype)
-        column[~(given >= 0)], column[given > np.iinfo(dtype).max] = below, above
+        given, column, room = column, column.astype(dtype), np.iinfo(dtype)
+        column[given < room.min], column[given > room.max] = below, above
     return _uniform(column, dtype)
 
 
@@ -164,9 +164,9 @@ def _choices(chosen: Chosen) -> Choices:
         agent=_fitted(chosen.agent, np.int32, schema.NONE, nobody),
         kind=_fitted(chosen.kind, np.uint8, 255, 255),
         row=_uniform(chosen.row, np.int64),
-        target=_uniform(chosen.target, np.int32),
+        target=_fitted(chosen.target, np.int32, schema.NONE, schema.NONE),
         text=_fitted(chosen.text, np.int32, schema.NONE, schema.NONE),
-        helpful=_uniform(chosen.helpful, np.int8),
+        helpful=_fitted(chosen.helpful, np.int8, schema.NONE, schema.NONE),
         reasoning=_fitted(chosen.reasoning, np.int32, schema.NONE, schema.NONE),
     )
 
@@ -218,7 +218,7 @@ def _past(world: World, number: int, first: int) -> Past:
     """What the agents of a block did before."""
 
     def pairs(store: Pairs) -> tuple[Array, Array, Array]:
-        block = store.blocks[number]
+        block = store.blocks[number] if store.blocks else empty_block(0, store.dtype)
         return _uniform(block.indptr, np.int64), _uniform(block.key, np.int32), _uniform(block.value, store.dtype)
 
     posts, notes = world.posts, world.notes
@@ -248,7 +248,7 @@ def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, length: 
             judge(some, kinds, feeds, at, length, _past(world, number, first), into)
             number_texts(some, kinds.traits, len(world.texts), new_row, into)
 
-    each(of_block, list(spans(world.n_agents)))
+    each(of_block, list(spans(world.n_agents)) or [(0, 0, 0)])
     return out
 
 

@@ -1,4 +1,4 @@
-"""Memory that is freed stays with the process while it simulates, to be used again in the next step.
+"""Memory that is freed stays with the process while it simulates, to be used again in the next step, by any thread.
 
 A step of a million agents makes and frees gigabytes of arrays. The C library gives such memory back to the system at
 once and asks for it again, and the system then clears every page of it anew: a third of the time of a step. The memory
@@ -72,6 +72,6 @@ def share_memory() -> None:
     and what is too large for such a place is given back at once. It has to be said before threads ask for memory.
     """
     library = _library()
-    said = "MALLOC_ARENA_MAX" in os.environ or "arena_max" in os.environ.get("GLIBC_TUNABLES", "")
-    if library is not None and not said:
+    user_says = "MALLOC_ARENA_MAX" in os.environ or "arena_max" in os.environ.get("GLIBC_TUNABLES", "")
+    if library is not None and not user_says:
         library.mallopt(_ARENA_MAX, 1)

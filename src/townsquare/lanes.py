@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import types
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 LANES = 8
@@ -57,6 +58,8 @@ def copy_many(typing: Any, source: Any, first: Any, target: Any, at: Any) -> Any
 
     All are read before any is written. A compiler that does not know whether two arrays overlap copies one by one.
     """
+    if source.layout != "C" or target.layout != "C" or source.dtype != target.dtype:
+        raise TypingError(f"from {source} to {target}: not both contiguous and of one dtype")
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = signature.args[0].dtype

@@ -54,28 +54,37 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
 
 
 def reference(axes: Axes, value: float, label: str = "") -> None:
-    """A thin horizontal line that others are read against, named below the end that the courses stay away from."""
-    right = _nearest(axes, value, last=True) > _nearest(axes, value, last=False)
+    """A thin horizontal line that others are read against, named below the end where courses leave more room."""
     axes.axhline(value, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
     if label:
+        left, right = _room_below(axes, value)
+        at_right = right > left
         axes.annotate(
             label,
-            (1.0 if right else 0.0, value),
+            (1.0 if at_right else 0.0, value),
             xycoords=("axes fraction", "data"),
-            xytext=(-5 if right else 5, -3),
+            xytext=(-5 if at_right else 5, -3),
             textcoords="offset points",
-            ha="right" if right else "left",
+            ha="right" if at_right else "left",
             va="top",
             color=colour("muted"),
             fontsize=11,
         )
 
 
-def _nearest(axes: Axes, value: float, *, last: bool) -> float:
-    """How near the first or last third of the courses that are drawn comes to ``value``; infinite if none is there."""
-    distances = [np.abs(np.asarray(course.get_ydata(), np.float64) - value) for course in axes.get_lines()]
-    thirds = [part[-(part.size // 3 + 1) :] if last else part[: part.size // 3 + 1] for part in distances]
-    return min((float(part[np.isfinite(part)].min(initial=np.inf)) for part in thirds), default=np.inf)
+def _room_below(axes: Axes, value: float) -> tuple[float, float]:
+    """How far below ``value`` the first course is met, in the first and the last third; infinite where none is."""
+    courses = [course for course in axes.get_lines() if course.get_transform() == axes.transData]
+    x, y = (
+        np.concatenate([np.empty(0), *(np.asarray(data, np.float64) for data in columns)])
+        for columns in ([course.get_xdata() for course in courses], [course.get_ydata() for course in courses])
+    )
+    if not x.size:
+        return np.inf, np.inf
+    third, below = (x.max() - x.min()) / 3, value - y
+    thirds = x <= x.min() + third, x >= x.max() - third
+    left, right = (float(below[part & (below >= 0)].min(initial=np.inf)) for part in thirds)
+    return left, right
 
 
 def from_zero(axes: Axes, values: Sequence[float | None]) -> None:
