@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 import townsquare as ts
-from townsquare.analysis.all import analyze, every_analysis
-from townsquare.resolve import resolve
+from townsquare.analysis.catalogue import analyze, every_analysis
+from townsquare.settings.resolve import resolve
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ import time
 import numba as nb
 import numpy as np
 
-from townsquare import registry
 from townsquare.beliefs.contract import (
     BeliefInputs,
     Changes,
@@ -23,8 +22,9 @@ from townsquare.beliefs.contract import (
     no_own,
     per_agent,
 )
-from townsquare.draws import Draws, Stage
-from townsquare.schema import HoldingChange, Origin
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.schema import HoldingChange, Origin
 
 AGENTS, RECORDS, SHOWN, NEW, CLAIMS, AUTHORS, TRIES = 100_000, 50, 10, 5, 5_000, 2_000, 5
 

@@ -11,11 +11,11 @@ import time
 
 import numpy as np
 
-from townsquare.humans.fit import Setup, hold_out, square_errors
-from townsquare.humans.folds import folds_by
-from townsquare.humans.grids import GRIDS
-from townsquare.humans.predict import predict_grid
-from townsquare.humans.replayed import Replayed, Spans
+from townsquare.humans.fit.fit import Setup, hold_out, square_errors
+from townsquare.humans.fit.folds import folds_by
+from townsquare.humans.fit.grids import GRIDS
+from townsquare.humans.fit.predict import predict_grid
+from townsquare.humans.fit.replayed import Replayed, Spans
 
 PEOPLE, MESSAGES, MARGIN = 2_500, 50, 1e-3
 

@@ -14,10 +14,10 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from townsquare import registry
 from townsquare.beliefs.contract import BeliefInputs, Exposed, no_own, per_agent
-from townsquare.draws import Draws, Stage
-from townsquare.pairs import Pairs, upsert
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.pairs import Pairs, upsert
 
 AGENTS, ROWS, STEPS, POSTS, AUTHORS = 20_000, 25, 12, 4_000, 2_000
 

@@ -22,11 +22,11 @@ import aiohttp
 import orjson
 
 from local_server import server, stats
-from townsquare.config import Config
-from townsquare.models.calls import MemoryCalls, SqliteCalls
 from townsquare.models.contract import CallStore, Message, Request
 from townsquare.models.dialect import Dialect, Mode
 from townsquare.models.open import open_door
+from townsquare.models.store import MemoryCalls, SqliteCalls
+from townsquare.settings.config import Config
 
 CALLS, TURNS, AT_ONCE = 1500, 5, 64
 BUSY_AT_ONCE, LATENCY, ROUNDS = 256, 2.0, 12

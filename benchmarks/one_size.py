@@ -14,11 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import townsquare as ts
-from townsquare.resolve import resolve
+from townsquare.core.runtime import take_over
 
 
 def main() -> None:
     """Run, and print."""
+    take_over()  # as the command line does, before NumPy and Polars start threads
+    from townsquare.settings.resolve import resolve
+
     agents, steps, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
     settings = resolve(
         {

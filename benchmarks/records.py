@@ -21,13 +21,13 @@ from pathlib import Path
 import psutil
 
 import townsquare as ts
-from townsquare import schema
+from townsquare.core import schema
 from townsquare.record.batches import Batches
 from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import Address
 from townsquare.record.postgresql.recorder import PostgresRecorder
-from townsquare.simulation import header
+from townsquare.simulation.run import header
 
 TURNS = 3
 KINDS = ("SQLite", "Parquet", "PostgreSQL")

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 import townsquare as ts
-from townsquare.resolve import resolve
-from townsquare.simulation import begin
+from townsquare.settings.resolve import resolve
+from townsquare.simulation.step import begin
 
 HERE = Path(__file__).parent
 FIGURES, PAGE = HERE / "scale.json", HERE / "scale.md"

@@ -20,7 +20,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 import townsquare as ts
-from townsquare.view.serving import serving
+from townsquare.pages.view.serving import serving
 
 CHROMIUM = "/usr/bin/chromium"
 STEPS = 6

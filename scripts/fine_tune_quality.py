@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from townsquare.evidence.argument_table import read_arguments
-from townsquare.evidence.judge_scores import pearson, spearman
-from townsquare.evidence.transformer import FineTuning, QualityRegressor, fine_tune
+from townsquare.beliefs.evidence.transformer import FineTuning, QualityRegressor, fine_tune
+from townsquare.humans.judges.argument_table import read_arguments
+from townsquare.humans.judges.judge_scores import pearson, spearman
 
 
 def main(file: Path, base: str, out: Path, device: str) -> None:

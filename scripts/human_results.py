@@ -17,22 +17,22 @@ from typing import Any
 
 from page_parts import replaced
 
-from townsquare.humans.baselines import BASELINES
-from townsquare.humans.evidence_choice import EvidenceChoice
-from townsquare.humans.figures import groups_figure, scores_figure, surfaces_figure, traces_figure
-from townsquare.humans.fit import RULE
-from townsquare.humans.grids import GRIDS
-from townsquare.humans.options_of_fit import FitOptions
-from townsquare.humans.pooled import NEXT
+from townsquare.humans.fit.baselines import BASELINES
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.grids import GRIDS
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.pooling import NEXT
+from townsquare.humans.fit.study import Study, study
+from townsquare.humans.fit.traces import traces_of
 from townsquare.humans.read import read_humans
-from townsquare.humans.sentences import cautions
-from townsquare.humans.study import Study, study
-from townsquare.humans.tables import as_markdown, table_1, table_a7
-from townsquare.humans.traces import traces_of
 from townsquare.humans.trajectories import Trajectories
-from townsquare.humans.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
-from townsquare.report.section import Table
-from townsquare.report.words import listed, number, percent
+from townsquare.pages.people.figures import groups_figure, scores_figure, surfaces_figure, traces_figure
+from townsquare.pages.people.sentences import cautions
+from townsquare.pages.people.tables import as_markdown, table_1, table_a7
+from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
+from townsquare.pages.report.section import Table
+from townsquare.pages.report.words import listed, number, percent
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, IMAGES = ROOT / "docs" / "humans.md", ROOT / "docs" / "images"

@@ -13,10 +13,10 @@ from playwright.sync_api import sync_playwright
 import townsquare as ts
 from townsquare.debate.resolve import layers_for_debates
 from townsquare.debate.sweep import hold_debates
-from townsquare.experiment import compare
 from townsquare.experiments.arms import arms_of
-from townsquare.resolve import layers_for
-from townsquare.view.serving import serving
+from townsquare.experiments.comparison import compare
+from townsquare.pages.view.serving import serving
+from townsquare.settings.resolve import layers_for
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 ARMS = ("none", "hybrid")

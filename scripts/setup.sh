@@ -50,9 +50,9 @@ install_lock
 "${pip[@]}" --quiet --no-index --no-deps --no-build-isolation --editable .
 # Bytecode once here instead of at every start: uv leaves it out, and some environments forbid writing it later.
 .venv/bin/python -m compileall -q -j 0 .venv/lib src || true
-if [ -f src/townsquare/warm.py ]; then
-    echo "setup: compiling kernels"
-    .venv/bin/python -m townsquare.warm || echo "setup: townsquare.warm failed; kernels compile when first used" >&2
+if [ -f src/townsquare/cli/warm.py ]; then
+    echo "setup: compiling kernels, once: one to three minutes on two cores"
+    .venv/bin/python -m townsquare.cli.warm || echo "setup: compiling failed; kernels compile when first used" >&2
 fi
 touch .venv/.ready
 echo "setup: ready"

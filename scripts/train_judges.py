@@ -18,17 +18,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.evidence.linear import fit_ridge, predict, quantize
-from townsquare.evidence.ngrams import PLACES, Rows
-from townsquare.evidence.passages import continuation_features
-from townsquare.evidence.polarity import GENERAL_PENALTY, fit_bank, prior
-from townsquare.evidence.polarity_features import bank_features, general_features, read_blocks
-from townsquare.evidence.proposition import read_proposition
-from townsquare.evidence.relevance import content
-from townsquare.evidence.strength import STRENGTH_PENALTY, strength_rows
-from townsquare.evidence.strength_features import read_strength
-from townsquare.evidence.text import sentences
-from townsquare.evidence.words import JUDGES
+from townsquare.beliefs.evidence.linear import fit_ridge, predict, quantize
+from townsquare.beliefs.evidence.ngrams import PLACES, Rows
+from townsquare.beliefs.evidence.passages import continuation_features
+from townsquare.beliefs.evidence.polarity import GENERAL_PENALTY, fit_bank, prior
+from townsquare.beliefs.evidence.polarity_features import bank_features, general_features, read_blocks
+from townsquare.beliefs.evidence.proposition import read_proposition
+from townsquare.beliefs.evidence.relevance import content
+from townsquare.beliefs.evidence.strength import STRENGTH_PENALTY, strength_rows
+from townsquare.beliefs.evidence.strength_features import read_strength
+from townsquare.beliefs.evidence.text import sentences
+from townsquare.beliefs.evidence.words import JUDGES
 
 Float = npt.NDArray[np.float64]
 TOPIC_WEIGHT = 200.0  # every topic counts as this many arguments

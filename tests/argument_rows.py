@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from townsquare.evidence.examples import Examples
+from townsquare.beliefs.evidence.examples import Examples
 
 BAN = "We should ban night flights"
 FUND = "We should fund public libraries"

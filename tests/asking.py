@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from chat_requests import door, questions
-from townsquare.models.calls import SqliteCalls
+from townsquare.models.store import SqliteCalls
 
 if __name__ == "__main__":
     folder, url, count = sys.argv[1:]

@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from townsquare.beliefs.contract import (
-    BeliefInputs,
-    BeliefRule,
-    BeliefState,
-    Exposed,
-    Own,
-    Trail,
-    per_agent,
-)
-from townsquare.draws import Stage, StageDraws
+from townsquare.beliefs.contract import BeliefInputs, BeliefRule, BeliefState, Exposed, Own, Trail, per_agent
+from townsquare.core.draws import Stage, StageDraws
 
 Row = dict[str, Any]
 

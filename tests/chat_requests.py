@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from townsquare.config import Config
-from townsquare.models.calls import MemoryCalls
+from townsquare.models.client import Door, OnCall
 from townsquare.models.contract import CallStore, Message, Request
-from townsquare.models.door import Door, OnCall
 from townsquare.models.open import open_door
+from townsquare.models.store import MemoryCalls
+from townsquare.settings.config import Config
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from real_server import real_server
-from townsquare.threads import threads_for
+from townsquare.core.threads import threads_for
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be what tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # below `nohup`, every command that a test starts would ignore it
 
 
 @pytest.fixture(scope="session")
@@ -19,6 +20,14 @@ def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Base URL of a real server of chat completions, with a model of random weights."""
     with real_server(tmp_path_factory.mktemp("model")) as url:
         yield url
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _state_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a user approved is kept in a folder of the tests, never in the home of who runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from made import town
-from townsquare import schema
-from townsquare.change import Change
-from townsquare.config import Evidence, MemberParams
-from townsquare.evidence import claims, holdings
-from townsquare.evidence.claims import Judges
-from townsquare.evidence.contract import Embedder, Extractor, StrengthJudge, Topics
-from townsquare.evidence.given import EXTRACTOR
-from townsquare.evidence.near import Vectors
+from townsquare.beliefs.evidence.contract import Embedder, Extractor, StrengthJudge, Topics
+from townsquare.beliefs.evidence.given import EXTRACTOR
+from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core import schema
+from townsquare.core.schema import NONE, AgentKind, HoldingChange, Origin, PostKind, PostType, Scorer, Veracity
 from townsquare.record.batches import Batches
-from townsquare.schema import NONE, AgentKind, HoldingChange, Origin, PostKind, PostType, Scorer, Veracity
-from townsquare.world import World
+from townsquare.settings.config import Evidence, MemberParams
+from townsquare.simulation.change import Change
+from townsquare.simulation.evidence import claims, holdings
+from townsquare.simulation.evidence.claims import Judges
+from townsquare.simulation.world import World
 
 NO_BANK = Topics(("p0", "p1"), (), np.empty(0, np.int16), np.empty(0), np.empty(0))
 

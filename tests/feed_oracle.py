@@ -1,4 +1,4 @@
-"""The feed of one agent in plain Python, from the sentences of DESIGN §2, for comparison with the compiled one."""
+"""The feed of one agent in plain Python, from sentences, for comparison with the compiled one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from made import draws_of
-from townsquare.config import Feed as FeedSettings
-from townsquare.draws import Stage
-from townsquare.schema import NONE, PostKind, PostStatus, Slot
-from townsquare.world import World
+from townsquare.core.draws import Stage
+from townsquare.core.schema import NONE, PostKind, PostStatus, Slot
+from townsquare.settings.config import Feed as FeedSettings
+from townsquare.simulation.world import World
 
 Bits = Callable[[str, int, int], int]
 _MASK = (1 << 64) - 1

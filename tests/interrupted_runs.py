@@ -1,10 +1,10 @@
 """A process that imports everything once and then lets children record, to which it does what happens to processes.
 
 ``python interrupted_runs.py WHAT FOLDER N SEED`` prints what came of it as JSON; ``test_disasters.py`` says what should.
-``kill`` and ``interrupt`` do so ``n`` times at random moments, ``full`` lets each file grow to ``n`` bytes at most, then
-to more and more, ``disk`` fills the file system of the folder, ``two`` sends a second process there, ``clock`` lets the
-time of day jump. A child is a fork, so that a stop costs a fraction of a second and not a whole start: numba and Polars have
-one thread each, and the parent itself computes nothing in Polars.
+``interrupt`` does so ``n`` times at random moments, ``full`` lets each file grow to ``n`` bytes at most, then to more and
+more, ``disk`` fills the file system of the folder, ``two`` sends a second process there, ``clock`` lets the time of day
+jump. A child is a fork, so that a stop costs a fraction of a second and not a whole start: numba and Polars have one
+thread each, and the parent itself computes nothing in Polars.
 """
 
 from __future__ import annotations
@@ -29,26 +29,24 @@ from typing import Any
 import townsquare as ts
 import townsquare.analysis
 import townsquare.cli.run
+import townsquare.pages.report
 import townsquare.record.sqlite
-import townsquare.report
 from townsquare.cli import main
 from townsquare.experiments.run_folders import go_on
-from townsquare.resolve import Settings
+from townsquare.settings.resolve import Settings
 
 WORDS = ["made:20", "--quiet", "--agents", "15", "--steps", "12", "--set", "moderation.strategy=hybrid"]
-LAYOUTS = ([], ["record.parquet_above=0"])
 STEPS = 13  # that of the start and twelve more
-LONGEST = 0.6  # seconds until a kill: about what a whole run takes here
 
 
-def settings(layout: list[str]) -> Settings:
-    return ts.resolve_for("made:20", None, ["moderation.strategy=hybrid", *layout], agents=15, steps=12)
+def settings() -> Settings:
+    return ts.resolve_for("made:20", None, ["moderation.strategy=hybrid"], agents=15, steps=12)
 
 
 def undisturbed() -> str:
     """The content hash of a run that nobody stops; this also loads the kernels that children then have."""
     hashes: list[str] = []
-    ts.simulate(settings([]), on_step=lambda mark: hashes.append(mark.hash))
+    ts.simulate(settings(), on_step=lambda mark: hashes.append(mark.hash))
     return hashes[-1]
 
 
@@ -79,37 +77,6 @@ def committed(folder: Path) -> list[str]:
         return [row[0] for row in connection.execute("SELECT hash FROM ts_steps ORDER BY step")]
 
 
-def kill(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """Kill recorders ``n`` times: each goes on where the one before was killed, or with the next run."""
-    draw = random.Random(seed)
-    out: dict[str, Any] = {"hash": undisturbed(), "checks": [], "lost": 0, "finished": [], "kills": 0, "at": []}
-    number = 0
-    steps: list[str] = []
-    while out["kills"] < n:
-        where, layout = folder / str(number), LAYOUTS[number % 2]
-        process = child(lambda where=where, layout=layout: int(go_on(where, settings(layout)) is None))
-        deadline = time.monotonic() + draw.uniform(0, LONGEST)
-        ended, status = 0, 0
-        while not ended and time.monotonic() < deadline:
-            time.sleep(0.002)
-            ended, status = os.waitpid(process, os.WNOHANG)
-        if not ended:
-            os.kill(process, signal.SIGKILL)
-            _, status = os.waitpid(process, 0)
-        killed = os.WIFSIGNALED(status)
-        out["kills"] += killed
-        if (where / "run.db").exists():
-            out["checks"].append(whole(where))
-            now = committed(where)
-            out["lost"] += now[: len(steps)] != steps
-            steps = now
-            out["at"].append(len(steps))
-        if not killed:
-            out["finished"].append(steps[-1] if status == 0 else f"status {status}")
-            number, steps = number + 1, []
-    return out
-
-
 def interrupt(folder: Path, n: int, seed: int) -> dict[str, Any]:
     """Interrupt the command ``n`` times, then let it end: codes, and what it said each time.
 
@@ -119,7 +86,7 @@ def interrupt(folder: Path, n: int, seed: int) -> dict[str, Any]:
     draw = random.Random(seed)
     out: dict[str, Any] = {"hash": undisturbed(), "stops": [], "finished": [], "checks": []}
     began = time.monotonic()
-    _waited(lambda: int(go_on(folder / "whole", settings([])) is None))
+    _waited(lambda: int(go_on(folder / "whole", settings()) is None))
     longest = 1.3 * (time.monotonic() - began)
     number = 0
     while len(out["stops"]) < n or not out["finished"]:
@@ -174,7 +141,7 @@ def two(folder: Path, _n: int, _seed: int) -> dict[str, Any]:
     """While one process records slowly, others want the same folder, or only look."""
     out: dict[str, Any] = {"hash": undisturbed(), "others": {}}
     where = folder / "run"
-    first = child(lambda: int(go_on(where, settings([]), on_step=lambda _mark: time.sleep(0.4)) is None))
+    first = child(lambda: int(go_on(where, settings(), on_step=lambda _mark: time.sleep(0.4)) is None))
     while not (where / "run.db").exists() or not committed(where):
         time.sleep(0.01)
     others = {
@@ -247,6 +214,6 @@ def _command(words: list[str], said: Path) -> int:
 
 
 if __name__ == "__main__":
-    what = {one.__name__: one for one in (kill, interrupt, full, disk, two, clock)}[sys.argv[1]]
+    what = {one.__name__: one for one in (interrupt, full, disk, two, clock)}[sys.argv[1]]
     Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
     print(json.dumps(what(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))))

@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import feed as feeds
-from townsquare import registry, schema
-from townsquare.actions import resolve as resolve_actions
 from townsquare.beliefs.contract import BeliefState
-from townsquare.change import Change
-from townsquare.config import Actions, Beliefs
-from townsquare.config import Feed as FeedSettings
-from townsquare.draws import Draws, Stage, StageDraws, text_key
-from townsquare.feed import Feed
+from townsquare.core import registry, schema
+from townsquare.core.draws import Draws, Stage, StageDraws, text_key
+from townsquare.core.schema import NONE, ActionKind, ActionStatus, AgentKind, PostKind, PostType, Reason, Veracity
 from townsquare.record.batches import Batches
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
-from townsquare.resolve import Settings, resolve
-from townsquare.scenario import Posts, Scenario, made_scenario
-from townsquare.schema import NONE, ActionKind, ActionStatus, AgentKind, PostKind, PostType, Reason, Veracity
-from townsquare.simulation import begin, simulate, step
-from townsquare.views import Bank, Chosen, Views, no_declarations
-from townsquare.world import World
+from townsquare.scenario.load import Posts, Scenario, made_scenario
+from townsquare.settings.config import Actions, Beliefs
+from townsquare.settings.config import Feed as FeedSettings
+from townsquare.settings.resolve import Settings, resolve
+from townsquare.simulation.actions import resolve as resolve_actions
+from townsquare.simulation.change import Change
+from townsquare.simulation.feed import build as feeds
+from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.run import simulate
+from townsquare.simulation.step import begin, step
+from townsquare.simulation.views import Bank, Chosen, Views, no_declarations
+from townsquare.simulation.world import World
 
 EVERY_KIND = frozenset(ActionKind)
 NO_BANK = Bank(

@@ -11,11 +11,11 @@ import numpy as np
 
 from townsquare.beliefs.equation import STANCE_MARGIN
 from townsquare.humans.checked import joined
-from townsquare.humans.evidence_choice import EvidenceChoice
-from townsquare.humans.grids import GRIDS
-from townsquare.humans.predict import predict_cell
-from townsquare.humans.replayed import whole
-from townsquare.humans.stream import stream_of
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.grids import GRIDS
+from townsquare.humans.fit.predict import predict_cell
+from townsquare.humans.fit.replayed import whole
+from townsquare.humans.fit.stream import stream_of
 from townsquare.humans.trajectories import Message, Reading, Row, Trajectories
 
 CHOICE = EvidenceChoice(dedup=False)

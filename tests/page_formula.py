@@ -51,7 +51,7 @@ def update(agent: Believer, posts: list[tuple[Any, Any, float, int]], likes: int
 
 
 def update_bounded(agent: Believer, posts: list[tuple[Any, Any, float, int]]) -> None:
-    """The same with weights that together close the share 1 - exp(-W) of the gap at most (DESIGN, section 2)."""
+    """The same with weights that together close the share 1 - exp(-W) of the gap at most."""
     weights = [influence * 0.1 for influence in influences(agent, posts)]
     total = math.fsum(weights)
     share = -math.expm1(-total) / total if total else 1.0

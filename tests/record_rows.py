@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from postgres_server import is_here, new_address
-from townsquare import schema
+from townsquare.core import schema
+from townsquare.core.identity import settings_digest
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain, hashed_tables
-from townsquare.record.contract import Recorder, RunHeader, StepMark, hash_settings
+from townsquare.record.contract import Recorder, RunHeader, StepMark
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.postgresql.address import address_in
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -42,7 +43,7 @@ ODD_NAN = np.array([0xFFF8000000001234], dtype=np.uint64).view(np.float64)  # a 
 
 def header(*, bulky: bool = False, version: str = "0.1.0", **changed: object) -> RunHeader:
     settings = {**SETTINGS, **changed}
-    return RunHeader(version, settings, hash_settings(settings), bulky, {"machine": "test"})
+    return RunHeader(version, settings, settings_digest(settings), bulky, {"machine": "test"})
 
 
 def random_column(rng: np.random.Generator, dtype: str, n: int) -> object:

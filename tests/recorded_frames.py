@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from townsquare import schema
-from townsquare.schema import AgentKind, PostKind, Veracity
+from townsquare.core import schema
+from townsquare.core.schema import AgentKind, PostKind, Veracity
 
 _NONE_BY_DEFAULT = {
     "parent", "topic", "under", "note", "offered", "rank", "target", "text", "helpful", "reasoning", "result", "name",

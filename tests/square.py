@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from made import act, choices, feed_of, follow, note, post, row_of, show, town
-from townsquare import schema
-from townsquare.feed import Feed
-from townsquare.schema import ActionKind, PostKind, PostType, Veracity
+from townsquare.core import schema
+from townsquare.core.schema import ActionKind, PostKind, PostType, Veracity
+from townsquare.simulation.feed.build import Feed
 
 K = ActionKind
 

@@ -12,4 +12,4 @@ for (const file of [...files, ...below].sort()) {
   hash.update(readFileSync(file));
   hash.update("\0");
 }
-writeFileSync("../src/townsquare/view/static/sources.sha256", `${hash.digest("hex")}\n`);
+writeFileSync("../src/townsquare/pages/view/static/sources.sha256", `${hash.digest("hex")}\n`);

@@ -3,7 +3,7 @@ import { defineConfig } from "vite";
 export default defineConfig({
   base: "./",
   build: {
-    outDir: "../src/townsquare/view/static",
+    outDir: "../src/townsquare/pages/view/static",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: false,

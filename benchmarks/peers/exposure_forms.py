@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 from contract import Problem, Running
 
-from townsquare import registry
 from townsquare.beliefs.contract import BeliefInputs, Exposed, no_own, per_agent
-from townsquare.draws import Draws, Stage
-from townsquare.pairs import Pairs, spans, upsert
-from townsquare.threads import threads_for
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.pairs import Pairs, spans, upsert
+from townsquare.core.threads import threads_for
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 from kernel import made, update

@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from contract_platform import FOLLOW_EVERY, POST_EVERY
 
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
-from townsquare.policies.contract import Policy
-from townsquare.schema import NONE, ActionKind
-from townsquare.views import Chosen, Views, no_declarations
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE, ActionKind
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.views import Chosen, Views, no_declarations
 
 
 class Params(MemberParams):

@@ -25,8 +25,8 @@ from cells import MODELS, ROOT, Cell, Form, Model
 from contract import FOLLOWED, Problem, Running, load
 from plain_numpy import FORMS as PLAIN
 
-from townsquare import registry
-from townsquare.draws import Draws, Stage
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
 
 Float = npt.NDArray[np.float64]
 GRAPH = dict.fromkeys(PLAIN, "symmetric")  # models that share a graph

@@ -14,8 +14,8 @@ from contract import FEED_FOLLOWED, FEED_OTHERS, FOLLOWED, Problem, Running
 from contract_platform import UNMEASURED
 
 import townsquare as ts
-from townsquare.resolve import resolve
-from townsquare.schema import ActionKind, ActionStatus
+from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.settings.resolve import resolve
 
 PACKAGES = ["townsquare", "numpy", "numba", "polars"]
 ts.register("policy", "routine", "platform_policy:POLICY")

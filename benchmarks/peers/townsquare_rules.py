@@ -14,13 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from contract import STUBBORNNESS, TOLERANCE, Problem, Running
 
-from townsquare import registry
 from townsquare.beliefs import arrays
 from townsquare.beliefs.contract import BeliefInputs, Exposed, no_own, per_agent
 from townsquare.beliefs.trail import assemble
-from townsquare.draws import Draws, Stage
-from townsquare.pairs import spans
-from townsquare.threads import threads_for
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.pairs import spans
+from townsquare.core.threads import threads_for
 
 PACKAGES = ["townsquare", "numpy", "numba"]
 

@@ -12,36 +12,33 @@ from __future__ import annotations
 import importlib
 import typing
 
-from townsquare import held_memory
-
 if typing.TYPE_CHECKING:
-    from townsquare.errors import TownsquareError
+    from townsquare.core.errors import TownsquareError
+    from townsquare.core.registry import register
     from townsquare.record.memory import MemoryRecorder
     from townsquare.record.run import Run
     from townsquare.record.sqlite import FolderRecorder
-    from townsquare.registry import register
-    from townsquare.resolve import Settings, json_schema, resolve_for
-    from townsquare.scenario import list_scenarios, load_scenario, made_scenario
-    from townsquare.scenario_contents import Scenario
-    from townsquare.simulation import simulate
-
-held_memory.share_memory()  # before anything here starts a thread
+    from townsquare.scenario.contents import Scenario
+    from townsquare.scenario.load import list_scenarios, load_scenario, made_scenario
+    from townsquare.scenario.settings import resolve_for
+    from townsquare.settings.resolve import Settings, json_schema
+    from townsquare.simulation.run import simulate
 
 # Names are imported when they are first used, so that the command line starts without loading the kernels.
 _HOMES = {
     "FolderRecorder": "townsquare.record.sqlite",
     "MemoryRecorder": "townsquare.record.memory",
     "Run": "townsquare.record.run",
-    "Scenario": "townsquare.scenario_contents",
-    "Settings": "townsquare.resolve",
-    "TownsquareError": "townsquare.errors",
-    "json_schema": "townsquare.resolve",
-    "list_scenarios": "townsquare.scenario",
-    "load_scenario": "townsquare.scenario",
-    "made_scenario": "townsquare.scenario",
-    "register": "townsquare.registry",
-    "resolve_for": "townsquare.resolve",
-    "simulate": "townsquare.simulation",
+    "Scenario": "townsquare.scenario.contents",
+    "Settings": "townsquare.settings.resolve",
+    "TownsquareError": "townsquare.core.errors",
+    "json_schema": "townsquare.settings.resolve",
+    "list_scenarios": "townsquare.scenario.load",
+    "load_scenario": "townsquare.scenario.load",
+    "made_scenario": "townsquare.scenario.load",
+    "register": "townsquare.core.registry",
+    "resolve_for": "townsquare.scenario.settings",
+    "simulate": "townsquare.simulation.run",
 }
 
 __all__ = [

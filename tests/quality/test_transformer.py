@@ -14,9 +14,9 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import DebertaV2Config, DebertaV2ForSequenceClassification, PreTrainedTokenizerFast
 
-from townsquare import registry
-from townsquare.errors import DataError, SettingError
-from townsquare.evidence.transformer import FineTuning, Params, QualityRegressor, fine_tune
+from townsquare.beliefs.evidence.transformer import FineTuning, Params, QualityRegressor, fine_tune
+from townsquare.core import registry
+from townsquare.core.errors import DataError, SettingError
 
 STATEMENT = "We should plant trees"
 GOOD = [f"because shade cools streets in year {n}" for n in range(12)]

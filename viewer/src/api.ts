@@ -102,6 +102,7 @@ export interface RunRow {
   arm: string;
   error: Wrong | null;
   state: string;
+  server?: string;
   scenario?: string;
   seed?: number;
   step?: number;

@@ -2,7 +2,7 @@
 import { lazy, Suspense, useEffect, type JSX } from "react";
 import { useAnswer, useLive, type Head } from "./api";
 import { count, words } from "./format";
-import { Answered, Tag } from "./parts";
+import { Answered, State, type ViewProperties } from "./parts";
 import { link, useRoute, type Route } from "./route";
 import { toggleScheme, useScheme } from "./theme";
 import { Agents } from "./views/agents";
@@ -17,12 +17,6 @@ const Network = lazy(() => import("./views/network").then((file) => ({ default: 
 const Overview = lazy(() => overview().then((file) => ({ default: file.Overview })));
 const Post = lazy(() => import("./views/post").then((file) => ({ default: file.Post })));
 const Posts = lazy(() => import("./views/posts").then((file) => ({ default: file.Posts })));
-
-export interface ViewProperties {
-  head: Head;
-  route: Route;
-  fresh: string;
-}
 
 const TABS: [string, string, string[]][] = [
   ["overview", "Overview", ["overview"]],
@@ -129,10 +123,6 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
       </nav>
     </div>
   );
-}
-
-export function State({ state }: { state: string }): JSX.Element {
-  return <Tag kind={`state-${state}`}>{state === "running" ? "● running" : state}</Tag>;
 }
 
 function View(properties: ViewProperties): JSX.Element {

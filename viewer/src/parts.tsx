@@ -1,9 +1,16 @@
 // Small things that every view is made of.
 import { useEffect, useId, useState, type JSX, type ReactNode } from "react";
-import type { Answer, Proposition, Wrong } from "./api";
+import type { Answer, Head, Proposition, Wrong } from "./api";
 import { signed, words } from "./format";
-import { change, withQuery, type Query } from "./route";
+import { change, withQuery, type Query, type Route } from "./route";
 import { stanceColor, useColors } from "./theme";
+
+// What every view of a run is given.
+export interface ViewProperties {
+  head: Head;
+  route: Route;
+  fresh: string;
+}
 
 interface SectionProperties {
   title: string;
@@ -225,3 +232,9 @@ export function Choice({ label, name, value, of }: ChoiceProperties): JSX.Elemen
     </div>
   );
 }
+
+export function State({ state }: { state: string }): JSX.Element {
+  return <Tag kind={`state-${state}`}>{STATES[state] ?? state}</Tag>;
+}
+
+const STATES: Record<string, string> = { running: "● running", unopened: "on a server" };

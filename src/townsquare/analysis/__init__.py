@@ -5,8 +5,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement, engagement_balance, engagement_by_post
 from townsquare.analysis.health import belief_movement, participation, refusals
 from townsquare.analysis.moderation import labels, moderation, moderation_events
-from townsquare.analysis.outcome_words import FAMILIES, OUTCOMES, Outcome, describe
-from townsquare.analysis.outcomes import outcomes
+from townsquare.analysis.outcomes import FAMILIES, OUTCOMES, Outcome, describe, outcomes
 from townsquare.analysis.reach import exposure_counts, reach, reach_over_time
 
 __all__ = [

@@ -8,8 +8,8 @@ from townsquare.analysis.beliefs import moves_of, person_beliefs, true_sides
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import GROUPS, number_bands, persons
 from townsquare.analysis.posts import roots
-from townsquare.lazy_rows import ORDERED, collected
-from townsquare.schema import Verdict
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.schema import Verdict
 
 BANDS_OF_EXPOSURE = 3
 

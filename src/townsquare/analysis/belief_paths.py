@@ -7,9 +7,9 @@ import polars as pl
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import VERACITIES, roots
-from townsquare.errors import UnknownName
-from townsquare.lazy_rows import ORDERED, collected
-from townsquare.registry import did_you_mean
+from townsquare.core.errors import UnknownName
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.registry import did_you_mean
 
 MOVED = 0.1
 """A stance further than this from its start counts as moved."""
@@ -52,7 +52,8 @@ def distance_to_start(run: Reads) -> pl.DataFrame:
 
 
 def crossings(run: Reads) -> pl.DataFrame:
-    """Who changed sides, when and how often. A stance of exactly 0 is no side: it neither crosses nor returns.
+    """Who changed sides, when and how often. A stance of exactly 0, or that is no number, is no side: it neither
+    crosses nor returns.
 
     Returns
     -------
@@ -63,7 +64,7 @@ def crossings(run: Reads) -> pl.DataFrame:
     """
     sided = (
         _with_start(run)
-        .filter(pl.col("stance") != 0)
+        .filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan())
         .sort(*_PERSON, "step")
         .with_columns(pl.col("stance").sign().cast(pl.Int8).alias("side"))
         .with_columns((pl.col("side") != pl.col("side").shift(1).over(_PERSON)).fill_null(False).alias("crossed"))

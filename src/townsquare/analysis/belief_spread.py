@@ -12,7 +12,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import BINS, belief_course, person_beliefs, true_sides
 from townsquare.analysis.contract import Reads
-from townsquare.lazy_rows import ORDERED, collected
+from townsquare.core.frames import ORDERED, collected
 
 HALF = 0.5
 """Share of the spread at the start below which beliefs count as converged."""
@@ -41,7 +41,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         (stance > 0).sum().alias("plus"),
         (stance < 0).sum().alias("minus"),
     )
-    shares = held.with_columns(bins).group_by("step", "proposition", "bin").len("n")
+    shares = held.filter(stance.is_not_nan()).with_columns(bins).group_by("step", "proposition", "bin").len("n")
     p = pl.col("n").sort_by("bin") / pl.col("n").sum()  # a sum depends on its order, in the last digit
     entropy = shares.group_by("step", "proposition").agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
     smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
@@ -50,8 +50,9 @@ def polarization_course(run: Reads) -> pl.DataFrame:
     joined = (
         course.lazy()
         .join(camps, on=["step", "proposition"])
-        .join(entropy, on=["step", "proposition"])
-        .with_columns(balance, pl.col("camp_gap").fill_null(float("nan")), pl.col("entropy").clip(0.0, 1.0))
+        .join(entropy, on=["step", "proposition"], how="left")
+        .with_columns(balance, pl.col("camp_gap", "entropy").fill_null(float("nan")))
+        .with_columns(pl.col("entropy").clip(0.0, 1.0))
         .pipe(collected, ORDERED)
     )
     order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]

@@ -14,10 +14,10 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.polarization import bimodality, pair_variance
-from townsquare.errors import UnknownName
-from townsquare.lazy_rows import ORDERED, collected
-from townsquare.registry import did_you_mean
-from townsquare.schema import AgentKind, PostKind, Veracity
+from townsquare.core.errors import UnknownName
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.registry import did_you_mean
+from townsquare.core.schema import AgentKind, PostKind, Veracity
 
 BINS = 20
 """Bins of equal width over [-1, 1], for histograms."""
@@ -144,11 +144,12 @@ def stance_bins(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row a step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
-        19; a stance of 1 belongs to the last), ``agents`` (int64).
+        19; a stance of 1 belongs to the last, one that is no number to none), ``agents`` (int64).
     """
     place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     return (
         person_beliefs(run)
+        .filter(pl.col("stance").is_not_nan())
         .with_columns(place)
         .group_by("step", "proposition", "bin")
         .agg(pl.len().cast(pl.Int64).alias("agents"))

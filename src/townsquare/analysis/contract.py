@@ -1,14 +1,16 @@
-"""What a measure asks of a recorded run: tables of :mod:`townsquare.schema`, and what the run says of itself."""
+"""What a measure asks of a recorded run: tables of :mod:`townsquare.core.schema`, and what the run says of itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
-from townsquare.lazy_rows import collected
-from townsquare.schema import TABLES
+from townsquare.core.errors import TownsquareError
+from townsquare.core.frames import collected
+from townsquare.core.schema import TABLES
 
 
 class Reads(Protocol):
@@ -20,7 +22,7 @@ class Reads(Protocol):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The resolved configuration, nested as in :class:`townsquare.config.Config`."""
+        """The resolved configuration, nested as in :class:`townsquare.settings.config.Config`."""
 
     @property
     def last_step(self) -> int:
@@ -99,3 +101,71 @@ def setting(run: Reads, *path: str, default: Any = None) -> Any:
             return default
         value = value[name]
     return value
+
+
+# Libraries of the extra `analysis`: imported when a measure needs one, so that all others work without them.
+
+
+class MissingExtra(TownsquareError):
+    """A measure needs a library that is not installed."""
+
+
+def library(name: str) -> Any:
+    """A module of the extra.
+
+    Raises
+    ------
+    MissingExtra
+        It is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
+            raise
+        raise MissingExtra(
+            f"analysis with {name}", got="not installed", do="pip install 'townsquare[analysis]'"
+        ) from None
+
+
+# A run for many measures one after the other: large tables are read once too, where they fit into memory.
+
+
+MOST_KEPT = 5_000_000
+"""Rows up to which a table is kept in memory between measures; larger ones are scanned by each, for its columns only.
+At this size exposures, beliefs and the trail take some 0.5 GiB together."""
+_LARGE = ("exposures", "beliefs", "trail")
+
+
+class Together(Kept):
+    """As :class:`~townsquare.analysis.contract.Kept`, with exposures, beliefs and the trail kept too.
+
+    Of each, the columns that any analysis or page asks for lazily.
+    """
+
+    _READ_ONCE: ClassVar = {
+        **Kept._READ_ONCE,
+        "exposures": (
+            "step",
+            "agent",
+            "rank",
+            "post",
+            "root",
+            "author",
+            "under",
+            "verdict",
+            "note",
+            "first_seen",
+            "weight",
+        ),
+        "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
+        "trail": ("step", "agent", "proposition", "kind", "rank", "post", "amount", "trust"),
+    }
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """As in the class above."""
+        if name in _LARGE and name not in self._light:
+            rows = self._so_far(name, self._run.lazy(name))
+            if rows.select(pl.len()).pipe(collected).item() > MOST_KEPT:
+                return rows
+        return super().lazy(name)

@@ -12,8 +12,8 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import per, posts_so_far, root_of_post, roots, step_grid
-from townsquare.lazy_rows import collected
-from townsquare.schema import ActionKind, ActionStatus
+from townsquare.core.frames import collected
+from townsquare.core.schema import ActionKind, ActionStatus
 
 KINDS = {
     "likes": (ActionKind.LIKE, ActionKind.LIKE_COMMENT),

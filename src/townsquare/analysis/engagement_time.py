@@ -14,27 +14,31 @@ import polars as pl
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.diffusion import mean_by
+from townsquare.analysis.diffusion import mean_by, spread_metrics
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement
 from townsquare.analysis.posts import VERACITIES, roots, step_grid
-from townsquare.lazy_rows import all_collected, collected
+from townsquare.core.frames import all_collected, collected
 
 LEVELS = {
     "step": pl.Int32, "veracity": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
     "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
 }  # fmt: skip
+MOSAIC_COUNTS = ("num_likes", "num_shares", "num_comments")
+"""What MOSAIC's figure 4 adds up: columns of its table spread_metrics, distinct agents so far."""
 
 
 def engagement_levels(run: Reads) -> pl.DataFrame:
-    """The level of engagement with each class of posts after each step: MOSAIC's figure 4, with intervals.
+    """The level of engagement with each class of posts after each step, with intervals; two measures of it.
 
     Returns
     -------
     DataFrame
-        One row a step from 1 and class: ``step`` (int32), ``veracity``, ``measure`` (``engagement``), ``unit``
-        (actions per post so far), ``n`` (posts so far), ``value`` (mean), ``low``, ``high`` (Student's interval over
-        posts); no row while a class has no posts. Only injected posts of known truth: the others are many and mostly
-        comments, and :func:`~townsquare.analysis.engagement.engagement` has them.
+        One row a step from 1, class and measure: ``step`` (int32), ``veracity``, ``measure``, ``unit``, ``n`` (posts so
+        far), ``value`` (mean), ``low``, ``high`` (Student's interval over posts); no row while a class has no posts.
+        The measure ``engagement`` counts every like, dislike, share and comment; ``engagement_mosaic`` is MOSAIC's
+        figure 4: distinct agents who liked, who shared and who commented, summed over the three, without dislikes.
+        Only injected posts of known truth: the others are many and mostly comments, and
+        :func:`~townsquare.analysis.engagement.engagement` has them.
     """
     every = roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", pl.col("step").alias("since"))
     did = (
@@ -49,12 +53,22 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         .sort("root", "step")
         .with_columns(pl.col("value").fill_null(0).cum_sum().over("root"))
     )
+    distinct = spread_metrics(run).select(
+        pl.col("root", "step").cast(pl.Int32), pl.sum_horizontal(MOSAIC_COUNTS).alias("value")
+    )
+    by_measure = {
+        "engagement": (so_far, "actions per post so far"),
+        "engagement_mosaic": (grid.join(distinct, on=["root", "step"]), "distinct agents per post and kind so far"),
+    }
+    levels = [
+        mean_by(frame, ["step", "veracity"]).with_columns(pl.lit(name).alias("measure"), pl.lit(unit).alias("unit"))
+        for name, (frame, unit) in by_measure.items()
+    ]
     return (
-        mean_by(so_far, ["step", "veracity"])
-        .with_columns(pl.lit("engagement").alias("measure"), pl.lit("actions per post so far").alias("unit"))
+        pl.concat(levels)
         .select(list(LEVELS))
         .cast(LEVELS)  # type: ignore[arg-type]
-        .sort("step", "veracity")
+        .sort("measure", "step", "veracity")
     )
 
 

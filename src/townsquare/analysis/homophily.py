@@ -19,7 +19,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.network import community_of
-from townsquare.lazy_rows import collected
+from townsquare.core.frames import collected
 
 HOMOPHILY = {
     "step": pl.Int32, "attribute": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,

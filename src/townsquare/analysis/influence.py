@@ -13,9 +13,9 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.power_law import rank_fits, size_models
-from townsquare.lazy_rows import collected
-from townsquare.record.appendix_d import INFLUENCE, INFLUENCER_ABOVE
-from townsquare.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.core.frames import collected
+from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.record.mosaic.views import INFLUENCE, INFLUENCER_ABOVE
 
 RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": ActionKind.COMMENT}
 """What others do to an account's posts that counts as influence; a share counts for the author of its root."""

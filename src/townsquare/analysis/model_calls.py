@@ -7,7 +7,8 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.code_words import CallOutcome
+from townsquare.core.enums import CallOutcome
+from townsquare.core.frames import as_words
 
 TURNS = ("react", "post")
 """Purposes of the questions by which an agent takes its turn in a step."""
@@ -27,7 +28,7 @@ def model_calls(run: Reads) -> pl.DataFrame:
     calls = run.table("model_calls")
     words = {int(one): one.name.lower() for one in CallOutcome}
     counted = (
-        calls.with_columns(pl.col("outcome").replace_strict(words, return_dtype=pl.String))
+        calls.with_columns(as_words("outcome", words))
         .group_by("purpose", "outcome")
         .agg(
             pl.len().cast(pl.Int64).alias("calls"),

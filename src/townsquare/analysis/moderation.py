@@ -1,4 +1,4 @@
-"""How well moderation told false posts from true ones, how soon, and what it cost (DESIGN §2, "Moderation measures").
+"""How well moderation told false posts from true ones, how soon, and what it cost.
 
 A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any time,
 even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, any strategy from
@@ -16,7 +16,8 @@ import polars as pl
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
-from townsquare.schema import LogKind, Verdict
+from townsquare.core.frames import as_words
+from townsquare.core.schema import LogKind, Verdict
 
 _VERDICTS = {int(word): word.name.lower() for word in Verdict}
 _LOGGED = {
@@ -192,11 +193,11 @@ def moderation_events(run: Reads) -> pl.DataFrame:
     verdicts = run.table("verdicts").filter(pl.col("verdict") != Verdict.NONE)
     parts = [
         every.filter("injected").select("step", pl.col("root").alias("post"), pl.lit("injected").alias("event")),
-        logged.select("step", "post", pl.col("kind").replace_strict(_LOGGED, return_dtype=pl.String).alias("event")),
+        logged.select("step", "post", as_words("kind", _LOGGED).alias("event")),
         verdicts.select(
             "step",
             "post",
-            ("verdict " + pl.col("verdict").replace_strict(_VERDICTS, return_dtype=pl.String)).alias("event"),
+            ("verdict " + as_words("verdict", _VERDICTS)).alias("event"),
         ),
     ]
     return (

@@ -23,9 +23,9 @@ from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import exposure_counts, reach_of
-from townsquare.errors import RecordError
-from townsquare.lazy_rows import collected
-from townsquare.schema import LogKind, Verdict
+from townsquare.core.errors import RecordError
+from townsquare.core.frames import collected
+from townsquare.core.schema import LogKind, Verdict
 
 EVENTS = {"verdict": "verdict_step", "label": "label_step", "takedown": "takedown_step"}
 TIMES = {

@@ -16,8 +16,8 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
-from townsquare.lazy_rows import collected
-from townsquare.schema import ActionKind, ActionStatus
+from townsquare.core.frames import as_words, collected
+from townsquare.core.schema import ActionKind, ActionStatus
 
 TESTS = {
     "test": pl.String, "statistic": pl.Float64, "n_one": pl.Int64, "n_other": pl.Int64, "value": pl.Float64,
@@ -105,7 +105,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
         .select(
             pl.col("agent").alias("person"),
             pl.col("root").alias("post"),
-            pl.col("kind").replace_strict(kinds, return_dtype=pl.String).alias("action"),
+            as_words("kind", kinds).alias("action"),
         )
         .unique()
         .sort("person", "post", "action")

@@ -1,6 +1,6 @@
 """Posts by the truth of what they pass on: the ground under every measure of engagement, reach and moderation.
 
-Engagement, labels and takedowns act on the *root* (DESIGN §2), so measures first lead every post to its root. Three
+Engagement, labels and takedowns act on the *root*, so measures first lead every post to its root. Three
 classes of veracity: ``true`` and ``false`` are injected posts whose truth the scenario gives; ``unknown`` is every
 other root: agents' own posts, their comments (a comment is its own root), injected posts without a given truth.
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.schema import PostKind, Veracity
+from townsquare.core.frames import as_words
+from townsquare.core.schema import PostKind, Veracity
 
 VERACITIES = ("true", "false", "unknown")
 _WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Veracity.FALSE): "false"}
@@ -33,9 +34,9 @@ def roots(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.schema.PostKind`), ``author`` (int32),
-        ``step`` (int32: when it was injected or written), ``text`` (int32), ``plausibility`` (float64, 0 to 1),
-        ``injected`` (bool), ``veracity`` (``true``, ``false`` or ``unknown``).
+        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.core.schema.PostKind`), ``author``
+        (int32), ``step`` (int32: when it was injected or written), ``text`` (int32), ``plausibility`` (float64, 0 to
+        1), ``injected`` (bool), ``veracity`` (``true``, ``false`` or ``unknown``).
     """
     injected = pl.col("kind") == PostKind.INJECTED
     known = pl.when(injected).then(pl.col("veracity")).otherwise(int(Veracity.UNKNOWN))
@@ -50,7 +51,7 @@ def roots(run: Reads) -> pl.DataFrame:
             "text",
             "plausibility",
             injected.alias("injected"),
-            known.replace_strict(_WORD, return_dtype=pl.String).alias("veracity"),
+            as_words(known, _WORD).alias("veracity"),
         )
         .sort("root")
     )

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import optimize
 
-from townsquare.analysis.extra import library
+from townsquare.analysis.contract import library
 from townsquare.analysis.statistics import tidy
 
 Values = npt.NDArray[np.float64]
@@ -115,7 +115,7 @@ def size_models(values: npt.ArrayLike) -> pl.DataFrame:
         error), ``ks`` (distance of Kolmogorov and Smirnov), ``against``, ``log_ratio`` (normalized log likelihood
         ratio: above 0 favors the power law), ``p`` (two-sided, that the ratio is no more than chance; Vuong 1989),
         ``better``: ``power law`` or the alternative where p < 0.1, else ``neither``. No rows for fewer than ten
-        amounts above 0, or where all are equal.
+        amounts above 0, or where all are equal, nor for an ``x_min`` that cannot be found.
 
     Raises
     ------
@@ -133,6 +133,8 @@ def size_models(values: npt.ArrayLike) -> pl.DataFrame:
     for x_min in (None, 1.0):
         with warnings.catch_warnings(action="ignore"):  # it warns of values of a search that it then leaves
             fit = powerlaw.Fit(x, discrete=True, xmin=x_min, verbose=False)
+            if not math.isfinite(fit.xmin):  # few distinct amounts: the search finds none
+                continue
             rows += [_against(fit, x, other) for other in ALTERNATIVES]
     return tidy(rows, SIZES)
 

@@ -1,7 +1,7 @@
 """Who was shown what: exposures and reach.
 
 An exposure is a row of a feed that an agent was shown, acted on or not; the reach of a root is the number of distinct
-agents that were exposed to it, in whatever form it came (DESIGN §2, §7).
+agents that were exposed to it, in whatever form it came.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import per, posts_so_far, roots, step_grid
-from townsquare.lazy_rows import all_collected, collected
-from townsquare.schema import Verdict
+from townsquare.core.frames import all_collected, collected
+from townsquare.core.schema import Verdict
 
 
 def exposure_counts(run: Reads) -> pl.DataFrame:

@@ -9,17 +9,22 @@ from −0.05 down negative. It is tone of words, neither stance nor motive.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.motives import Motives, bundled_motives, motives_of
-from townsquare.lazy_rows import collected
-from townsquare.schema import ActionKind, ActionStatus
-from townsquare.stance.vader import score_text
+from townsquare.beliefs.stance.vader import score_text
+from townsquare.core.errors import DataError
+from townsquare.core.frames import as_words, collected
+from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.settings.layers import read_yaml
 
 EDGE = 0.05
 """Compound scores of this size and more are positive or negative, as VADER's authors recommend."""
@@ -63,7 +68,7 @@ def reasons(run: Reads) -> pl.DataFrame:
     said = said.sample(MOST_TEXTS, seed=0) if said.height > MOST_TEXTS else said
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("text").alias("post_text"))
     return (
-        said.with_columns(pl.col("kind").replace_strict(words, return_dtype=pl.String).alias("action"))
+        said.with_columns(as_words("kind", words).alias("action"))
         .join(posts, on="target", how="left", maintain_order="left")
         .with_columns(pl.when(pl.col("kind").is_in(_ON_POSTS)).then(pl.col("post_text")).alias("post_text"))
         .join(texts.rename({"text": "reasoning", "content": "said"}), on="reasoning", maintain_order="left")
@@ -196,3 +201,54 @@ def compound(texts: Sequence[str]) -> np.ndarray:
     """VADER's compound score of each text, −1 to 1."""
     once = {text: score_text(text) for text in set(texts)}
     return np.array([once[text] for text in texts], np.float64)
+
+
+# Motives as stated lists of words: reading them, and finding them in texts.
+
+
+Motives = Mapping[str, Sequence[str]]
+"""Words and phrases by motive; ``*`` at the end of a word stands for any ending."""
+
+
+def read_motives(path: Path) -> Motives:
+    """The lists of a YAML file: motive to words.
+
+    Raises
+    ------
+    DataError
+        The file is none, or holds anything else.
+    """
+    found, _ = read_yaml(path)
+    for name, words in found.items():
+        if (
+            not isinstance(words, list)
+            or not words
+            or not all(isinstance(word, str) and word.strip("* ") for word in words)
+        ):
+            raise DataError(f"{path}: {name}", got=repr(words)[:80], allowed="a list of words and phrases")
+    return {str(name): list(words) for name, words in found.items()}
+
+
+@cache
+def bundled_motives() -> Motives:
+    """The lists that come with Townsquare, ``data/motives.yaml``.
+
+    >>> sorted(bundled_motives())[:2]
+    ['agreement', 'disagreement']
+    """
+    return read_motives(Path(str(files("townsquare"))) / "data" / "motives.yaml")
+
+
+def pattern(words: Sequence[str]) -> str:
+    """One regular expression for a list: whole words, whatever the case.
+
+    >>> pattern(["agree*", "well said"])
+    '(?i)\\\\b(?:agree\\\\w*|well\\\\ said)\\\\b'
+    """
+    parts = [re.escape(word.strip().rstrip("*")) + (r"\\w*" if word.strip().endswith("*") else "") for word in words]
+    return r"(?i)\b(?:" + "|".join(part.replace(r"\\w", r"\w") for part in parts) + r")\b"
+
+
+def motives_of(texts: pl.Series, motives: Motives) -> pl.DataFrame:
+    """Which motives each text has: a column of bool a motive."""
+    return pl.DataFrame({name: texts.str.contains(pattern(words)) for name, words in motives.items()})

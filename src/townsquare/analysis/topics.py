@@ -16,12 +16,11 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, library
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
-from townsquare.analysis.extra import library
 from townsquare.analysis.posts import roots
-from townsquare.lazy_rows import collected
-from townsquare.schema import PostKind
+from townsquare.core.frames import collected
+from townsquare.core.schema import PostKind
 
 MOST_TOPICS = 10
 MOST_TEXTS = 20_000

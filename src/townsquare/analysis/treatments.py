@@ -26,10 +26,10 @@ from scipy import sparse, stats
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
-from townsquare.errors import SettingError, UnknownName
-from townsquare.lazy_rows import ORDERED, collected
-from townsquare.registry import did_you_mean
-from townsquare.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.registry import did_you_mean
+from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
 
 Float = npt.NDArray[np.float64]
 DRAWS = 499

@@ -17,8 +17,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
-from townsquare.analysis.extra import library
+from townsquare.analysis.contract import Reads, library
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.reasoning import reasons
 

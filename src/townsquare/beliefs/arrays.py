@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Own
+from townsquare.core.pairs import PairBlock
 
 Any1 = npt.NDArray[Any]
 
@@ -138,4 +139,43 @@ def unmoved(state: BeliefState, n_rows: int, n_own: int) -> Moved:
         own=np.zeros(n_own),
         anchor=np.zeros(shape),
         clip=np.zeros(shape),
+    )
+
+
+def frozen_state(state: BeliefState) -> BeliefState:
+    """Make the arrays of a state read-only, and return the state."""
+    for array in (state.stance, state.confidence, state.start, *state.arrays.values()):
+        array.flags.writeable = False
+    return state
+
+
+def slice_state(state: BeliefState, lo: int, hi: int) -> BeliefState:
+    """Return the agents ``lo`` to ``hi`` (excluded) of a state, as views."""
+
+    def cut(block: PairBlock) -> PairBlock:
+        a, b = int(block.indptr[lo]), int(block.indptr[hi])
+        return PairBlock(block.indptr[lo : hi + 1] - a, block.key[a:b], block.value[a:b])
+
+    return BeliefState(
+        stance=state.stance[lo:hi],
+        confidence=state.confidence[lo:hi],
+        start=state.start[lo:hi],
+        arrays={name: array[lo:hi] for name, array in state.arrays.items()},
+        pairs={name: cut(block) for name, block in state.pairs.items()},
+    )
+
+
+def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
+    """Return the agents of one state followed by those of another, copied."""
+
+    def both(a: PairBlock, b: PairBlock) -> PairBlock:
+        indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
+        return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
+
+    return BeliefState(
+        stance=np.concatenate([one.stance, two.stance]),
+        confidence=np.concatenate([one.confidence, two.confidence]),
+        start=np.concatenate([one.start, two.start]),
+        arrays={name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays},
+        pairs={name: both(one.pairs[name], two.pairs[name]) for name in one.pairs},
     )

@@ -14,8 +14,8 @@ from townsquare.beliefs import arrays
 from townsquare.beliefs.arrays import Held, Moved, Shown
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
 from townsquare.beliefs.trail import assemble
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
+from townsquare.core.draws import StageDraws
+from townsquare.settings.config import MemberParams
 
 
 class Params(MemberParams):

@@ -1,4 +1,4 @@
-"""What a belief rule takes and gives (DESIGN §3).
+"""What a belief rule takes and gives.
 
 A rule is two pure functions. It is called on one block of agents at a time, sees nothing else of the world, changes
 nothing it is given (arrays come read-only) and draws only from the ``rng`` it is handed. Shapes: ``n`` agents of the
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
-from townsquare.pairs import PairBlock
+from townsquare.core.draws import StageDraws
+from townsquare.core.pairs import PairBlock
+from townsquare.settings.config import MemberParams
 
 Float = npt.NDArray[np.float64]
 AgentParams = Mapping[str, Any]
@@ -112,7 +112,7 @@ class Showings:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Argument records, what happened to them, and when they were shown (DESIGN §3, claims and holdings)."""
+    """Argument records, what happened to them, and when they were shown."""
 
     records: Records
     changes: Changes

@@ -1,6 +1,6 @@
 """``exposure``: beliefs pulled by what was shown, the SimSwarm page exactly.
 
-Source: seeds, ``simswarm-belief-formulation``, sections 1 to 6; decisions in DESIGN §2 "Rules". Every constant of the
+Source: seeds, ``simswarm-belief-formulation``, sections 1 to 6. Every constant of the
 page is a setting with the page's value as default. The gains of all rows are summed, so that the rule can overshoot
 and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``exposure-bounded``.
 """
@@ -12,13 +12,13 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs import arrays, kernels
+from townsquare.beliefs import arrays, exposure_kernels
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
 from townsquare.beliefs.trail import assemble
 from townsquare.beliefs.trust import TRUST, author_trust
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
-from townsquare.pairs import empty_block
+from townsquare.core.draws import StageDraws
+from townsquare.core.pairs import empty_block
+from townsquare.settings.config import MemberParams
 
 
 class Params(MemberParams):
@@ -56,9 +56,9 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     rows = arrays.shown(exposures)
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
-    table = arrays.settings(params, kernels.SETTINGS, state.stance.shape[0])
+    table = arrays.settings(params, exposure_kernels.SETTINGS, state.stance.shape[0])
     own, held, trust = arrays.written(inputs.own), arrays.held(state), np.asarray(block.value, dtype=np.float64)
-    kernels.exposure_step(rows, own, held, slot, table, trust, moved, bounded)
+    exposure_kernels.exposure_step(rows, own, held, slot, table, trust, moved, bounded)
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 

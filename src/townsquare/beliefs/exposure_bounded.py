@@ -1,6 +1,6 @@
 """``exposure-bounded``: the weights of ``exposure``, tamed so that a long feed cannot push past what it says.
 
-Source: DESIGN §2 "Rules". With W the sum of the weights of an agent's rows of one proposition, each weight w becomes
+With W the sum of the weights of an agent's rows of one proposition, each weight w becomes
 w(1 − e^(−W))/W, so that together they close the share 1 − e^(−W) < 1 of the gap to their weighted mean; for small W
 that is ``exposure`` itself. Own posts, if ``own_pull`` is set, are weights among the others.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
 from townsquare.beliefs.exposure import Params as ExposureParams
 from townsquare.beliefs.exposure import init, move
-from townsquare.draws import StageDraws
+from townsquare.core.draws import StageDraws
 
 
 class Params(ExposureParams):

@@ -21,9 +21,9 @@ from townsquare.beliefs import arrays
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, room_for, rows_of, sum_up
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
-from townsquare.schema import NONE, HoldingChange, TrailKind
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE, HoldingChange, TrailKind
+from townsquare.settings.config import MemberParams
 
 LOG_ODDS, PRIOR = "log_odds", "prior"
 

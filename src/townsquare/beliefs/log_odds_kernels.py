@@ -15,7 +15,7 @@ import numpy.typing as npt
 from townsquare.beliefs.arrays import read_only
 from townsquare.beliefs.contract import Float, Holdings
 from townsquare.beliefs.equation import contribution, stance_at
-from townsquare.schema import HoldingChange, Origin
+from townsquare.core.schema import HoldingChange, Origin
 
 SETTINGS = ("uptake", "anchoring", "confirmation", "prior_scale")
 """Columns of the table of settings that the kernels take, one row an agent or one for all."""

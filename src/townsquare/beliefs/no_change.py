@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
 from townsquare.beliefs.trail import no_trail
-from townsquare.config import MemberParams
-from townsquare.draws import StageDraws
+from townsquare.core.draws import StageDraws
+from townsquare.settings.config import MemberParams
 
 
 class Params(MemberParams):

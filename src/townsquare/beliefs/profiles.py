@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.draws import StageDraws
-from townsquare.errors import DataError
-from townsquare.files import Record, Records, find, read_csv, read_jsonl
-from townsquare.registry import did_you_mean
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import DataError
+from townsquare.core.files import find
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
 
 Float = npt.NDArray[np.float64]
 

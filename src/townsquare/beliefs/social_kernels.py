@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.contract import Float
-from townsquare.schema import HoldingChange, Origin
+from townsquare.core.schema import HoldingChange, Origin
 
 SETTINGS = ("social_proof_floor", "social_proof_per_like", "novelty_new", "novelty_repeat")
 """Columns of the table of settings that the kernel takes, one row an agent or one for all."""

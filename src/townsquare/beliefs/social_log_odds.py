@@ -32,8 +32,8 @@ from townsquare.beliefs import arrays, log_odds, social_kernels
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
 from townsquare.beliefs.social_kernels import Events, Switches, Weights
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
-from townsquare.draws import StageDraws
-from townsquare.pairs import PairBlock, empty_block, lookup
+from townsquare.core.draws import StageDraws
+from townsquare.core.pairs import PairBlock, empty_block, lookup
 
 WORTH, LABEL = "worth", "label"
 

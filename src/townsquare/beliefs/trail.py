@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from townsquare.beliefs.arrays import Moved, read_only
 from townsquare.beliefs.contract import BeliefInputs, Exposed, Float, Own, Trail
-from townsquare.schema import NONE, TrailKind
+from townsquare.core.schema import NONE, TrailKind
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)

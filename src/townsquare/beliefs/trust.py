@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only, settings
 from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Showings
-from townsquare.beliefs.kernels import learned
-from townsquare.pairs import PairBlock, upsert
+from townsquare.beliefs.exposure_kernels import learned
+from townsquare.core.pairs import PairBlock, upsert
 
 TRUST = "trust"
 

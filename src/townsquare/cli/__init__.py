@@ -13,7 +13,9 @@ from collections.abc import Sequence
 
 from townsquare.cli.console import complain, explain
 from townsquare.cli.signals import no_interrupt_lost
-from townsquare.errors import TownsquareError
+from townsquare.core.errors import TownsquareError
+from townsquare.core.private_files import private_umask
+from townsquare.core.runtime import take_over
 
 OK, UNEXPECTED, WRONG, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 DEBUG = "TOWNSQUARE_DEBUG"
@@ -23,13 +25,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
     0: done; 1: done with failures (of runs, of a check), or an unexpected error; 2: something given is wrong;
-    130: interrupted, what was done is saved.
+    130, 143, 129: interrupted (by Ctrl-C, SIGTERM, SIGHUP), what was done is saved.
+
+    It takes the process for its own, see :func:`townsquare.core.runtime.take_over`.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         As on the command line, without the program; by default those of this process.
     """
+    take_over()
     try:
         with no_interrupt_lost():
             return _called(sys.argv[1:] if arguments is None else list(arguments))
@@ -45,7 +50,8 @@ def _called(words: list[str]) -> int:
     from townsquare.cli.damage import damage_in
 
     try:
-        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
+        with private_umask():
+            code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
         complain(f"{error}\nSee `townsquare --help`, or --help after a command.")

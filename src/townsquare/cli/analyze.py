@@ -34,15 +34,19 @@ def analyze(
     only: Only = None,
     without: Without = None,
     out: OutFolder = None,
+    safe_cells: options.SafeCells = False,
     list_them: ListThem = False,
     as_json: options.AsJson = False,
 ) -> int:
     """Write the tables of every analysis of a run as CSV. With --json, print them instead."""
-    from townsquare.analysis.all import analyze as each
-    from townsquare.analysis.all import every_analysis
-    from townsquare.errors import SettingError
+    from townsquare.analysis.catalogue import analyze as each
+    from townsquare.analysis.catalogue import every_analysis
+    from townsquare.core.errors import SettingError
+    from townsquare.core.spreadsheets import as_cells
     from townsquare.record.run import Run
 
+    if safe_cells and (as_json or list_them):
+        raise SettingError("--safe-cells", got="without files", allowed="with CSV files", do="leave it out")
     if list_them:
         return _list(as_json=as_json)
     if folder is None:
@@ -61,21 +65,13 @@ def analyze(
             missing.append((name, frame))
             continue
         out.mkdir(parents=True, exist_ok=True)
-        _flat(frame).write_csv(out / f"{name}.csv")
+        as_cells(frame, safe=safe_cells).write_csv(out / f"{name}.csv")
         rows.append((name, f"{frame.height:,}"))
     console().print(table("", ("table", "rows"), rows, ("rows",)))
     for name, error in missing:
         complain(f"{name} was left out: {error}", kind="missing")
     print(f"analysis  {out}")
     return 0
-
-
-def _flat(frame: pl.DataFrame) -> pl.DataFrame:
-    """As a CSV file can hold it: lists as text, undefined numbers as empty cells."""
-    import polars as pl
-
-    lists = [name for name, kind in frame.schema.items() if kind.is_nested()]
-    return frame.with_columns(pl.col(lists).cast(pl.String), pl.selectors.float().fill_nan(None))
 
 
 def _plain(frame: pl.DataFrame | Exception) -> Any:
@@ -88,8 +84,7 @@ def _plain(frame: pl.DataFrame | Exception) -> Any:
 
 
 def _list(*, as_json: bool) -> int:
-    from townsquare.analysis.all import ANALYSES, PAIR_ANALYSES
-    from townsquare.analysis.all_beliefs import BELIEF_ANALYSES
+    from townsquare.analysis.catalogue import ANALYSES, BELIEF_ANALYSES, PAIR_ANALYSES
 
     each = {**ANALYSES, **BELIEF_ANALYSES, **PAIR_ANALYSES}
     said = {name: _first_line(function) for name, function in each.items()}

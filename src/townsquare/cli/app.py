@@ -37,6 +37,7 @@ COMMANDS = {
     "fetch": ("fetch:fetch", "Copy runs, comparisons or debates from an object store into a folder."),
     "export": ("export:export", "Write the tables of a run for other programs."),
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
+    "prune": ("prune:prune", "List and remove unfinished runs, and records of finished ones."),
     "init": ("init:init", "Write a commented scenario to start from."),
     "doctor": ("doctor:doctor", "Show what is installed and missing, and what a planned run needs."),
     "debate": ("debate:debate", "Let two agents debate a proposition, with every move on record."),

@@ -14,7 +14,7 @@ from townsquare.cli.calls import Calls
 from townsquare.cli.console import complain, console, safe, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.models.door import Door
+    from townsquare.models.client import Door
 
 Model = Annotated[str, Parameter(help="provider/model, as the setting `model`; `fake` answers without any.")]
 Agents = Annotated[str, Parameter(name="--agents", help="Who: numbers and spans such as 3,17,40-49; or `all`.")]
@@ -23,11 +23,13 @@ Agents = Annotated[str, Parameter(name="--agents", help="Who: numbers and spans 
 @contextmanager
 def _door(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[Door]:
     """The door for a command; calls are kept in ``path``, or nowhere."""
-    from townsquare.models.calls import kept_at
+    from townsquare.cli.servers import show_servers
     from townsquare.models.open import open_door
-    from townsquare.resolve import parse_set, resolve
+    from townsquare.models.store import kept_at
+    from townsquare.settings.resolve import parse_set, resolve
 
     settings = resolve({"model": model}, *map(parse_set, sets or ()))
+    show_servers([settings.config])
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
     store = kept_at(path, settings.config.serving.calls)
@@ -55,8 +57,8 @@ def interview(
 
     Calls are recorded in RUN/interviews/calls.db; a question that was put before is answered from there.
     """
-    from townsquare.interview import interview as ask
-    from townsquare.interview import persons_at
+    from townsquare.experiments.interview import interview as ask
+    from townsquare.experiments.interview import persons_at
     from townsquare.record.run import Run
 
     run = Run.open(folder)
@@ -79,7 +81,7 @@ def interview(
 
 def _spans(text: str) -> list[int]:
     """Numbers from ``3,17,40-49``."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
 
     out: list[int] = []
     for part in text.split(","):
@@ -100,13 +102,16 @@ def panel(
     seed: options.Seed = None,
     out: options.Out = None,
     sets: options.Sets = None,
+    safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
     """Have everybody react once to given feeds, without a network between them."""
+    from townsquare.cli.servers import show_servers_of
+    from townsquare.core.spreadsheets import as_cells
+    from townsquare.experiments.panel import hold_panel, panel_settings, reactions, split_feeds
     from townsquare.experiments.run_folders import check_unused, folder_for
-    from townsquare.panel import hold_panel, panel_settings, reactions, split_feeds
-    from townsquare.personas import read_personas
-    from townsquare.question_bank import bundled_bank
+    from townsquare.scenario.population.personas import read_personas
+    from townsquare.scenario.population.question_bank import bundled_bank
 
     people = agents or (len(read_personas(personas, bundled_bank())) if personas is not None else 100)
     runs = {}
@@ -115,12 +120,14 @@ def panel(
         feeds = split_feeds(posts, folder / "feeds")
         for number, (name, feed) in enumerate(feeds.items(), 1):
             settings = panel_settings(feed, people, personas, [f"policy={policy}", *(sets or ())], seed)
+            if number == 1:
+                show_servers_of([settings])
             calls = Calls(settings.config.serving.prices)
             runs[name] = hold_panel(settings, folder / f"feed-{number}", calls.add)
             if calls.note(1):
                 complain(f"feed {name}: {calls.note(1)}", kind="note")
         found = reactions(runs)
-        found.write_csv(folder / "reactions.csv")
+        as_cells(found, safe=safe_cells).write_csv(folder / "reactions.csv")
     if as_json:
         show_json({"panel": str(folder), "people": people, "reactions": found.to_dicts()})
         return 0
@@ -150,9 +157,9 @@ def rewrite(
     as_json: options.AsJson = False,
 ) -> int:
     """Have a language model write personas anew; each is checked to keep every answer, else it stays as it was."""
-    from townsquare.personas import read_personas, write_personas
-    from townsquare.question_bank import bundled_bank
-    from townsquare.rewriting import rewrite as again
+    from townsquare.experiments.rewrite import rewrite as again
+    from townsquare.scenario.population.personas import read_personas, write_personas
+    from townsquare.scenario.population.question_bank import bundled_bank
 
     bank = bundled_bank()
     people = read_personas(file, bank)

@@ -29,9 +29,9 @@ def attribute(
     as_json: options.AsJson = False,
 ) -> int:
     """Show what each post, author, class of veracity or label contributed to the change of beliefs."""
-    from townsquare.analysis.attribution import attribution, attribution_error
     from townsquare.analysis.beliefs import of_proposition
-    from townsquare.analysis.contributions import changes
+    from townsquare.analysis.causes.attribution import attribution, attribution_error
+    from townsquare.analysis.causes.contributions import changes
     from townsquare.record.run import Run
 
     run = Run.open(folder)

@@ -26,9 +26,10 @@ def bundle(
     as_json: options.AsJson = False,
 ) -> int:
     """Freeze configuration, hypotheses, measures, versions and hashes; before the runs, it is a preregistration."""
-    from townsquare.bundles.freeze import freeze, planned, recorded
     from townsquare.experiments.arms import parse_seeds
-    from townsquare.resolve import layers_for, resolve_with_scenario
+    from townsquare.experiments.bundle.freeze import freeze, planned, recorded
+    from townsquare.scenario.settings import resolve_with_scenario
+    from townsquare.settings.resolve import layers_for
 
     entries, baseline = [], ""
     folders = [Path(target) for target in targets if _is_recorded(Path(target))]
@@ -73,9 +74,9 @@ def verify(
     as_json: options.AsJson = False,
 ) -> int:
     """Check a bundle and its runs, execute a sample of them again, and say what became of the hypotheses."""
-    from townsquare.bundles.check import FAILED, Finding, check
-    from townsquare.bundles.freeze import Bundle
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.bundle.check import FAILED, Finding, check
+    from townsquare.experiments.bundle.freeze import Bundle
 
     if sample < 0:
         raise SettingError("--sample", got=str(sample), allowed="a whole number of at least 0")

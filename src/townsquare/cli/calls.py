@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from townsquare.models import prices
+from townsquare.models import usage
 from townsquare.models.contract import Call
-from townsquare.models.tally import Tally
+from townsquare.models.usage import Tally
 
 
 class Calls:
@@ -14,7 +14,7 @@ class Calls:
 
     def __init__(self, own_prices: str | None) -> None:
         self.step = 0
-        self._tally = Tally(prices.of(own_prices))
+        self._tally = Tally(usage.of(own_prices))
         self._first: int | None = None
         self._usd: defaultdict[int, float] = defaultdict(float)  # by step
         self._usd_then = 0.0

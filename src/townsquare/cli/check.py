@@ -18,8 +18,8 @@ def golden(
     as_json: options.AsJson = False,
 ) -> int:
     """Compare golden files of SimSwarm's published functions with what Townsquare computes; exit 1 if one differs."""
-    from townsquare.errors import SettingError
-    from townsquare.testing.golden import check
+    from townsquare.core.errors import SettingError
+    from townsquare.testing.golden.golden import check
 
     if not files:
         raise SettingError("FILE", got="nothing", allowed="at least one golden file")

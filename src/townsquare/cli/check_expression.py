@@ -22,8 +22,8 @@ def expression(
     as_json: options.AsJson = False,
 ) -> int:
     """Sweep the stance, let the speaker speak, judge the text alone: r, slope and intercept, beside the paper's."""
+    from townsquare.beliefs.evidence.bank_files import bundled_topics
     from townsquare.debate import expression as check
-    from townsquare.evidence.bank_files import bundled_topics
     from townsquare.settings.layers import parse_set
 
     listed = list(topics) or [topic.slug for topic in bundled_topics()]

@@ -11,7 +11,7 @@ from townsquare.cli import options
 from townsquare.cli.console import console, number, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.evidence.judge_report import JudgeReport
+    from townsquare.humans.judges.judge_report import JudgeReport
 
 File = Annotated[
     Path | None, Parameter(name="FILE", help="CSV or JSON lines with topic, side, argument and perhaps quality.")
@@ -62,8 +62,8 @@ def judge(
     With --sample RUN, write texts of a run to label: fill the columns side (pro, con, none) and quality, then give
     the file to this command.
     """
-    from townsquare.errors import SettingError
-    from townsquare.evidence.judge_report import judge_report
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.judges.judge_report import judge_report
 
     if (file is None) == (sample is None):
         got = "neither" if file is None else "both"
@@ -80,8 +80,8 @@ def judge(
 
 
 def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bool) -> int:
-    from townsquare.analysis.label_sample import sample_to_label
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.judges.label_sample import sample_to_label
     from townsquare.record.run import Run
 
     if out.exists():

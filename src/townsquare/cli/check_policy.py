@@ -14,7 +14,7 @@ from townsquare.cli import options
 from townsquare.cli.console import console, number, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.humans.policy_check import Compared, PolicyReport
+    from townsquare.humans.policy.check import Compared, PolicyReport
 
 Folder = Annotated[
     Path, Parameter(name="DIR", help="People's actions on fixed feeds; docs/policy-fit.md says in what form.")
@@ -40,9 +40,9 @@ def policy(
     Beside it: language-model agents made of the same people, where the folder has their actions, and one half of the
     people against the other, which is as near as anything can be expected to come.
     """
-    from townsquare.errors import SettingError
-    from townsquare.humans.policy_check import check_policy_against
-    from townsquare.humans.policy_data import read_panel
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.policy.check import check_policy_against
+    from townsquare.humans.policy.data import read_panel
 
     if draws < 1:
         raise SettingError("--draws", got=str(draws), allowed="at least 1")
@@ -68,9 +68,9 @@ def _plain(found: PolicyReport) -> dict[str, object]:
 
 
 def _show(found: PolicyReport) -> None:
-    from townsquare.humans.policy_check import AGENTS, BOTH_OUT, OTHERS, PEOPLE_OUT
-    from townsquare.humans.policy_data import KINDS
-    from townsquare.humans.policy_measures import MEASURES
+    from townsquare.humans.policy.check import AGENTS, BOTH_OUT, OTHERS, PEOPLE_OUT
+    from townsquare.humans.policy.data import KINDS
+    from townsquare.humans.policy.measures import MEASURES
 
     print(f"{found.n} people, {found.posts} posts, {found.actions} actions\n")
     parts = (PEOPLE_OUT, BOTH_OUT, OTHERS)

@@ -12,7 +12,7 @@ from townsquare.cli import options
 from townsquare.cli.console import console, number, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.evidence.paraphrases import Calibration, Level
+    from townsquare.humans.judges.paraphrases import Calibration, Level
 
 File = Annotated[
     Path | None,
@@ -29,10 +29,10 @@ def theta(file: File = None, /, *, sets: options.Sets = None, as_json: options.A
 
     The embedder is chosen as in a run, as by --set embedder=given --set embedder.file=vectors.jsonl.
     """
-    from townsquare.evidence.near import Vectors
-    from townsquare.evidence.paraphrases import bundled_pairs, calibrated, read_pairs
-    from townsquare.resolve import resolve
+    from townsquare.beliefs.evidence.near import Vectors
+    from townsquare.humans.judges.paraphrases import bundled_pairs, calibrated, read_pairs
     from townsquare.settings.layers import parse_set
+    from townsquare.settings.resolve import resolve
 
     settings = resolve(*(parse_set(text) for text in sets or ()))
     embedder, params = settings.members["embedder"], settings.params["embedder"]

@@ -19,8 +19,9 @@ from townsquare.cli.signals import OrderToEnd
 if TYPE_CHECKING:
     import polars as pl
 
-    from townsquare.experiment import Experiment
-    from townsquare.experiment import Progress as Far
+    from townsquare.experiments.comparison import Experiment
+    from townsquare.experiments.comparison import Progress as Far
+    from townsquare.settings.layers import Layer
 
 Vary = Annotated[
     list[str] | None,
@@ -62,7 +63,10 @@ HEADLINES = frozenset(
 )
 """Outcomes that a comparison prints without being asked; those of propositions by the part before the dot."""
 Workers = Annotated[
-    int | None, Parameter(converter=options.whole, help="Processes at a time; by default one a processor.")
+    int | None,
+    Parameter(
+        converter=options.whole, help="Processes at a time; by default one a processor; 1 is the command itself."
+    ),
 ]
 
 
@@ -82,6 +86,7 @@ def compare(
     record: options.Record = None,
     record_schema: places.RecordSchema = None,
     sets: options.Sets = None,
+    no_copy: options.NoCopy = False,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
     every: Every = False,
@@ -90,13 +95,17 @@ def compare(
 
     A comparison that was stopped goes on when the same command is given with its --out.
     """
-    from townsquare import experiment
-    from townsquare.errors import SettingError
-    from townsquare.experiments.arms import parse_seeds
+    from townsquare.cli.servers import show_servers_of
+    from townsquare.core.errors import RunsFailed, SettingError
+    from townsquare.experiments import comparison
+    from townsquare.experiments.arms import arms_of
+    from townsquare.experiments.cluster.ray_cluster import checked_place
     from townsquare.experiments.manifest import FILE
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
-    from townsquare.experiments.ray_cluster import checked_place
-    from townsquare.resolve import layers_for, resolve_with_scenario
+    from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.settings import resolve_with_scenario
+    from townsquare.settings.resolve import layers_for
+    from townsquare.simulation.scenario_copy import left_out
 
     if workers is not None and workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
@@ -104,21 +113,28 @@ def compare(
     layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
     base = resolve_with_scenario(*layers, origins=origins)
     contrast = options.varied(vary or [])
-    choices = _choices(across, set(contrast), multiverse=multiverse)
+    choices = _choices(across, set(contrast), layers, multiverse=multiverse)
     by_setting = {**choices, **contrast}
-    listed = parse_seeds(seeds, base.config.seed)
+    if base.config.model.name != "none" or any(key.startswith("model") for key in by_setting):
+        show_servers_of(resolve_with_scenario(*layers, arm.changes, origins=origins) for arm in arms_of(by_setting))
     stem = f"compare-{Path(base.config.scenario).stem}"
     with places.place_for(out, stem, (FILE, MULTIVERSE)) as place, OrderToEnd() as order:
-        where = experiment.Places(checked_place(on), place.store, places.server_for(record, record_schema, place))
+        server = places.server_for(record, record_schema, place)
+        where = comparison.Places(checked_place(on), place.store, server, with_copy=not no_copy)
+        too_large = "" if no_copy or record else left_out(load_scenario(base.config.scenario), base)
+        if too_large and not quiet:
+            complain(too_large, kind="note")
         try:
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {place.shown()}") as progress:
-                found = experiment.compare(
-                    layers, by_setting, listed, place.folder, workers, lambda far: _at(progress, far), where
+                found = comparison.compare(
+                    layers, by_setting, seeds, place.folder, workers, lambda far: _at(progress, far), where
                 )
         except KeyboardInterrupt:
             return _stopped(place, order.code)
+        except RunsFailed:
+            found = comparison.Experiment.load(place.folder)
         place.bring_settings(found.finished)
-        if multiverse:
+        if multiverse and found.finished:
             show_multiverse(found, list(choices), list(contrast), place, quiet=quiet, as_json=as_json)
         else:
             _show(found, place, quiet=quiet, as_json=as_json, every=every)
@@ -126,10 +142,12 @@ def compare(
     return 1 if found.failed else 0
 
 
-def _choices(across: list[str] | None, contrast: set[str], *, multiverse: bool) -> dict[str, list[Any]]:
+def _choices(
+    across: list[str] | None, contrast: set[str], layers: list[Layer], *, multiverse: bool
+) -> dict[str, list[Any]]:
     """Modeling choices of a multiverse: those named, else the usual ones that are not the question itself."""
-    from townsquare.errors import SettingError
-    from townsquare.experiments.multiverse import ACROSS
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.multiverse import choices_for
 
     if not multiverse:
         if across:
@@ -138,7 +156,7 @@ def _choices(across: list[str] | None, contrast: set[str], *, multiverse: bool) 
     if across:
         found = options.varied(across, "--across")
     else:
-        found = {key: values for key, values in ACROSS.items() if key not in contrast}
+        found = {key: values for key, values in choices_for(layers).items() if key not in contrast}
     for key in found.keys() & contrast:
         raise SettingError(f"--across {key}", got="also --vary", allowed="one of the two")
     return found
@@ -154,15 +172,18 @@ def compared_pair(
     as_json: bool,
 ) -> int:
     """Run the arms that a recorded run and a change of its settings make, and show what differs; the exit code."""
-    from townsquare import experiment
+    from townsquare.core.errors import RunsFailed
+    from townsquare.experiments import comparison
     from townsquare.experiments.run_folders import folder_for
 
     with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
         try:
             with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
-                found = experiment.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
+                found = comparison.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
         except KeyboardInterrupt:
             return _stopped(Place(folder), order.code)
+        except RunsFailed:
+            found = comparison.Experiment.load(folder)
     _show(found, Place(folder), quiet=quiet, as_json=as_json, every=False)
     return 1 if found.failed else 0
 
@@ -171,7 +192,8 @@ def _at(progress: Progress, far: Far) -> None:
     failed = f", {far.failed} failed" if far.failed else ""
     again = f", {far.again} begun again" if far.again else ""
     progress.total = far.steps
-    progress.at(far.steps_done, f"({far.runs_done} of {far.runs} runs{failed}{again})")
+    note = f"({far.runs_done} of {far.runs} runs{failed}{again})"
+    progress.at(far.steps_done, note, last=far.runs_done == far.runs)
 
 
 def _stopped(place: Place, code: int) -> int:
@@ -187,12 +209,14 @@ def _stopped(place: Place, code: int) -> int:
 
 
 def _show(found: Experiment, place: Place, *, quiet: bool, as_json: bool, every: bool) -> None:
-    from townsquare.report import write_comparison
+    from townsquare.pages.report import write_comparison
 
-    write_comparison(found, place.folder / "report.html")
-    page = place.shown("report.html")
-    for run in found.failed:
-        complain(f"{run.folder}: {run.error}", kind="failed")
+    page = None
+    if found.finished:
+        write_comparison(found, place.folder / "report.html")
+        page = place.shown("report.html")
+    for error in found.errors:
+        complain(error, kind="failed")
     if as_json:
         runs = [
             {"arm": r.arm, "seed": r.seed, "state": r.state, "error": r.error, "folder": r.folder} for r in found.runs
@@ -212,7 +236,7 @@ def _show(found: Experiment, place: Place, *, quiet: bool, as_json: bool, every:
         print(place.shown())
     else:
         _show_tables(found, every=every)
-        print(f"comparison  {place.shown()}\nreport      {page}")
+        print(f"comparison  {place.shown()}" + (f"\nreport      {page}" if page else ""))
 
 
 def _show_tables(found: Experiment, *, every: bool) -> None:

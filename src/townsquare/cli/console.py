@@ -8,7 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from townsquare.errors import TownsquareError
+from townsquare.core.errors import TownsquareError
+from townsquare.core.redact import redacted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,8 +30,8 @@ def safe(text: object, longest: int | None = None) -> str:
 
 
 def complain(text: str, kind: str = "error") -> None:
-    """A message on stderr, line by line."""
-    lines = [safe(line) if not line.startswith(" ") else f"  {safe(line)}" for line in text.splitlines()]
+    """A message on stderr, line by line, without keys and passwords."""
+    lines = [safe(line) if not line.startswith(" ") else f"  {safe(line)}" for line in redacted(text).splitlines()]
     print(f"{kind}: " + "\n".join(lines), file=sys.stderr)
 
 

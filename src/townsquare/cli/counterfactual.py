@@ -11,7 +11,9 @@ from townsquare.cli.compare import compared_pair
 from townsquare.cli.console import complain, console, show_json, signed, table
 
 if TYPE_CHECKING:
-    from townsquare.counterfactuals import Removal, Without
+    from pathlib import Path
+
+    from townsquare.experiments.counterfactual import Removal, Without
     from townsquare.record.run import Run
 
 
@@ -33,14 +35,14 @@ def counterfactual(
     as_json: options.AsJson = False,
 ) -> int:
     """Compute beliefs again without something, with what people saw held fixed, or in another run."""
-    from townsquare.analysis.attribution import check_person
-    from townsquare.counterfactuals import Removal, without
-    from townsquare.errors import SettingError
+    from townsquare.analysis.causes.attribution import check_person
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.counterfactual import Removal, without
     from townsquare.record.run import Run
 
     run, removal = Run.open(folder), Removal.parse(leave_out)
     if again:
-        return _other_run(run, removal, seeds, out, quiet=quiet, as_json=as_json)
+        return _other_run(run, folder, removal, seeds, out, quiet=quiet, as_json=as_json)
     for name, given in (("--seeds", seeds), ("--out", out)):
         if given is not None:
             raise SettingError(name, got=str(given), allowed="with --run")
@@ -56,15 +58,15 @@ def counterfactual(
 def _agrees(run: Run) -> bool:
     """Whether the rule, executed again with everything left in, gives what was recorded."""
     from townsquare.analysis.beliefs import person_beliefs
-    from townsquare.counterfactuals import beliefs_again
-    from townsquare.lazy_rows import collected
+    from townsquare.core.frames import collected
+    from townsquare.experiments.counterfactual import beliefs_again
 
     again, _ = beliefs_again(run)
     return bool(person_beliefs(run).pipe(collected).equals(again))
 
 
 def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
-    from townsquare.counterfactuals.again import HELD_FIXED
+    from townsquare.experiments.counterfactual.again import HELD_FIXED
 
     mine = found.beliefs.filter(found.beliefs["agent"] == agent).to_dicts() if agent is not None else []
     show_json(
@@ -83,7 +85,7 @@ def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
 
 def _show(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
     from townsquare.analysis.beliefs import names
-    from townsquare.counterfactuals.again import HELD_FIXED
+    from townsquare.experiments.counterfactual.again import HELD_FIXED
 
     called = dict(names(run).select("proposition", "name").rows())
     rows = [
@@ -117,16 +119,29 @@ def _show_agent(found: Without, called: dict[int, str], agent: int) -> None:
     console().print(table(f"Agent {agent} at the end", columns, rows, right=columns[1:]))
 
 
-def _other_run(run: Run, removal: Removal, seeds: str | None, out: options.Out, *, quiet: bool, as_json: bool) -> int:
-    from townsquare.counterfactuals.other_run import FREE_TO_CHANGE, leave_out_of
+def _other_run(
+    run: Run,
+    folder: Path,
+    removal: Removal,
+    seeds: str | None,
+    out: options.Out,
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    from townsquare.cli.servers import approved_settings, show_servers_of
     from townsquare.experiments.arms import parse_seeds
-    from townsquare.experiments.run_folders import settings_of
-    from townsquare.resolve import IDENTITY
-    from townsquare.scenario import load_scenario
+    from townsquare.experiments.counterfactual.other_run import FREE_TO_CHANGE, leave_out_of
+    from townsquare.settings.resolve import IDENTITY
+    from townsquare.simulation.scenario_copy import recorded_scenario
 
-    settings = settings_of(run, str(run.folder))
-    gone = leave_out_of(run, removal, settings, load_scenario(settings.config.scenario))
+    settings = approved_settings(run, folder)
+    show_servers_of([settings])
+    scenario = recorded_scenario(settings, run.folder)
+    gone = leave_out_of(run, removal, settings, scenario)
     base = {key: value for key, value in run.settings.items() if key not in {*IDENTITY, "leave_out"}}
+    if scenario.files and not scenario.origin.startswith("bundled:"):
+        base["scenario"] = scenario.origin  # of the copy, where that is what is left
     own = settings.config.leave_out.model_dump(mode="json")
     before = {key: value for key, value in own.items() if value}
     first = settings.config.seed

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from townsquare.errors import TownsquareError
+from townsquare.core.errors import TownsquareError
 
 
 def damage_in(words: Sequence[str]) -> TownsquareError | None:
@@ -16,7 +16,7 @@ def damage_in(words: Sequence[str]) -> TownsquareError | None:
     this checks everything.
     """
     from townsquare.record.run import Run
-    from townsquare.resolve import check_version
+    from townsquare.settings.resolve import check_version
 
     for folder in _runs(words):
         try:

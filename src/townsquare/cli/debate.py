@@ -14,7 +14,7 @@ from townsquare.cli.progress import Progress, mode
 from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
-    from townsquare.debate.held import HeldDebates
+    from townsquare.debate.results import HeldDebates
     from townsquare.debate.sweep import Progress as Far
     from townsquare.experiments.arms import Arm
     from townsquare.settings.layers import Layer
@@ -72,13 +72,20 @@ def hold(
 
     ``workers`` of None is as many as a cluster has processors; ``record`` are the options of that name and its schema.
     """
-    from townsquare.debate.held import FILE
+    from townsquare.cli.servers import show_servers
+    from townsquare.core.errors import SettingError
+    from townsquare.debate.resolve import resolve_debates
+    from townsquare.debate.results import FILE
+    from townsquare.debate.start import asks
     from townsquare.debate.sweep import hold_debates
-    from townsquare.errors import SettingError
-    from townsquare.models.calls import FILE as CALLS
+    from townsquare.models.store import FILE as CALLS
 
     if workers is not None and workers < 1:
         raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
+    varies = any(key.startswith("model") for arm in arms for key in arm.changes)
+    if varies or resolve_debates(*layers, arms[0].changes).settings.model.name != "none":
+        found = (resolve_debates(*layers, arm.changes) for arm in arms)
+        show_servers([one.settings for one in found if asks(one)])
     with places.place_for(out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
         address = places.server_for(*record, place)
         if place.store is not None:
@@ -105,7 +112,7 @@ def _at(progress: Progress, far: Far) -> None:
 
 
 def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> None:
-    from townsquare.debate.page import write_pages
+    from townsquare.pages.debates.page import write_pages
 
     page = place.shown(write_pages(held).name)
     for arm, trial, error in held.failed:
@@ -121,7 +128,7 @@ def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> Non
 
 
 def _show_tables(held: HeldDebates) -> None:
-    from townsquare.debate.tables import cross_table
+    from townsquare.pages.debates.tables import cross_table
 
     if len(held.arms) == 1:
         _show_one(held)
@@ -135,7 +142,7 @@ def _show_tables(held: HeldDebates) -> None:
 
 
 def _show_one(held: HeldDebates) -> None:
-    from townsquare.debate.tables import measure_table
+    from townsquare.pages.debates.tables import measure_table
 
     if not held.records(held.arms[0]):
         return
@@ -146,7 +153,7 @@ def _show_one(held: HeldDebates) -> None:
 
 
 def _show_arms(held: HeldDebates) -> None:
-    from townsquare.debate.tables import arms_table
+    from townsquare.pages.debates.tables import arms_table
 
     for is_pair in (True, False):
         arms = [arm for arm in held.arms if arm.is_pair is is_pair and held.records(arm)]

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.console import console, show_json, table
+from townsquare.experiments.size import PlannedSize
 
 if TYPE_CHECKING:
-    from townsquare.doctor import Finding
-    from townsquare.planned_size import PlannedSize
+    from townsquare.experiments.size import PlannedSize
 
 
 def doctor(
@@ -28,10 +36,9 @@ def doctor(
 
     Exit code 1 if something that a run needs is missing.
     """
-    from townsquare.doctor import State, examine, fits
-    from townsquare.planned_size import planned_size
-    from townsquare.resolve import resolve_for
-    from townsquare.scenario import load_scenario
+    from townsquare.experiments.size import planned_size
+    from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.settings import resolve_for
 
     folder = out or Path("runs")
     found, size = examine(folder), None
@@ -62,3 +69,184 @@ def _show(found: list[Finding], size: PlannedSize | None) -> None:
         print(
             "These are upper estimates from measured bytes a row, with every feed full: docs/cli.md says how measured."
         )
+
+
+# What is installed here, what is missing, and the command that adds it.
+
+
+OLDEST = (3, 11)
+_NEEDS = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?:>=\s*(?P<least>[0-9.]+))?[^;]*(?:;(?P<when>.*))?")
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+class State(StrEnum):
+    """``OK``; ``MISSING``: something that a run needs; ``ABSENT``: something that is needed for some purposes only."""
+
+    OK = "ok"
+    MISSING = "missing"
+    ABSENT = "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: what it is, how it stands, and the command that would add it ("" for none)."""
+
+    what: str
+    state: State
+    found: str
+    do: str = ""
+
+
+def examine(folder: Path, package: str = "townsquare") -> list[Finding]:
+    """Look at this installation, and at the file system of ``folder``, where runs would go.
+
+    ``package`` is whose requirements are checked, as they are declared in its metadata.
+    """
+    return [_python(), *_packages(package), *_extras(package), _browser(), _kernels(), *_machine(folder)]
+
+
+def fits(size: PlannedSize, folder: Path) -> list[Finding]:
+    """Whether a planned run fits on the disk of ``folder`` and into the memory that is free."""
+    room, memory = shutil.disk_usage(_nearest(folder)).free, free_memory()
+    enough_disk = size.disk <= room
+    disk = f"up to {in_units(size.disk)} (estimate) of {in_units(room)} free"
+    store = "fewer agents or steps, record.trail=false, or another disk"
+    found = [
+        Finding("disk for the run", State.OK if enough_disk else State.MISSING, disk, "" if enough_disk else store)
+    ]
+    said = f"up to {in_units(size.memory)} (estimate) of {in_units(memory)} free" if memory else "unknown"
+    enough = not memory or size.memory <= memory
+    less = "fewer agents, feed.comments=0, or a smaller feed"
+    return [*found, Finding("memory for the run", State.OK if enough else State.MISSING, said, "" if enough else less)]
+
+
+def _python() -> Finding:
+    version = platform.python_version()
+    right = sys.version_info[:2] >= OLDEST
+    oldest = ".".join(map(str, OLDEST))
+    do = "" if right else f"install Python {oldest} or newer"
+    return Finding("Python", State.OK if right else State.MISSING, version, do)
+
+
+def _requirements(package: str) -> Iterator[tuple[str, str, str]]:
+    """(distribution, least version, extra) of everything a package declares to need; "" for what is not said."""
+    for line in importlib.metadata.requires(package) or ():
+        if found := _NEEDS.match(line):
+            extra = _EXTRA.search(found["when"] or "")
+            yield found["name"], found["least"] or "", extra[1] if extra else ""
+
+
+def _installed(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _packages(package: str) -> Iterator[Finding]:
+    for name, least, extra in _requirements(package):
+        if not extra:
+            version = _installed(name)
+            right = bool(version) and _numbers(version) >= _numbers(least)
+            needed = f", {least} or newer is needed" if least and not right else ""
+            do = (
+                ""
+                if right
+                else f"python -m pip install '{name}>={least}'"
+                if least
+                else f"python -m pip install {name}"
+            )
+            yield Finding(f"package {name}", State.OK if right else State.MISSING, (version or "none") + needed, do)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _extras(package: str) -> Iterator[Finding]:
+    wanted: dict[str, list[str]] = {}
+    for name, _, extra in _requirements(package):
+        if extra:
+            wanted.setdefault(extra, []).append(name)
+    for extra, names in sorted(wanted.items()):
+        missing = [name for name in names if not _installed(name)]
+        said = f"without {', '.join(missing)}" if missing else ", ".join(f"{name} {_installed(name)}" for name in names)
+        do = f"python -m pip install '{package}[{extra}]'" if missing else ""
+        yield Finding(f"extra {extra}", State.ABSENT if missing else State.OK, said, do)
+
+
+def _browser() -> Finding:
+    path = next((found for name in BROWSERS if (found := shutil.which(name))), "")
+    do = (
+        ""
+        if path
+        else "apt-get install chromium   # or the package manager of your system; only tests of pages need it"
+    )
+    return Finding("chromium", State.OK if path else State.ABSENT, path or "none", do)
+
+
+def _kernels() -> Finding:
+    """Compiled kernels are kept beside the package, or in ``NUMBA_CACHE_DIR``."""
+    home = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
+    kept = sum(1 for _ in home.rglob("*.nbi"))
+    can_write = os.access(_nearest(home), os.W_OK)
+    if not kept and not can_write:
+        return Finding(
+            "compiled kernels", State.ABSENT, f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
+        )
+    do = "" if kept else "python -m townsquare.cli.warm"
+    return Finding("compiled kernels", State.OK if kept else State.ABSENT, f"{kept} kept in {home}", do)
+
+
+def _machine(folder: Path) -> Iterator[Finding]:
+    yield Finding("processors", State.OK, f"{os.cpu_count() or 1}")
+    memory = free_memory()
+    yield Finding("memory", State.OK, f"{in_units(memory)} free" if memory else "unknown")
+    where = _nearest(folder)
+    can_write = os.access(where, os.W_OK)
+    said = f"{in_units(shutil.disk_usage(where).free)} free in {where}" + ("" if can_write else ", which is read-only")
+    do = "" if can_write else "choose another folder with --out"
+    yield Finding("disk", State.OK if can_write else State.MISSING, said, do)
+
+
+def free_memory() -> int:
+    """Bytes that a new process may take without swapping; 0 where the system does not say.
+
+    In a container that has a limit of its own, what is left of that.
+    """
+    meminfo = Path("/proc/meminfo")
+    said = meminfo.read_text(encoding="ascii", errors="replace") if meminfo.is_file() else ""
+    found = re.search(r"MemAvailable:\s+(\d+) kB", said)
+    free = int(found[1]) * 1024 if found else 0
+    limit, used = (_whole_number(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
+    if limit is None or used is None:
+        return free
+    return min(free, max(0, limit - used)) if free else max(0, limit - used)
+
+
+def _whole_number(path: Path) -> int | None:
+    """What a file of one number holds; nothing where there is none."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(text) if text.isdecimal() else None
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the nearest one above it that is there."""
+    here = folder.resolve()
+    return next(path for path in (here, *here.parents) if path.exists())
+
+
+def in_units(size: float) -> str:
+    """Bytes in words.
+
+    >>> in_units(512), in_units(2_500_000), in_units(7.25e9)
+    ('512 B', '2.5 MB', '7.2 GB')
+    """
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:,.1f} {unit}"
+    return f"{size:,.0f} B"

@@ -18,9 +18,6 @@ Tables = Annotated[
 ]
 OutFolder = Annotated[Path | None, Parameter(help="Folder to make; by default RUN/export-<format>.")]
 Codes = Annotated[bool, Parameter(negative="", help="Keep code words as numbers: 1 instead of like.")]
-SafeCells = Annotated[
-    bool, Parameter(negative="", help="CSV: put an apostrophe before texts that a spreadsheet would run as a formula.")
-]
 
 
 def export(
@@ -31,7 +28,7 @@ def export(
     tables: Tables = None,
     out: OutFolder = None,
     codes: Codes = False,
-    safe_cells: SafeCells = False,
+    safe_cells: options.SafeCells = False,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> int:

@@ -29,8 +29,8 @@ def fetch(
 
     Runs that are there already are not copied again.
     """
-    from townsquare.experiments.fetching import fetch_all
-    from townsquare.experiments.stores import store_at
+    from townsquare.experiments.cluster.fetching import fetch_all
+    from townsquare.experiments.cluster.stores import store_at
 
     store = store_at(address)
     folder = out or Path("runs") / store.url.rpartition("/")[2]

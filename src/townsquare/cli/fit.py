@@ -11,10 +11,10 @@ from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.humans.options_of_fit import FitOptions
-    from townsquare.humans.study import Study
+    from townsquare.humans.fit.options import FitOptions
+    from townsquare.humans.fit.study import Study
     from townsquare.humans.trajectories import Trajectories
-    from townsquare.report.section import Table
+    from townsquare.pages.report.section import Table
 
 Rule = Annotated[
     str, Parameter(help="log_odds, exposure, social_log_odds, bounded_confidence or averaging; several by commas.")
@@ -100,8 +100,8 @@ def fit(
 def _options(**given: Any) -> FitOptions:
     from pydantic import ValidationError
 
-    from townsquare.errors import SettingError
-    from townsquare.humans.options_of_fit import FitOptions
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.fit.options import FitOptions
 
     try:
         return FitOptions.model_validate(given)
@@ -117,10 +117,10 @@ def _fit(
     figures: bool, replace: bool, as_json: bool,
 ) -> int:  # fmt: skip
     from townsquare.cli.progress import Progress, mode
-    from townsquare.errors import SettingError
-    from townsquare.humans.output import plain, write_study
-    from townsquare.humans.profiles import profiles_csv
-    from townsquare.humans.studies import studies
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.fit.profiles import profiles_csv
+    from townsquare.humans.fit.studies import studies
+    from townsquare.pages.people.output import plain, write_study
 
     folders = {one.rule: out if out is None or len(wanted) == 1 else out / one.rule for one in wanted}
     for folder in folders.values():
@@ -153,9 +153,9 @@ def _fit(
 
 
 def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
-    from townsquare.humans.fit_file import apply_fit, read_fit
-    from townsquare.humans.output import plain_scores
-    from townsquare.humans.tables import scores_table
+    from townsquare.humans.fit.fit_file import apply_fit, read_fit
+    from townsquare.pages.people.output import plain_scores
+    from townsquare.pages.people.tables import scores_table
 
     fit = read_fit(fit_file)
     scored = apply_fit(fit, people)
@@ -173,8 +173,8 @@ def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
 
 
 def _show(found: Study) -> None:
-    from townsquare.humans.sentences import sentences
-    from townsquare.humans.tables import tables_of
+    from townsquare.pages.people.sentences import sentences
+    from townsquare.pages.people.tables import tables_of
 
     for sentence in sentences(found):
         print(f"- {sentence}")

@@ -11,8 +11,8 @@ from townsquare.cli import options
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 
 if TYPE_CHECKING:
-    from townsquare.humans.policy_fit import PolicyFit
-    from townsquare.humans.policy_labels import Labels
+    from townsquare.humans.policy.fit import PolicyFit
+    from townsquare.humans.policy.labels import Labels
 
 Folder = Annotated[
     Path, Parameter(name="DIR", help="People's actions on fixed feeds; docs/policy-fit.md says in what form.")
@@ -52,11 +52,11 @@ def fit_policy(
     """
     import yaml
 
-    from townsquare.errors import SettingError
-    from townsquare.humans.policy_data import read_panel
-    from townsquare.humans.policy_fit import fit_to
-    from townsquare.humans.policy_labels import read_labels
-    from townsquare.humans.policy_settings import as_settings
+    from townsquare.core.errors import SettingError
+    from townsquare.humans.policy.data import read_panel
+    from townsquare.humans.policy.fit import fit_to
+    from townsquare.humans.policy.labels import read_labels
+    from townsquare.humans.policy.settings import as_settings
 
     if penalty is not None and not penalty > 0:
         raise SettingError("--penalty", got=str(penalty), allowed="a number above 0")
@@ -81,7 +81,7 @@ def fit_policy(
 
 
 def _plain(found: PolicyFit, labels: Labels | None, settings: dict[str, object]) -> dict[str, object]:
-    from townsquare.humans.policy_fit import coefficients
+    from townsquare.humans.policy.fit import coefficients
 
     return {
         "event": "result",
@@ -110,7 +110,7 @@ def _effect(one: object) -> dict[str, object]:
 
 
 def _show(found: PolicyFit, labels: Labels | None) -> None:
-    from townsquare.humans.policy_fit import coefficients
+    from townsquare.humans.policy.fit import coefficients
 
     print(f"{found.n} people, {found.posts} posts, {found.actions} actions\n")
     rows = [(number(one.penalty), number(one.loss, 5), number(one.rank, 3)) for one in found.tried]

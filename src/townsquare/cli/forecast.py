@@ -33,13 +33,13 @@ def forecast(
     """
     from dataclasses import asdict
 
-    from townsquare.asking import asks
-    from townsquare.errors import SettingError
-    from townsquare.forecast import Amount, agent_step
-    from townsquare.forecast import forecast as estimate
-    from townsquare.models import prices
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.forecast import Amount, agent_step
+    from townsquare.experiments.forecast import forecast as estimate
+    from townsquare.models import usage
     from townsquare.record.run import Run
-    from townsquare.resolve import resolve_for
+    from townsquare.scenario.settings import resolve_for
+    from townsquare.simulation.model_calls import asks
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
@@ -50,7 +50,7 @@ def forecast(
     if sample < 2:
         raise SettingError("--sample", got=str(sample), allowed="at least 2")
     found = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
-    date = prices.of(settings.config.serving.prices).date
+    date = usage.of(settings.config.serving.prices).date
     if as_json:
         rows = [
             asdict(one)
@@ -90,14 +90,15 @@ def forecast(
 
 def prompts_list(*, as_json: options.AsJson = False) -> int:
     """List the prompts, and the digest that stands in a run's identity."""
-    from townsquare.prompts.filling import digest, templates
+    from townsquare.models.prompts.filling import templates
+    from townsquare.settings.named_files import prompts_digest
 
     names = sorted(templates())
     if as_json:
-        show_json({"prompts": names, "digest": digest()})
+        show_json({"prompts": names, "digest": prompts_digest()})
     else:
         print("\n".join(names))
-        print(f"digest {digest()}")
+        print(f"digest {prompts_digest()}")
     return 0
 
 
@@ -121,9 +122,9 @@ def prompts_show(
 
     The run is executed up to the step with the embedded policy in the model's place.
     """
-    from townsquare.forecast import prompt_of
-    from townsquare.prompts.filling import template
-    from townsquare.resolve import resolve_for
+    from townsquare.experiments.forecast import prompt_of
+    from townsquare.models.prompts.filling import template
+    from townsquare.scenario.settings import resolve_for
 
     text = template(name)
     if raw:

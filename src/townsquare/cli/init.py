@@ -9,6 +9,8 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import show_json
+from townsquare.core.errors import DataError, SettingError
+from townsquare.core.files import bundled_folder
 
 
 def init(
@@ -18,7 +20,6 @@ def init(
     as_json: options.AsJson = False,
 ) -> int:
     """Write a commented scenario that runs as it is: scenario.yaml, posts.csv, arguments.csv."""
-    from townsquare.starter import write_starter
 
     files = write_starter(folder)
     # A bare word may be the name of a bundled scenario; a path is not.
@@ -29,3 +30,33 @@ def init(
         print("\n".join(str(file) for file in files))
         print(f"run it   townsquare run {target}")
     return 0
+
+
+# A commented scenario to start from.
+
+
+FILES = ("scenario.yaml", "posts.csv", "arguments.csv")
+
+
+def write_starter(folder: Path) -> list[Path]:
+    """Write a scenario that runs as it is into a folder, which is made if it is not there, and return the files.
+
+    Raises
+    ------
+    SettingError
+        One of the files is there already: nothing is written over, and nothing else is written.
+    DataError
+        The file system refuses.
+    """
+    targets = [folder / name for name in FILES]
+    for path in targets:
+        if path.exists():
+            raise SettingError(str(path), got="a file that is there", allowed="a folder without one", do="name another")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in targets:
+            path.write_bytes((bundled_folder() / "starter" / path.name).read_bytes())
+    except OSError as error:
+        said = error.strerror or "an error of the file system"
+        raise DataError(str(folder), got=said, allowed="a folder that can be written to") from None
+    return targets

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import console, number, safe, show_json, table
+from townsquare.cli.console import complain, console, number, safe, show_json, table
 
 if TYPE_CHECKING:
+    from townsquare.experiments.manifest import ArmRun
     from townsquare.record.run import Run
 
 Verify = Annotated[bool, Parameter(negative="", help="Compute all hashes from what is stored, and compare.")]
@@ -31,30 +32,33 @@ def inspect(folder: options.Folder, /, *, verify: Verify = False, as_json: optio
         show_json(facts)
     else:
         _show(facts)
-    return 0
+    return 0 if facts["settings_as_recorded"] else 1
 
 
 def _facts(run: Run, folder: Path) -> dict[str, Any]:
     import polars as pl
 
-    from townsquare import schema
-    from townsquare.lazy_rows import collected
+    from townsquare.core import schema
+    from townsquare.core.frames import collected
 
+    settings, as_recorded = run.header.settings, run.header.settings_unchanged
     counts = {name: int(run.lazy(name).select(pl.len()).pipe(collected).item()) for name in schema.TABLES}
     return {
         "run": str(folder),
         "state": run.state,
-        "scenario": run.settings["scenario"],
-        "seed": run.settings["seed"],
-        "steps": {"committed": run.last_step, "wanted": run.settings["steps"]},
+        "scenario": settings.get("scenario"),
+        "seed": settings.get("seed"),
+        "steps": {"committed": run.last_step, "wanted": settings.get("steps")},
         "version": run.version,
         "settings_digest": run.header.settings_hash,
+        "settings_as_recorded": as_recorded,
         "content_hash": run.content_hash,
+        "run_hash": run.run_hash,
         "bulky_tables": run.stored("exposures"),
         "rows": counts,
         "stored_in": {name: run.stored(name) for name in schema.TABLES},
         "in_parquet": sorted(name for name in schema.TABLES if run.stored(name) == "Parquet"),
-        "health": _health(run),
+        "health": _health(run) if as_recorded else {},  # measures read the settings
     }
 
 
@@ -62,8 +66,8 @@ def _health(run: Run) -> dict[str, Any]:
     import polars as pl
 
     from townsquare.analysis import participation, refusals
+    from townsquare.analysis.health import rule_health
     from townsquare.analysis.model_calls import calls_in_short
-    from townsquare.analysis.rule_health import rule_health
 
     steps = participation(run)
     if steps.is_empty():
@@ -86,8 +90,11 @@ def _show(facts: dict[str, Any]) -> None:
     state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
     lines = [("run", facts["run"]), ("scenario", f"{facts['scenario']}, seed {facts['seed']}"), ("state", state)]
     lines += [("version", facts["version"]), ("settings", facts["settings_digest"]), ("content", facts["content_hash"])]
+    lines.append(("run hash", facts["run_hash"]))
+    if not facts["settings_as_recorded"]:
+        lines.append(("CHANGED", "the settings were changed after they were recorded: they have another hash"))
     if "verified" in facts:
-        lines.append(("verified", "every step is as it was recorded"))
+        lines.append(("verified", "every step is as it was recorded, and so are the settings"))
     if health:
         lines.append(("persons", number(health["persons"])))
         lines.append(("silent", f"{health['silent_share']:.1%} of those online in a step, on average"))
@@ -124,20 +131,37 @@ def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return flagged or ([("rule", f"none of {kinds} checks of the belief rule is flagged")] if checks else [])
 
 
+def _verified(run: Run, listed: ArmRun) -> bool:
+    """Whether a run is as it was recorded, and the one that the comparison lists; raises ``HashMismatch``."""
+    from townsquare.core.errors import HashMismatch
+
+    run.verify()
+    wanted = listed.run_hash
+    if run.run_hash != wanted:
+        do = "the run was put in the place of another one: give the recorded one back"
+        raise HashMismatch(f"{run.folder}: run hash", got=run.run_hash, allowed=f"{wanted}, of the comparison", do=do)
+    return True
+
+
 def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
     from townsquare.experiments.manifest import FINISHED, Experiment
     from townsquare.record.run import Run
 
     found = Experiment.load(folder)
-    verified = {run.folder for run in found.finished if verify and Run.open(folder / run.folder).verify()}
+    verified = {run.folder for run in found.finished if verify and _verified(Run.open(folder / run.folder), run)}
     rows = [
-        (run.arm, run.seed, run.state, "yes" if run.folder in verified else "", run.content_hash[:16], run.error)
+        (run.arm, run.seed, run.state, "yes" if run.folder in verified else "", run.content_hash[:16])
         for run in found.runs
     ]
     if as_json:
-        keys = ("arm", "seed", "state", "verified", "content_hash", "error")
-        show_json({"comparison": str(folder), "runs": [dict(zip(keys, row, strict=True)) for row in rows]})
+        keys = ("arm", "seed", "state", "verified", "content_hash")
+        runs = [
+            dict(zip(keys, row, strict=True)) | {"error": run.error} for row, run in zip(rows, found.runs, strict=True)
+        ]
+        show_json({"comparison": str(folder), "runs": runs})
     else:
         done = f"{len(found.finished)} of {len(found.runs)} runs {FINISHED}"
-        console().print(table(f"{folder}: {done}", ("arm", "seed", "state", "verified", "content", "error"), rows))
-    return 0
+        console().print(table(f"{folder}: {done}", ("arm", "seed", "state", "verified", "content"), rows))
+    for error in found.errors:
+        complain(error, kind="failed")
+    return 0 if found.finished else 1

@@ -13,7 +13,7 @@ from townsquare.cli.console import console, show_json, table
 
 def scenarios(*, as_json: options.AsJson = False) -> int:
     """List the bundled scenarios, and the presets that reproduce published set-ups."""
-    from townsquare.scenario import list_scenarios
+    from townsquare.scenario.load import list_scenarios
     from townsquare.settings.presets import list_presets
 
     found, presets = list_scenarios(), list_presets()

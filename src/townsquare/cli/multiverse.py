@@ -19,14 +19,14 @@ def show_multiverse(
     import polars as pl
 
     from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
-    from townsquare.report.multiverse_page import outcomes_shown, write_multiverse
+    from townsquare.pages.report.multiverse_page import outcomes_shown, write_multiverse
 
     made = Multiverse(found, tuple(across), tuple(contrast))
     made.save()
     write_multiverse(made, place.folder / "report.html")
     page = place.shown("report.html")
-    for run in found.failed:
-        complain(f"{run.folder}: {run.error}", kind="failed")
+    for error in found.errors:
+        complain(error, kind="failed")
     if quiet:
         print(place.shown())
         return

@@ -41,6 +41,12 @@ RecordSchema = Annotated[
     str | None,
     Parameter(name="--record-schema", help="Name of the run's schema there; by default that of its folder."),
 ]
+NoCopy = Annotated[
+    bool,
+    Parameter(
+        name="--no-copy", negative="", help="Leave out the copy of the scenario, by which a run goes on elsewhere."
+    ),
+]
 Sets = Annotated[
     list[str] | None,
     Parameter(
@@ -49,13 +55,16 @@ Sets = Annotated[
 ]
 Quiet = Annotated[bool, Parameter(negative="", help="Show no progress and no table: only the folder.")]
 Replace = Annotated[bool, Parameter(negative="", help="Write over a file that is there.")]
+SafeCells = Annotated[
+    bool, Parameter(negative="", help="CSV: put an apostrophe before texts that a spreadsheet would run as a formula.")
+]
 AsJson = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON instead of tables.")]
 
 
 @contextmanager
 def writing(path: Path, *, replace: bool) -> Iterator[None]:
     """Around writing a file: refuse one that is there, unless it may be replaced, and say what goes wrong."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
 
     if path.exists() and not replace:
         raise SettingError(
@@ -70,7 +79,7 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
 
 def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]:
     """Settings and their values, as ``option`` gives them; each setting once."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
     from townsquare.experiments.arms import parse_vary
 
     found: dict[str, list[Any]] = {}

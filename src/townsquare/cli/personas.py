@@ -12,10 +12,11 @@ from townsquare.cli import options
 from townsquare.cli.console import complain, console, number, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.persona_shares import TraitShares
-    from townsquare.population import People
+    from townsquare.scenario.population.personas import TraitShares
+    from townsquare.scenario.population.sample import People
 
 MOST_SHOWN = 5
+MOST_DRAWN = 10_000_000
 LOW = 0.05
 Count = Annotated[int | None, Parameter(name="--n", converter=options.whole, help="How many people.")]
 Out = Annotated[Path, Parameter(help="File of personas to write, as JSON lines.")]
@@ -34,9 +35,9 @@ def from_survey(
     as_json: options.AsJson = False,
 ) -> int:
     """Make one persona of each respondent of a survey."""
-    from townsquare.personas import write_personas
-    from townsquare.question_bank import bundled_bank
-    from townsquare.survey import personas_from_survey
+    from townsquare.scenario.population.personas import write_personas
+    from townsquare.scenario.population.question_bank import bundled_bank
+    from townsquare.scenario.population.survey import personas_from_survey
 
     bank = bundled_bank()
     made = personas_from_survey(answers, mapping, bank, skip_bad=skip_bad)
@@ -71,12 +72,12 @@ def sample(
 
     Margins and a file of personas are settings: --set 'population.margins={gender: {Male: 0.5, Female: 0.5}}'.
     """
-    from townsquare.errors import SettingError
-    from townsquare.personas import write_personas
-    from townsquare.question_bank import bundled_bank
+    from townsquare.core.errors import SettingError
+    from townsquare.scenario.population.personas import write_personas
+    from townsquare.scenario.population.question_bank import bundled_bank
 
-    if n is None or n < 1:
-        raise SettingError("--n", got=str(n or "nothing"), allowed="a whole number of at least 1")
+    if n is None or not 1 <= n <= MOST_DRAWN:
+        raise SettingError("--n", got=str(n or "nothing"), allowed=f"a whole number from 1 to {MOST_DRAWN}")
     people = _sampled(target, n, seed, sets)
     # Of people from a file the stances may be measured; those of sampled ones are drawn again by each run.
     toward = zip(people.propositions, people.stance.T, strict=True) if people.names else ()
@@ -99,13 +100,14 @@ def describe(
     as_json: options.AsJson = False,
 ) -> int:
     """Count the answers of personas, in a file or drawn here, beside the shares that the question bank states."""
-    from townsquare.errors import SettingError
-    from townsquare.persona_shares import persona_shares
-    from townsquare.personas import read_personas
-    from townsquare.question_bank import bundled_bank
+    from townsquare.core.errors import SettingError
+    from townsquare.scenario.population.personas import persona_shares, read_personas
+    from townsquare.scenario.population.question_bank import bundled_bank
 
-    if (file is None) == (n is None) or (n is not None and n < 1):
+    if (file is None) == (n is None):
         raise SettingError("FILE or --n", got="both" if file else "neither", allowed="a file, or how many to draw")
+    if n is not None and not 1 <= n <= MOST_DRAWN:
+        raise SettingError("--n", got=str(n), allowed=f"a whole number from 1 to {MOST_DRAWN}")
     bank = bundled_bank()
     traits = read_personas(file, bank).traits if file else _sampled(None, n or 0, seed, sets).traits
     found = persona_shares(traits, bank)
@@ -117,10 +119,10 @@ def describe(
 
 
 def _sampled(target: str | None, n: int, seed: int | None, sets: list[str] | None) -> People:
-    from townsquare.errors import SettingError
-    from townsquare.population import sample_people
-    from townsquare.resolve import resolve_for
-    from townsquare.scenario import load_scenario
+    from townsquare.core.errors import SettingError
+    from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.population.sample import sample_people
+    from townsquare.scenario.settings import resolve_for
 
     name, file = options.split_target(target)
     config = resolve_for(name, file, sets or (), seed=seed).config

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 if TYPE_CHECKING:
+    from townsquare.experiments.cluster.stores import ObjectStore
     from townsquare.experiments.manifest import ArmRun
-    from townsquare.experiments.stores import ObjectStore
     from townsquare.record.postgresql.address import Address
 
 Out = Annotated[
@@ -52,7 +52,7 @@ class Place:
 
     def bring_settings(self, runs: Sequence[ArmRun]) -> None:
         """Have what says how a run was set, of one run, for the pages of a comparison; not its bulky tables."""
-        from townsquare.experiments.stores import RECORDS
+        from townsquare.experiments.cluster.stores import RECORDS
 
         if self.store is not None and runs:
             for name in (*RECORDS, RUN_YAML):
@@ -65,9 +65,9 @@ def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Plac
 
     ``known`` are files, the first of which says what stands at an address: they are brought from there.
     """
-    from townsquare.errors import RecordError
+    from townsquare.core.errors import RecordError
+    from townsquare.experiments.cluster.stores import as_path, is_url, store_at
     from townsquare.experiments.run_folders import folder_for
-    from townsquare.experiments.stores import as_path, is_url, store_at
 
     if out is None or not is_url(out):
         with folder_for(None if out is None else as_path(out), stem) as folder:
@@ -87,7 +87,7 @@ def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Plac
 
 def server_for(record: str | None, schema: str | None, place: Place) -> Address | None:
     """Where on a server runs go; the schema is what the names of theirs begin with. None for their folders."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
     from townsquare.record.postgresql.address import Address, checked_schema, schema_for
 
     if record is None:

@@ -28,7 +28,7 @@ def power(
     as_json: options.AsJson = False,
 ) -> int:
     """Say how many seeds find a given effect, by the spread of differences in a pilot comparison."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
     from townsquare.experiments.manifest import Experiment
     from townsquare.experiments.power import seeds_needed
 

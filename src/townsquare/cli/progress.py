@@ -52,8 +52,8 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def at(self, step: int, note: str = "") -> None:
-        """``step`` of ``total`` are done."""
+    def at(self, step: int, note: str = "", *, last: bool = False) -> None:
+        """``step`` of ``total`` are done; ``last`` if there will be no more, though not all are done."""
         now = time.monotonic()
         if self._first_step is None:
             self._first_step, self._began = step, now
@@ -62,10 +62,11 @@ class Progress:
             self._bar.update(self._task, completed=step, rate=f"{rate:.3g} {self.what}s/s {note}".strip())
             return
         every = {"json": JSON_EVERY, "lines": LINE_EVERY}.get(self.mode)
-        is_new_end = step >= self.total and not self._ended
+        is_end = last or step >= self.total
+        is_new_end = is_end and not self._ended
         if every is None or (now - self._last < every and not is_new_end):
             return
-        self._last, self._ended = now, step >= self.total
+        self._last, self._ended = now, is_end
         left = (self.total - step) / rate if rate else None
         if self.mode == "json":
             said = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}

@@ -19,10 +19,10 @@ def replay(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
 
     Answers of a language model come from the recorded calls alone; the first request that was never recorded ends it.
     """
+    from townsquare.experiments.replay import check_replayable
+    from townsquare.experiments.replay import replay as again
     from townsquare.experiments.run_folders import check_single, settings_of
     from townsquare.record.run import Run
-    from townsquare.replaying import check_replayable
-    from townsquare.replaying import replay as again
 
     check_single(folder)
     run = Run.open(folder)
@@ -51,15 +51,16 @@ def branch(
 
     Calls of a language model that the run recorded are not asked again. Says which step differs first, and in what.
     """
-    from townsquare.errors import SettingError
-    from townsquare.experiments.run_folders import check_single, check_unused, folder_for, settings_of
+    from townsquare.cli.servers import approved_settings, show_servers_of
+    from townsquare.core.errors import SettingError
+    from townsquare.experiments.replay import branch as record
+    from townsquare.experiments.replay import branch_settings
+    from townsquare.experiments.run_folders import check_single, check_unused, folder_for
     from townsquare.models.contract import Call
+    from townsquare.pages.report import write_report
     from townsquare.record.contract import StepMark
     from townsquare.record.run import Run
-    from townsquare.replaying import branch as record
-    from townsquare.replaying import branch_settings
-    from townsquare.report import write_report
-    from townsquare.resolve import layer_of
+    from townsquare.settings.resolve import layer_of
 
     check_single(folder)
     if not sets:
@@ -67,7 +68,8 @@ def branch(
             "--set", got="nothing", do="say what is to be different, such as `--set moderation.strategy=hybrid`"
         )
     old = Run.open(folder)
-    settings = branch_settings(settings_of(old, str(folder)), at, layer_of(sets))
+    settings = branch_settings(approved_settings(old, folder), at, layer_of(sets), folder)
+    show_servers_of([settings])
     calls = Calls(settings.config.serving.prices)
     total = settings.config.steps
 

@@ -20,7 +20,7 @@ MOST_FOR_REPORT = 50_000_000
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
     from townsquare.record.run import Run
-    from townsquare.resolve import Settings
+    from townsquare.settings.resolve import Settings
 
 
 def run(
@@ -34,6 +34,7 @@ def run(
     record: options.Record = None,
     record_schema: options.RecordSchema = None,
     sets: options.Sets = None,
+    no_copy: options.NoCopy = False,
     quiet: options.Quiet = False,
     as_json: options.AsJson = False,
 ) -> int:
@@ -42,24 +43,29 @@ def run(
     Settings come from, later ones winning: defaults, the scenario, a configuration file, the options, --set.
     """
     from townsquare.experiments.run_folders import check_unused, folder_for
-    from townsquare.resolve import resolve_for
-    from townsquare.scenario import load_scenario
+    from townsquare.experiments.run_notes import facts_of_settings, setting_notes
+    from townsquare.scenario.load import load_scenario
+    from townsquare.scenario.settings import resolve_for
     from townsquare.settings.presets import preset_names
+    from townsquare.simulation.scenario_copy import left_out
 
     scenario, file = options.split_target(target)
     settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
-    for notice in () if quiet else load_scenario(settings.config.scenario).notices:
+    loaded = load_scenario(settings.config.scenario)
+    too_large = "" if no_copy or record else left_out(loaded, settings)
+    notices = (*loaded.notices, *setting_notes(facts_of_settings(settings)), *([too_large] if too_large else []))
+    for notice in () if quiet else notices:
         complain(notice, kind="note")
     name = scenario if scenario in preset_names() else Path(settings.config.scenario).stem
     with folder_for(out, f"{name}-seed{settings.config.seed}") as folder:
         check_unused(folder)
         address = _address(record, record_schema, folder)
-        return _execute(folder, settings, quiet=quiet, as_json=as_json, address=address)
+        return _execute(folder, settings, quiet=quiet, as_json=as_json, address=address, with_copy=not no_copy)
 
 
 def _address(record: str | None, schema: str | None, folder: Path) -> Address | None:
     """Where on a server a new run goes; None for the folder itself."""
-    from townsquare.errors import SettingError
+    from townsquare.core.errors import SettingError
     from townsquare.experiments.run_folders import check_unused_address
     from townsquare.record.postgresql.address import Address, checked_schema, schema_for
 
@@ -82,24 +88,39 @@ def resume(
 ) -> int:
     """Go on with a run that was stopped; its recorded steps are executed again and compared.
 
-    --set takes settings of `budget` and `serving` only: the others make a run what it is.
+    --set takes settings of `budget` and `serving` only: the others make a run what it is. Servers, variables and files
+    that the record of somebody else's run names are used only if they are given here, by --set.
     """
+    from townsquare.cli.servers import approved_settings
     from townsquare.experiments.run_folders import check_single, settings_of
     from townsquare.record.run import Run
+    from townsquare.record.sqlite import complete
 
     check_single(folder)
     recorded = Run.open(folder)
-    settings = settings_of(recorded, str(folder), sets or ())
+    if recorded.state == "finished" and complete(folder):
+        complain(f"closing {folder} had been interrupted: run.db is one whole file now", kind="note")
     if recorded.state == "finished":
+        settings_of(recorded, str(folder), sets or ())
         _show_result(recorded, folder, quiet=quiet, as_json=as_json)
         complain(f"{folder} is finished already: nothing to do", kind="note")
         return 0
+    settings = approved_settings(recorded, folder, sets)
     return _execute(folder, settings, quiet=quiet, as_json=as_json)
 
 
-def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, address: Address | None = None) -> int:
+def _execute(
+    folder: Path,
+    settings: Settings,
+    *,
+    quiet: bool,
+    as_json: bool,
+    address: Address | None = None,
+    with_copy: bool = True,
+) -> int:
     from townsquare.cli.calls import Calls
-    from townsquare.errors import BudgetReached
+    from townsquare.cli.servers import show_servers_of
+    from townsquare.core.errors import BudgetReached
     from townsquare.experiments.run_folders import go_on
     from townsquare.models.contract import Call
     from townsquare.record.contract import StepMark
@@ -108,6 +129,7 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, ad
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
 
     calls = Calls(settings.config.serving.prices)
+    show_servers_of([settings])
 
     def on_step(mark: StepMark) -> None:
         calls.done(mark.step)
@@ -120,7 +142,7 @@ def _execute(folder: Path, settings: Settings, *, quiet: bool, as_json: bool, ad
 
     with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
         try:
-            recorded = go_on(folder, settings, on_step, on_call, address)
+            recorded = go_on(folder, settings, on_step, on_call, address, with_copy=with_copy)
         except BudgetReached as reached:
             progress.__exit__(None, None, None)
             setting = reached.where.partition(" ")[0]
@@ -154,7 +176,8 @@ def _what_is_safe(folder: Path, total: int) -> str:
 def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> None:
     from townsquare.analysis import describe, outcomes
     from townsquare.analysis.model_calls import calls_in_short
-    from townsquare.report import write_report
+    from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
+    from townsquare.pages.report import write_report
 
     page: Path | None = folder / "report.html"
     found: dict[str, float] = {}
@@ -168,7 +191,7 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
         return
     if page is not None:
         found = outcomes(recorded)
-    calls = calls_in_short(recorded)
+    calls, facts = calls_in_short(recorded), facts_of_run(recorded)
     if as_json:
         show_json(
             {
@@ -179,6 +202,7 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
                 "outcomes": found,
                 "calls": calls,
                 "unhealthy": recorded.health,
+                "notes": [*answer_notes(facts), *setting_notes(facts)],
             }
         )
         return
@@ -189,6 +213,8 @@ def _show_result(recorded: Run, folder: Path, *, quiet: bool, as_json: bool) -> 
     if calls:
         asked = f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed"
         print(f"calls   {asked}; {calls['silent_agents']:,} times an agent had no answer")
+    for sentence in answer_notes(facts):
+        print(f"note    {sentence}")
     print(f"run     {folder}")
     if page is None:
         print(f"report  not yet, of {shown:,} exposures it takes long: `townsquare report {folder}`")

@@ -1,9 +1,12 @@
-"""Ctrl-C and an order to end: finish the step in hand, then stop."""
+"""Ctrl-C, an order to end, a terminal that is gone: finish the step in hand, then stop."""
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import sys
+import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 AGAIN = 0.01  # seconds
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
@@ -39,45 +42,20 @@ def no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-class OrderToEnd:
-    """While the context lasts, SIGTERM interrupts as Ctrl-C does: for commands that clean up when interrupted.
+class _Handlers:
+    """While the context lasts, signals go to :meth:`_came`; only the main thread may set that."""
 
-    ``code`` is the exit code of a command that was interrupted: 130, or 143 after SIGTERM.
-    """
-
-    def __init__(self) -> None:
-        self.code = 128 + signal.SIGINT
-        self._before: Any = None
-
-    def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, self._came)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
-
-    def _came(self, number: int, frame: FrameType | None) -> None:
-        self.code = 128 + number
-        raise KeyboardInterrupt
-
-
-class StopRequest:
-    """While the context lasts, a first signal is remembered and a second one interrupts at once.
-
-    ``signal`` is the number of the signal that came, or 0.
-    """
-
-    def __init__(self) -> None:
-        self.signal = 0
+    def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
+        self._numbers = numbers
         self._before: dict[signal.Signals, Any] = {}
+        self._has_terminal = True
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._came) for number in SIGNALS}
+            for number in self._numbers:
+                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue  # started by nohup, which wants just that
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(
@@ -86,12 +64,62 @@ class StopRequest:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            if not self._has_terminal:
+                return  # a lost terminal says so twice: by its shell, and when the shell has ended
+            self._has_terminal = False
+            _leave_terminal()
+        self._came(number)
+
+    def _came(self, number: int) -> None:
+        """What a signal does."""
+        raise NotImplementedError
+
+
+def _leave_terminal() -> None:
+    """Have what is printed go nowhere if the terminal is gone: writing to it would be an error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            termios.tcgetattr(stream.fileno())
+        except termios.error as error:
+            if error.args[0] == errno.EIO:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        except (OSError, ValueError):
+            pass  # a stream of a test or a notebook, which is no terminal
+
+
+class OrderToEnd(_Handlers):
+    """While the context lasts, SIGTERM and SIGHUP interrupt as Ctrl-C does: for commands that then clean up.
+
+    ``code`` is the exit code of a command that was interrupted: 130, 143 after SIGTERM, 129 after SIGHUP.
+    """
+
+    def __init__(self) -> None:
+        super().__init__((signal.SIGTERM, signal.SIGHUP))
+        self.code = 128 + signal.SIGINT
+
+    def _came(self, number: int) -> None:
+        self.code = 128 + number
+        raise KeyboardInterrupt
+
+
+class StopRequest(_Handlers):
+    """While the context lasts, a first signal is remembered and a second one interrupts at once.
+
+    ``signal`` is the number of the signal that came, or 0.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(SIGNALS)
+        self.signal = 0
+
     def check(self) -> None:
         """Raise ``KeyboardInterrupt`` if a signal came: call it where it is safe to stop."""
         if self.signal:
             raise KeyboardInterrupt
 
-    def _came(self, number: int, frame: FrameType | None) -> None:
+    def _came(self, number: int) -> None:
         if self.signal:
             raise KeyboardInterrupt
         self.signal = number

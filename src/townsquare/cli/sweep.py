@@ -45,9 +45,9 @@ def sweep(
     Arms that start further apart than `start.tolerance` are refused. A sweep that was stopped goes on when the same
     command is given with its --out.
     """
+    from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import layers_for_debates, resolve_debates
     from townsquare.debate.sweep import arms_over, processors
-    from townsquare.errors import SettingError
 
     if not over:
         raise SettingError("--over", got="nothing", allowed="a setting and its values, as u=0.2,0.4,0.6,0.8,1.0")

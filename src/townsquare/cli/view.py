@@ -6,7 +6,10 @@ import os
 import sys
 import threading
 import webbrowser
+from contextlib import ExitStack, suppress
+from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.parse import quote
 
@@ -16,27 +19,41 @@ Place = Annotated[Path, Parameter(help="A run, a comparison, or a folder of them
 Port = Annotated[int | None, Parameter(help="Port on this machine; 0 for any that is free.")]
 Browser = Annotated[bool, Parameter(name="--browser", negative="--no-browser", help="Open the page in the browser.")]
 
+Token = Annotated[
+    bool, Parameter(name="--token", negative="--no-token", help="Answer only with the token of the printed address.")
+]
 
-def view(folder: Place = Path("runs"), /, *, port: Port = None, browser: Browser = True) -> int:
-    """Show runs in the browser, live while they go on. Only this machine can see the page; nothing is changed."""
+
+def view(folder: Place = Path("runs"), /, *, port: Port = None, browser: Browser = True, token: Token = True) -> int:
+    """Show runs in the browser, live while they go on. Only whoever has the printed address can see them."""
+    from townsquare.pages.view.access import new_token
+    from townsquare.pages.view.serving import address, listen, server
     from townsquare.record.places import record_file
-    from townsquare.view.serving import address, listen, server
 
-    made = server(folder)
+    secret = new_token() if token else ""
+    made = server(folder, secret)
     place = listen(port)
-    where = address(place)
+    where = address(place, secret)
     if record_file(folder).is_file():
         where += f"#/run/{quote(folder.resolve().name, safe='')}/overview"
     print(f"{where}  (Ctrl-C ends it)", flush=True)
-    if browser and _has_screen():
-        threading.Timer(0.3, webbrowser.open, [where]).start()
-    try:
-        made.run(sockets=[place])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        place.close()
+    with place, ExitStack() as undo:
+        if browser and _has_screen():
+            folder_of_page = undo.enter_context(TemporaryDirectory(prefix="townsquare-view-")) if secret else ""
+            page = _page_that_leads_to(where, Path(folder_of_page)).as_uri() if secret else where
+            threading.Timer(0.3, webbrowser.open, [page]).start()
+        with suppress(KeyboardInterrupt):
+            made.run(sockets=[place])
     return 0
+
+
+def _page_that_leads_to(address: str, folder: Path) -> Path:
+    """A file that only its owner can read: every user of a machine sees the arguments of programs, as of a browser."""
+    page = folder / "open.html"
+    title = '<!doctype html><meta charset="utf-8"><title>Townsquare</title>'
+    leads = f'<meta http-equiv="refresh" content="0; url={escape(address)}">'
+    page.write_text(f"{title}{leads}", encoding="utf-8")
+    return page
 
 
 def _has_screen() -> bool:

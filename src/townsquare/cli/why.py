@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from townsquare.cli import options, why_records
+from townsquare.cli import options
 from townsquare.cli.console import console, number, safe, show_json, signed, table
+from townsquare.core.errors import SettingError
 
 if TYPE_CHECKING:
-    from townsquare.analysis.why import Cause, Move, Why
+    from townsquare.analysis.causes.why import Cause, Move, Why
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from townsquare.analysis.causes.records import Evidence, HeldRecord
 
 LARGEST = 10
 LONGEST_TEXT = 60
@@ -33,8 +38,8 @@ def why(
     as_json: options.AsJson = False,
 ) -> int:
     """Show which posts and argument records, by whom, moved an agent's beliefs, and by how much."""
-    from townsquare.analysis.records import evidence, has_records
-    from townsquare.analysis.why import why as explain
+    from townsquare.analysis.causes.records import evidence, has_records
+    from townsquare.analysis.causes.why import why as explain
     from townsquare.record.run import Run
 
     run = Run.open(folder)
@@ -42,17 +47,17 @@ def why(
     counted = has_records(run) or without_record is not None
     records = evidence(run, agent, step, proposition) if counted else ()
     if as_json:
-        show_json(_plain(found) | (why_records.plain(records, without_record) if records else {}))
+        show_json(_plain(found) | (plain(records, without_record) if records else {}))
         return 0
     if without_record is not None:
-        why_records.show_without(records, without_record)
+        show_without(records, without_record)
         return 0
     if step is None:
         _show_largest(found, str(folder))
     else:
         for move in found.moves:
             _show_move(found, move)
-    why_records.show_records(records, LARGEST if step is None else None)
+    show_records(records, LARGEST if step is None else None)
     return 0
 
 
@@ -129,3 +134,81 @@ def _strongest(move: Move) -> str:
         return ""
     cause = move.causes[0]
     return safe(cause.name or _WORDS.get(cause.kind, cause.kind), 40)
+
+
+# The part of `townsquare why` that shows argument records, and a belief without one of them.
+
+
+LONGEST_RECORD_TEXT = 70
+_COLUMNS = ("id", "adds", "polarity", "strength", "weight", "origin", "state", "since", "post", "from", "text")
+
+
+def plain(found: tuple[Evidence, ...], claim: int | None) -> dict[str, Any]:
+    """Records, and the belief without one, as JSON-able values."""
+    out: dict[str, Any] = {"evidence": [{**asdict(one), "agrees": one.agrees} for one in found]}
+    if claim is not None:
+        one = _holding(found, claim)
+        out["without_record"] = {"proposition": one.proposition, **asdict(one.without(claim))}
+    return out
+
+
+def show_records(found: tuple[Evidence, ...], most: int | None) -> None:
+    """The records of an agent, those that count most first; ``most`` of them a proposition, or all."""
+    for one in found:
+        ordered = sorted(one.records, key=lambda record: (not record.active, -abs(record.amount), record.claim))
+        active = sum(record.active for record in one.records)
+        title = f"Records of agent {one.agent} on {safe(one.proposition)} after step {one.step}: {active} active"
+        archived = len(one.records) - active
+        title += f", {archived} archived" if archived else ""
+        if ordered:
+            rows = [_record_row(record) for record in ordered[:most]]
+            right = ("id", "adds", "polarity", "strength", "weight", "since", "post")
+            console().print(table(title, _COLUMNS, rows, right=right))
+        else:
+            print(title)
+        more = "" if most is None or len(ordered) <= most else f" ({len(ordered) - most} more records)"
+        belief = f"L = {one.log_odds:+.6f}, S = {one.stance:+.6f}"
+        own = f"; profile {safe(one.profile)}" if one.profile else ""
+        print(f"u = {one.uptake:g}, a = {one.anchoring:g}{own}")
+        print(f"start {one.prior:+.6f} and records give {belief}{more}: {_said(one)}\n")
+
+
+def show_without(found: tuple[Evidence, ...], claim: int) -> None:
+    """The belief that is left without one record."""
+    one = _holding(found, claim)
+    left = one.without(claim)
+    record = next(record for record in one.records if record.claim == claim)
+    print(f"Without record {claim} ({safe(record.text, LONGEST_RECORD_TEXT)}), after step {one.step}:")
+    log_odds = f"L {one.log_odds:+.6f} -> {left.log_odds:+.6f}"
+    print(f"  {safe(one.proposition)}: {log_odds}, S {one.stance:+.6f} -> {left.stance:+.6f}")
+    if not record.active:
+        print("  nothing changes: the record is archived")
+
+
+def _holding(found: tuple[Evidence, ...], claim: int) -> Evidence:
+    for one in found:
+        if any(record.claim == claim for record in one.records):
+            return one
+    held = ", ".join(str(record.claim) for one in found for record in one.records if record.active)
+    raise SettingError("--without-record", got=str(claim), allowed=held or "none: the agent holds no records")
+
+
+def _record_row(record: HeldRecord) -> tuple[str, ...]:
+    because = f" by {record.by}" if record.by is not None else ""
+    return (
+        str(record.claim),
+        f"{record.amount:+.6f}" if record.active else "0",
+        "for" if record.polarity > 0 else "against",
+        number(record.strength, 3),
+        number(record.weight, 3),
+        record.origin,
+        "active" if record.active else f"{record.change}{because}",
+        str(record.since),
+        "" if record.post is None else str(record.post),
+        safe(record.name, 24),
+        safe(record.text, LONGEST_RECORD_TEXT),
+    )
+
+
+def _said(one: Evidence) -> str:
+    return "as recorded" if one.agrees else f"NOT the recorded {one.recorded:+.6f}"

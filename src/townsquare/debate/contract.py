@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.draws import U64, Draws, Stage, uniform_oracle
-from townsquare.evidence.bank_files import ArgumentBank
-from townsquare.evidence.near import Vectors
+from townsquare.beliefs.evidence.bank_files import ArgumentBank
+from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core.draws import U64, Draws, Stage, uniform_oracle
+from townsquare.core.schema import HoldingChange, Origin
 from townsquare.models.contract import Asker
-from townsquare.schema import HoldingChange, Origin
 from townsquare.settings.base import MemberParams
 
 Float = npt.NDArray[np.float64]
@@ -96,7 +96,8 @@ class Said(NamedTuple):
 def few_uniform(draws: Draws, purpose: str, seat: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
     """Uniform draws of the stage ``DEBATE`` in [0, 1) for a seat and each of (n,) keys.
 
-    Bit for bit those of :meth:`townsquare.draws.StageDraws.uniform`, whose threads cost more than a few dozen draws.
+    Bit for bit those of :meth:`townsquare.core.draws.StageDraws.uniform`, whose threads cost more than a few dozen
+    draws.
     """
     wanted = np.asarray(keys, U64)
     return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, seat, np.int64), wanted)
@@ -151,6 +152,8 @@ class Speaker:
         ``bind(asker)`` gives the same member with a language model to ask; it works only then.
     asks : callable, optional
         ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
+    declares : bool
+        Whether it gives the claims of what it says. Where it does not, ``evidence.extractor`` is ``model`` by default.
     """
 
     name: str
@@ -158,6 +161,7 @@ class Speaker:
     say: Callable[[Turn, Floor, Any], Said]
     bind: Callable[[Asker], Speaker] | None = None
     asks: Callable[[Any], bool] | None = None
+    declares: bool = True
 
 
 class Move(NamedTuple):

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from townsquare.core.errors import SettingError
 from townsquare.debate.resolve import resolve_debates
 from townsquare.debate.trial import opening, readings, with_model
-from townsquare.errors import SettingError
 from townsquare.experiments.paired import LEVEL
 from townsquare.models.contract import Asker
 from townsquare.settings.layers import Layer

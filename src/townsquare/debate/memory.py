@@ -1,6 +1,6 @@
 """The argument records of one agent in a debate: taken in, archived, summed, retrieved.
 
-Conflict resolution, retrieval and Equation 1 are those of :mod:`townsquare.evidence` and
+Conflict resolution, retrieval and Equation 1 are those of :mod:`townsquare.beliefs.evidence` and
 :mod:`townsquare.beliefs.equation`; here they meet for one agent at a time, a message at a time.
 """
 
@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.equation import contributions, stances_of, sum_of
+from townsquare.beliefs.evidence.conflict import check_records, check_theta, resolve_conflict
+from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.beliefs.evidence.retrieval import retrieve
+from townsquare.core.schema import HoldingChange, Origin
 from townsquare.debate.contract import Claim, Evidence, Move, Seat
-from townsquare.evidence.conflict import check_records, check_theta, resolve_conflict
-from townsquare.evidence.near import Vectors, cosines
-from townsquare.evidence.retrieval import retrieve
-from townsquare.schema import HoldingChange, Origin
 
 Float = npt.NDArray[np.float64]
 

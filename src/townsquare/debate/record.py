@@ -13,18 +13,19 @@ import math
 from pathlib import Path
 from typing import Any
 
+from townsquare.core.documents import read_json
+from townsquare.core.errors import RecordError
+from townsquare.core.files import write_whole
 from townsquare.debate.contract import Claim, Move
 from townsquare.debate.resolve import Resolved
 from townsquare.debate.settings import SIDES
 from townsquare.debate.start import Begun
 from townsquare.debate.trial import Held, Spoken
-from townsquare.errors import RecordError
-from townsquare.resolve import current_version
-from townsquare.writing import write_whole
+from townsquare.settings.resolve import current_version
 
 FORMAT = 1
 REVISED = "revised"
-"""Kind of a move without a record; others are the words of :class:`townsquare.schema.HoldingChange`."""
+"""Kind of a move without a record; others are the words of :class:`townsquare.core.schema.HoldingChange`."""
 
 Plain = dict[str, Any]
 
@@ -131,9 +132,10 @@ def read_trial(path: Path) -> Plain:
         It is not there, or not what was written.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RecordError(str(path), got=f"a file that cannot be read ({error})", do="delete it and go on") from None
+        record = read_json(path, RecordError)
+    except RecordError as error:
+        got = f"a file that cannot be read ({error.got})"
+        raise RecordError(error.where, got=got, allowed=error.allowed, do="delete it and go on") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("hash") != content_hash(record):
         raise RecordError(str(path), got="a damaged record", do="delete it and give the command again")
     return record

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from townsquare import registry
+from townsquare.beliefs.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
+from townsquare.beliefs.evidence.contract import strengths
+from townsquare.core import registry
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.registry import did_you_mean
 from townsquare.debate.settings import ALIASES, DECLARED, PRESETS, Choice, Debates
-from townsquare.errors import SettingError, UnknownName
-from townsquare.evidence.bank_files import ArgumentBank, bundled_topics, load_bank
-from townsquare.prompts.filling import digest as digest_of_prompts
-from townsquare.registry import did_you_mean
-from townsquare.resolve import current_version
 from townsquare.settings.base import MemberParams
 from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.named_files import prompts_digest
 from townsquare.settings.problems import Problem, plain_json, raise_all, shown, translate
+from townsquare.settings.resolve import current_version
 
 MEMBERS = {
     "debater": ("debater",),
@@ -34,6 +35,8 @@ MEMBERS = {
 """Role in a debate -> where settings name its member."""
 FAMILIES = {"scripted": "speaker", "judge": "stance_judge"}
 """Role -> family, where they differ."""
+MODEL = "model"
+"""The extractor of speakers that declare no claims: it asks the language model that speaks."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def resolve_debates(*layers: Layer) -> Resolved:
     below = PRESETS.get(preset, {}) if isinstance(preset, str) else {}
     settings = _checked(Debates, merge(below, given), ())
     members = {role: _member(FAMILIES.get(role, role), _choice(settings, path), path) for role, path in MEMBERS.items()}
+    settings = _with_extractor(settings, members, is_given="extractor" in given.get("evidence", {}))
     if settings.evidence.extractor != DECLARED:
         choice = Choice(name=settings.evidence.extractor)
         members["extractor"] = _member("extractor", choice, ("evidence", "extractor"))
@@ -123,6 +127,18 @@ def resolve_debates(*layers: Layer) -> Resolved:
     bank = _with_strengths(load_bank(settings.topic, settings.proposition, sides), *members["strength"])
     found = Resolved(settings, members, bank, "")
     return replace(found, digest=_digest(found))
+
+
+def _with_extractor(settings: Debates, members: Mapping[str, Any], *, is_given: bool) -> Debates:
+    """The settings with the extractor that a speaker without claims of its own needs, unless one is given."""
+    roles = ("speaker", "scripted") if settings.opponent == "scripted" else ("speaker",)
+    without = [members[role][0].name for role in roles if not members[role][0].declares]
+    if settings.evidence.extractor != DECLARED or not without:
+        return settings
+    if is_given:
+        got = f"`{DECLARED}`, and the speaker {without[0]!r}, which declares no claims"
+        raise SettingError("evidence.extractor", got=got, allowed=", ".join(registry.names("extractor")))
+    return settings.model_copy(update={"evidence": settings.evidence.model_copy(update={"extractor": MODEL})})
 
 
 def _normal(layer: Layer) -> dict[str, Any]:
@@ -222,8 +238,7 @@ def _with_strengths(bank: ArgumentBank, judge: Any, params: MemberParams) -> Arg
     if not at.size:
         return bank
     strength = bank.strength.copy()
-    estimate = judge.estimate([bank.text[k] for k in at], [bank.statement] * at.size, params)
-    strength[at] = np.clip(np.asarray(estimate, np.float64), 0.0, 1.0)
+    strength[at] = strengths(judge, [bank.text[k] for k in at], [bank.statement] * at.size, params)
     return replace(bank, strength=strength)
 
 
@@ -235,7 +250,7 @@ def _digest(found: Resolved) -> str:
     for key in ("trials", "topic", "start", "serving"):
         settings.pop(key)
     if found.settings.model.name != "none":
-        settings["prompts_digest"] = digest_of_prompts()
+        settings["prompts_digest"] = prompts_digest()
     start = found.settings.start.model_dump(mode="json", exclude={"tolerance"})
     identity = [current_version(), settings, start, arguments, bank.seed.tolist()]
     return hashlib.sha256(json.dumps(identity, sort_keys=True, allow_nan=False).encode()).hexdigest()

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from townsquare.config import Model, Serving
-from townsquare.evidence.retrieval import DEFAULT_SLOTS
-from townsquare.evidence.seeds import DEFAULT_SEEDS
+from townsquare.beliefs.evidence.retrieval import DEFAULT_SLOTS
+from townsquare.beliefs.evidence.seeds import DEFAULT_SEEDS
 from townsquare.settings.base import Section
+from townsquare.settings.config import Model, Serving
 
 PRO, CON = 0, 1
 SIDES = ("pro", "con")
@@ -62,7 +62,9 @@ class Evidence(Section):
     """How claims are made, compared and kept."""
 
     extractor: str = Field(
-        DECLARED, description="`declared`: the claims that the speaker gives; else a member of the family `extractor`"
+        DECLARED,
+        description="`declared`: the claims that the speaker gives; else a member of the family `extractor`; "
+        "`model` where the speaker gives none and nothing is set",
     )
     strength: Choice = Field(Choice(name="constant"), description="judge of strengths that nobody gave")
     embedder: Choice = Field(Choice(name="hashing"), description="what vectors of claims are made by")

@@ -8,21 +8,27 @@ nothing but the seeds that are replaced later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
+from townsquare.beliefs.evidence.bank_files import ArgumentBank
+from townsquare.beliefs.evidence.conflict import check_theta
+from townsquare.beliefs.evidence.seeds import check_number, choose_seeds
+from townsquare.core.draws import U64, Draws, chain, text_key
+from townsquare.core.errors import SettingError
 from townsquare.debate.contract import few_uniform
 from townsquare.debate.resolve import Resolved
 from townsquare.debate.settings import SIDES, SIGN, Debates
-from townsquare.draws import U64, Draws, chain, text_key
-from townsquare.errors import SettingError
-from townsquare.evidence.bank_files import ArgumentBank
-from townsquare.evidence.conflict import check_theta
-from townsquare.evidence.seeds import check_number, choose_seeds
+from townsquare.models.client import Door
+from townsquare.models.contract import member_asks
+from townsquare.models.open import open_door
+from townsquare.models.store import FILE, kept_at
 
 Places = npt.NDArray[np.int64]
 
@@ -150,3 +156,22 @@ def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
                     do="let a prior scale bring them together (start.prior_scale=meet), take another start.seeds,"
                     " or compare unequal starts all the same with a larger start.tolerance",
                 )
+
+
+# Debates that ask a language model: whether they do, and the door that their members ask through.
+
+
+def asks(found: Resolved) -> bool:
+    """Whether any member of a debate asks a language model."""
+    return any(member_asks(member, params) for member, params in found.members.values())
+
+
+@contextmanager
+def door_of(found: Resolved, trial: int, folder: Path) -> Iterator[Door]:
+    """The door of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
+    store = kept_at(folder / FILE, found.settings.serving.calls)
+    try:
+        with open_door(found.settings, store, trial_seed(found.settings.seed, trial)) as door:
+            yield door
+    finally:
+        store.close()

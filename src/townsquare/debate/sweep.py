@@ -7,26 +7,34 @@ version, or it is refused.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from townsquare.debate.held import FILE, ArmOfDebates, HeldDebates
-from townsquare.debate.jobs import TrialJob, TrialResult, hold, record_result
-from townsquare.debate.keeping import Keeper, keeper_of
-from townsquare.debate.record import read_trial, write_json
+from townsquare.core.errors import RecordError, SettingError, TownsquareError, WrongVersion
+from townsquare.core.private_files import make_folder
+from townsquare.debate.record import Plain, read_trial, trial_record, write_json
 from townsquare.debate.resolve import Resolved, resolve_debates
+from townsquare.debate.results import FILE, ArmOfDebates, HeldDebates
 from townsquare.debate.settings import ALIASES
-from townsquare.debate.start import check_starts
-from townsquare.errors import RecordError, SettingError, TownsquareError, WrongVersion
+from townsquare.debate.start import asks, check_starts, door_of
+from townsquare.debate.store import Keeper, keeper_of
+from townsquare.debate.trial import debate
 from townsquare.experiments.arms import Arm, arms_of
-from townsquare.experiments.ray_cluster import HERE, checked_place
-from townsquare.experiments.ray_pool import RayPool
-from townsquare.experiments.stores import ObjectStore
-from townsquare.experiments.workers import Pool
+from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
+from townsquare.experiments.cluster.ray_pool import RayPool
+from townsquare.experiments.cluster.scratch import scratch_folder
+from townsquare.experiments.cluster.stores import ObjectStore
+from townsquare.experiments.workers import Pool, Report, end_where_main_is_imported
+from townsquare.models.contract import Call
+from townsquare.models.store import FILE as CALLS_FILE
+from townsquare.models.store import SqliteCalls
 from townsquare.record.lock import RunLock
 from townsquare.record.postgresql.address import Address
 from townsquare.settings.layers import Layer
@@ -86,7 +94,8 @@ def hold_debates(
     out : Path
         Folder: new, or of the same debates.
     workers : int
-        Processes at a time; 1 holds all in this one, unless a cluster does.
+        Processes at a time; 1 holds all in this one, unless a cluster does. More import the main script, which must
+        call this function only below ``if __name__ == "__main__":``.
     on_progress : callable, optional
         Called now and then.
     on : str
@@ -110,6 +119,7 @@ def hold_debates(
     KeyboardInterrupt
         When interrupted; recorded trials are safe.
     """
+    end_where_main_is_imported()
     checked_place(on)
     found = {arm.name: resolve_debates(*layers, arm.changes) for arm in arms}
     _check_distinct(found)
@@ -121,7 +131,7 @@ def hold_debates(
         for arm in arms
     )  # fmt: skip
     _check_folder(out)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     lock = RunLock(out)
     try:
         held = HeldDebates(out, listed, trials)
@@ -235,3 +245,73 @@ def _hold_here(
 def processors() -> int:
     """Processes that this machine can run side by side."""
     return os.cpu_count() or 1
+
+
+# One trial of a debate as a job: held, and recorded where it was ordered, also if another machine holds it.
+
+
+@dataclass(frozen=True, slots=True)
+class TrialJob:
+    """One trial for another process, as plain values.
+
+    ``away`` is "" if that process writes to ``path`` itself, else what the trial is called whoever holds it where.
+    """
+
+    path: Path
+    settings: Mapping[str, Any]
+    trial: int
+    away: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """A trial that was held away: its record, or the error that ended it, and the calls of language models it made."""
+
+    record: Plain | None
+    calls: Sequence[Call] = ()
+    error: BaseException | None = None
+
+
+def hold(job: TrialJob, report: Report) -> TrialResult | None:
+    """Hold one trial; record it, or, where it is held away, give it back."""
+    found = resolve_debates(job.settings)
+    if not job.away:
+        write_json(job.path, _held(found, job, report, job.path.parent.parent))
+        return None
+    name = hashlib.sha256(f"{job.away}\n{found.digest}\n{job.trial}".encode()).hexdigest()[:24]
+    folder = scratch_folder() / name
+    make_folder(folder)
+    record, ended = None, None
+    try:
+        record = _held(found, job, report, folder)
+    except (TownsquareError, KeyboardInterrupt) as error:
+        ended = error
+    result = TrialResult(record, _calls_in(folder), ended)
+    shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def record_result(result: TrialResult, path: Path) -> list[Path]:
+    """Record in its folder what was held away; the files that changed, of which that of the trial is the last."""
+    changed = []
+    if result.calls:
+        with closing(SqliteCalls(path.parent.parent / CALLS_FILE)) as store:
+            store.put_all(result.calls)
+        changed.append(path.parent.parent / CALLS_FILE)
+    if result.record is not None:
+        write_json(path, result.record)
+        changed.append(path)
+    return changed
+
+
+def _held(found: Resolved, job: TrialJob, report: Report, folder: Path) -> Plain:
+    with ExitStack() as stack:
+        asker = stack.enter_context(door_of(found, job.trial, folder)) if asks(found) else None
+        return trial_record(found, job.trial, debate(found, job.trial, report, asker))
+
+
+def _calls_in(folder: Path) -> Sequence[Call]:
+    if not (folder / CALLS_FILE).is_file():
+        return ()
+    with closing(SqliteCalls(folder / CALLS_FILE, read_only=True)) as store:
+        return tuple(store)

@@ -14,6 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from townsquare.beliefs.evidence.bank_files import ArgumentBank
+from townsquare.beliefs.evidence.contract import Embedder, Topics, check_found, strengths
+from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core.draws import Draws
+from townsquare.core.errors import ContractError
+from townsquare.core.member_errors import in_step
+from townsquare.debate.checks import check_claim, check_moved
 from townsquare.debate.contract import (
     Claim,
     Evidence,
@@ -31,14 +38,8 @@ from townsquare.debate.contract import (
 from townsquare.debate.resolve import Resolved
 from townsquare.debate.settings import CON, DECLARED, PRO
 from townsquare.debate.start import Begun, begin_at, thresholds, trial_seed
-from townsquare.draws import Draws
-from townsquare.errors import ContractError
-from townsquare.evidence.bank_files import ArgumentBank
-from townsquare.evidence.contract import Embedder, Topics, check_found
-from townsquare.evidence.near import Vectors
-from townsquare.models.binding import bound
-from townsquare.models.contract import Asker
-from townsquare.prompts.bands import TEN_BINS, ten_bins
+from townsquare.models.contract import Asker, bound
+from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
 
 MOST_VECTORS = 50_000
@@ -122,7 +123,8 @@ def debate(
     for number in range(1, settings.rounds + 1):
         now.floor.draws = Draws(now.seed, number)
         for seat in _order(settings.first, now.seed):
-            turns.append(_turn(now, number, seat))
+            with in_step(number, "round"):
+                turns.append(_turn(now, number, seat))
         report(number)
     judged = now.floor.read([spoken.text for spoken in turns])
     turns = [spoken._replace(judged=float(one)) for spoken, one in zip(turns, judged, strict=True)]
@@ -226,12 +228,13 @@ def _turn(now: _Debate, number: int, seat: int) -> Spoken:
     turn = _given(now, number, seat)
     role = "speaker" if seat in now.minds else "scripted"
     said = _said(now, turn, *now.found.members[role])
-    claims = tuple(now.floor.row_of(claim) for claim in _claims(now.found, said))
+    speaker, debater = now.found.members[role][0].name, now.found.members["debater"][0].name
+    claims = tuple(now.floor.row_of(claim) for claim in _claims(now.found, said, speaker))
     now.floor.said.update(now.floor.claims[row].text for row in claims)
     moves: list[tuple[int, Move]] = []
     for other, mind in sorted(now.minds.items(), key=lambda item: item[0] != seat):
         heard = Heard(said.text, claims, other == seat, turn.dialogue)
-        moves += [(other, move) for move in mind.take(heard)]
+        moves += [(other, move) for move in check_moved(debater, mind, mind.take(heard))]
     now.dialogue.append(Line(seat, said.text))
     return Spoken(turn, said.text, claims, before, _stances(now), tuple(moves), math.nan)
 
@@ -261,11 +264,11 @@ def _given(now: _Debate, number: int, seat: int) -> Turn:
 def _said(now: _Debate, turn: Turn, speaker: Any, params: Any) -> Said:
     said: Said = speaker.say(turn, now.floor, params)
     if not said.text.strip():
-        raise ContractError(f"speaker {speaker.name!r}, round {turn.round}", got="nothing", allowed="a message")
+        raise ContractError(f"speaker {speaker.name!r}", got="nothing", allowed="a message")
     return said
 
 
-def _claims(found: Resolved, said: Said) -> list[Claim]:
+def _claims(found: Resolved, said: Said, speaker: str) -> list[Claim]:
     """The claims of a message: as declared, or as the extractor reads them; each with a strength."""
     if found.settings.evidence.extractor != DECLARED:
         claims = _read_claims(found, said.text)
@@ -274,10 +277,7 @@ def _claims(found: Resolved, said: Said) -> list[Claim]:
             "evidence.extractor", got="`declared`, and a speaker that declares no claims", do="choose an extractor"
         )
     else:
-        claims = list(said.claims)
-    for claim in claims:
-        if claim.polarity not in (-1, 1):
-            raise ContractError("a claim", got=f"polarity {claim.polarity}", allowed="-1 or +1")
+        claims = [check_claim(speaker, claim) for claim in said.claims]
     return _with_strengths(found, claims)
 
 
@@ -295,7 +295,7 @@ def _with_strengths(found: Resolved, claims: list[Claim]) -> list[Claim]:
     if not unknown:
         return claims
     judge, params = found.members["strength"]
-    estimates = iter(np.clip(judge.estimate(unknown, [found.bank.statement] * len(unknown), params), 0.0, 1.0))
+    estimates = iter(strengths(judge, unknown, [found.bank.statement] * len(unknown), params))
     return [
         claim._replace(strength=float(next(estimates))) if math.isnan(claim.strength) else claim for claim in claims
     ]

@@ -1,1 +1,3 @@
-"""Arms times seeds: what runs, where, and how outcomes are paired. Its public face is ``townsquare.experiment``."""
+"""Arms times seeds: what runs, where, and how outcomes are paired. Its public face is
+``townsquare.experiments.comparison``.
+"""

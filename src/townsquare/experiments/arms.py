@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from townsquare.errors import SettingError
+from townsquare.core.errors import SettingError
 from townsquare.settings.layers import parse_value
 
 LONGEST_SLUG = 60

@@ -11,10 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.errors import RecordError
+from townsquare.core.documents import read_json
+from townsquare.core.errors import RecordError
+from townsquare.core.files import is_file, write_whole
+from townsquare.core.identity import run_hash
 from townsquare.experiments.arms import Arm
 from townsquare.experiments.paired import paired
-from townsquare.writing import write_whole
 
 FILE = "experiment.json"
 FORMAT = 1
@@ -53,6 +55,11 @@ class ArmRun:
     error: str = ""
     content_hash: str = ""
     outcomes: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def run_hash(self) -> str:
+        """Of a finished run: the hash of its settings and its content."""
+        return run_hash(self.digest, self.content_hash) if self.content_hash else ""
 
     def ended(
         self, state: str, *, error: str = "", content_hash: str = "", outcomes: Mapping[str, float] | None = None
@@ -97,6 +104,15 @@ class Experiment:
         return tuple(run for run in self.runs if run.state == FAILED)
 
     @property
+    def errors(self) -> tuple[str, ...]:
+        """Every distinct error of the failed runs, in words: of how many runs, the folder of one, the error."""
+        alike: dict[str, list[ArmRun]] = {}
+        for run in self.failed:
+            alike.setdefault(run.error.replace(run.folder, ""), []).append(run)
+        total = len(self.runs)
+        return tuple(f"{len(g)} of {total} runs, such as {g[0].folder}: {g[0].error}" for g in alike.values())
+
+    @property
     def outcomes(self) -> pl.DataFrame:
         """One row a finished run: ``arm``, ``seed``, and each outcome as float64, null where a run has none."""
         names = list(dict.fromkeys(name for run in self.finished for name in run.outcomes))
@@ -125,7 +141,7 @@ class Experiment:
             "baseline": self.baseline,
             "seeds": list(self.seeds),
             "arms": [asdict(arm) for arm in self.arms],
-            "runs": [{**asdict(run), "outcomes": _nan_to_null(run.outcomes)} for run in self.runs],
+            "runs": [_as_written(run) for run in self.runs],
         }
         write_whole(self.folder / FILE, json.dumps(values, indent=1, allow_nan=False) + "\n")
 
@@ -139,17 +155,26 @@ class Experiment:
             There is none, or it cannot be read.
         """
         path = folder / FILE
+        if not is_file(path):
+            raise RecordError(str(folder), got=f"no {FILE}", do="name the folder of a comparison")
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
+            values = read_json(path, RecordError)
             if values["format"] != FORMAT:
                 raise RecordError(str(path), got=f"format {values['format']}", allowed=str(FORMAT))
             arms = tuple(Arm(**arm) for arm in values["arms"])
-            runs = [ArmRun(**{**run, "outcomes": _null_to_nan(run["outcomes"])}) for run in values["runs"]]
+            runs = [_as_read(run) for run in values["runs"]]
             return cls(folder, values["vary"], arms, tuple(values["seeds"]), tuple(runs))
-        except FileNotFoundError:
-            raise RecordError(str(folder), got=f"no {FILE}", do="name the folder of a comparison") from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RecordError(str(path), got=f"a damaged file ({error})", do="run the comparison again") from None
+
+
+def _as_written(run: ArmRun) -> dict[str, Any]:
+    return {**asdict(run), "run_hash": run.run_hash, "outcomes": _nan_to_null(run.outcomes)}
+
+
+def _as_read(values: Mapping[str, Any]) -> ArmRun:
+    given = {name: value for name, value in values.items() if name != "run_hash"}  # follows from the other two
+    return ArmRun(**{**given, "outcomes": _null_to_nan(values["outcomes"])})
 
 
 def _nan_to_null(outcomes: Mapping[str, float]) -> dict[str, float | None]:

@@ -19,21 +19,91 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from townsquare.errors import RecordError, SettingError
+from townsquare.core import registry
+from townsquare.core.documents import read_json
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.files import write_whole
 from townsquare.experiments.manifest import Experiment
 from townsquare.experiments.paired import t_interval
+from townsquare.scenario.load import load_scenario
+from townsquare.scenario.settings import resolve_with_scenario
+from townsquare.settings.layers import Layer
+from townsquare.settings.resolve import Settings
+from townsquare.settings.schema import declared, params_of
 
 FILE = "multiverse.json"
-ACROSS: dict[str, list[Any]] = {
-    "beliefs.rule": ["exposure-bounded", "averaging", "bounded_confidence"],
-    "beliefs.stance_scorer": [None, "vader"],
-    "feed.ranker": ["recent", "engagement"],
-    "activation.rate": [1.0, 0.5],
-    "policy.name": ["statistical", "blind"],
-}
-"""Choices that are gone through if none are named, 48 universes: the scorer of stances matters only where posts
-declare none."""
+MOST = 3
+"""Values of a choice that are gone through if none are named: every choice multiplies the universes."""
 SEED, REST = "seed", "interactions and chance"
+
+
+def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
+    """The modeling choices that are gone through if none are named, with their values.
+
+    Each begins with what the settings have, so that the first universe is the run as it was set, and goes on with the
+    bundled members that can stand in its place, in the order of the registry, ``MOST`` in all:
+
+    - belief rules that count in the same unit, are moved by something, and have other parameters than those before;
+    - rankers;
+    - policies that ask no language model and have the same parameters, or some of them;
+    - scorers of stances, and half the rate of activation.
+
+    Left out are values that these settings do not allow, choices with one value, and all about beliefs in a scenario
+    without propositions.
+
+    Parameters
+    ----------
+    layers : sequence of mapping
+        Settings that all universes share, as :func:`townsquare.scenario.settings.resolve_with_scenario` takes them.
+
+    Raises
+    ------
+    SettingError, UnknownName, DataError
+        The layers by themselves cannot be resolved.
+    """
+    base = resolve_with_scenario(*layers)
+    rates = [base.config.activation.rate, base.config.activation.rate / 2]
+    found: dict[str, list[Any]] = {"feed.ranker": _members("ranker", base), "activation.rate": rates}
+    found["policy.name"] = [name for name in _members("policy", base) if _has_same_rates(name, base)]
+    if load_scenario(base.config.scenario).propositions:
+        scorer = base.config.beliefs.stance_scorer
+        found["beliefs.rule"] = _rules(base)
+        found["beliefs.stance_scorer"] = list(dict.fromkeys([scorer, "declared", *registry.bundled("stance")]))
+    allowed = {
+        key: [value for value in values if _is_allowed(layers, key, value)][:MOST] for key, values in found.items()
+    }
+    return {key: values for key, values in allowed.items() if len(values) > 1}
+
+
+def _members(family: str, base: Settings) -> list[str]:
+    return list(dict.fromkeys([base.member(family), *registry.bundled(family)]))
+
+
+def _rules(base: Settings) -> list[str]:
+    rules: dict[frozenset[str], str] = {}  # by their parameters: variants of one rule are no two choices
+    for name in _members("beliefs", base):
+        rule = registry.get("beliefs", name)
+        can_stand = bool(rule.needs) and rule.unit == base.members["beliefs"].unit
+        if can_stand or name == base.member("beliefs"):
+            rules.setdefault(frozenset(declared(rule.params)), name)
+    return list(rules.values())
+
+
+def _has_same_rates(name: str, base: Settings) -> bool:
+    """Whether a policy is set by the parameters of the one that the settings have, or by some of them."""
+    if name == base.member("policy"):
+        return True
+    here, there = (set(declared(params_of("policy", policy))) for policy in (base.member("policy"), name))
+    asks = registry.get("policy", name).bind is not None
+    return bool(here and there) and not asks and (there <= here or here <= there)
+
+
+def _is_allowed(layers: Sequence[Layer], key: str, value: Any) -> bool:
+    try:
+        resolve_with_scenario(*layers, {key: value})
+    except SettingError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +127,7 @@ class Multiverse:
     def save(self) -> None:
         """Note, beside the comparison, which settings are which."""
         text = json.dumps({"across": self.across, "contrast": self.contrast})
-        (self.experiment.folder / FILE).write_text(text + "\n", encoding="utf-8")
+        write_whole(self.experiment.folder / FILE, text + "\n")
 
     @classmethod
     def load(cls, folder: Path) -> Multiverse:
@@ -69,10 +139,12 @@ class Multiverse:
             There is none, or it cannot be read.
         """
         try:
-            values = json.loads((folder / FILE).read_text(encoding="utf-8"))
-            return cls(Experiment.load(folder), tuple(values["across"]), tuple(values["contrast"]))
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise RecordError(str(folder / FILE), got=str(error), do="run `compare --multiverse` again") from None
+            values = read_json(folder / FILE, RecordError)
+            across, contrast = (tuple(map(str, values[key])) for key in ("across", "contrast"))
+        except (KeyError, TypeError):
+            do = "run `compare --multiverse` again"
+            raise RecordError(str(folder / FILE), got="a damaged file", allowed="across, contrast", do=do) from None
+        return cls(Experiment.load(folder), across, contrast)
 
     @property
     def sides(self) -> list[str]:

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from townsquare.errors import UnknownName
-from townsquare.registry import did_you_mean
+from townsquare.core.errors import UnknownName
+from townsquare.core.registry import did_you_mean
 
 LEVEL = 0.95
 KEYS = ("arm", "seed")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from scipy import special
+from scipy import integrate, special
 
-from townsquare.errors import SettingError, UnknownName
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.registry import did_you_mean
 from townsquare.experiments.paired import BASELINE, by_seed
-from townsquare.registry import did_you_mean
 
 LEVEL, POWER = 0.05, 0.8
 UPPER = 0.8
 """The cautious number of seeds takes the spread that the true one is below with this confidence."""
 MOST = 1_000_000
 """More seeds than this are not looked for."""
+_REACH = 12.0
+"""Standard normal draws beyond this are left out; they have a chance of 1e-33."""
 _SCHEMA = {
     "outcome": pl.String,
     "arm": pl.String,
@@ -108,6 +111,8 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
     row: dict[str, object] = {"pairs": n, "difference": mean, "sd": sd, "effect": wanted, "note": ""}
     if n < 2:
         return {**row, "note": "the pilot has fewer than two pairs of seeds"}
+    if not (math.isfinite(wanted) and math.isfinite(sd)):
+        return {**row, "note": "an outcome of the pilot is not finite"}
     if wanted == 0:
         return {**row, "note": "the pilot shows no difference: say --effect"}
     if sd == 0:
@@ -120,18 +125,32 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
 
 def _seeds(size: float, power: float, level: float) -> int | None:
     """The least number of pairs, at least 2, with which a paired t test finds a standardized effect so often."""
-    from scipy.stats import nct, t  # take half a second to load
-
-    def finds(n: int) -> float:
-        bound, shift = t.isf(level / 2, n - 1), size * math.sqrt(n)
-        return float(nct.sf(bound, n - 1, shift) + nct.cdf(-bound, n - 1, shift))
-
     low, high = 1, 2
-    while finds(high) < power:
+    while _chance_missed(high, size, level) > 1 - power:
         low, high = high, 2 * high
         if high > MOST:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if finds(middle) >= power else (middle, high)
+        low, high = (middle, high) if _chance_missed(middle, size, level) > 1 - power else (low, middle)
     return high
+
+
+def _chance_missed(n: int, size: float, level: float) -> float:
+    """The chance that a two-sided paired t test of ``n`` pairs misses a standardized effect, to 1e-9 of itself.
+
+    The test misses where (Z + shift)² < bound² S²/(n - 1), with Z standard normal and S² chi-square on n - 1 degrees
+    of freedom. The chance is the mean over Z of the chi-square's upper tail, an integral of a bounded function.
+    ``scipy.stats.nct`` is no way to it: it returns NaN where the shift is large.
+    """
+    bound, shift = -float(special.stdtrit(n - 1, level / 2)), size * math.sqrt(n)
+
+    def missed(z: float) -> float:
+        scaled = (z + shift) / bound
+        return math.exp(-z * z / 2) * float(special.chdtrc(n - 1, (n - 1) * scaled * scaled))
+
+    # The tail falls from 1 to 0 around z = ±bound - shift and peaks at -shift: no integrand may skip over that.
+    corners = (-_REACH, -shift - bound, -shift, bound - shift, _REACH)
+    ends = sorted({min(max(corner, -_REACH), _REACH) for corner in corners})
+    parts = [integrate.quad(missed, a, b, epsabs=0.0, epsrel=1e-10, limit=200)[0] for a, b in pairwise(ends)]
+    return math.fsum(parts) / math.sqrt(2 * math.pi)

@@ -7,19 +7,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from townsquare.errors import DataError, RecordError, SettingError, WrongVersion
+from townsquare.core.errors import DataError, RecordError, SettingError, WrongVersion
+from townsquare.core.identity import UNHASHED
+from townsquare.core.private_files import make_folder
+from townsquare.core.threads import threads_for
 from townsquare.experiments import manifest
-from townsquare.models.door import OnCall
+from townsquare.models.client import OnCall
 from townsquare.record import database
 from townsquare.record.contract import StepMark, check_same_run
 from townsquare.record.postgresql.address import Address, address_in
 from townsquare.record.postgresql.reader import is_recorded_at
 from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
-from townsquare.resolve import UNHASHED, Settings, check_version, parse_set, resolve
-from townsquare.scenario import load_scenario
-from townsquare.simulation import header, simulate
-from townsquare.threads import threads_for
+from townsquare.settings.resolve import Settings, check_version, parse_set, resolve
+from townsquare.simulation.run import header, simulate
+from townsquare.simulation.scenario_copy import recorded_scenario
 
 NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
 
@@ -132,7 +134,7 @@ def fresh_folder(parent: Path, stem: str) -> Path:
     while True:
         folder = parent / f"{word}-{number}"
         try:
-            folder.mkdir(parents=True)
+            make_folder(folder, exist_ok=False)
         except FileExistsError:
             number += 1
         else:
@@ -158,7 +160,7 @@ def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
         raise SettingError("--set", got=", ".join(sets), allowed=allowed, do="for anything else, make another run")
     name = settings.config.scenario
     try:
-        now = load_scenario(name).digest
+        now = recorded_scenario(settings, run.folder).digest
     except DataError as error:
         raise DataError(
             f"{where}: scenario {name}", got=str(error), do="give its files back, at the same path"
@@ -176,11 +178,14 @@ def go_on(
     on_step: Callable[[StepMark], None] | None = None,
     on_call: OnCall | None = None,
     address: Address | None = None,
+    *,
+    with_copy: bool = True,
 ) -> Run:
     """Execute a run into its folder, from the start or from where it stopped, and read it back.
 
-    ``address`` is where the rows of a new run go, if that is a server; one that goes on knows.
+    ``address`` is where the rows of a new run go, if that is a server; one that goes on knows. ``with_copy`` is that of
+    :func:`townsquare.simulation.run.simulate`.
     """
     recorder = folder if address is None else PostgresRecorder(folder, address)
     with threads_for(settings.config.agents):
-        return simulate(settings, recorder, on_step=on_step, on_call=on_call)
+        return simulate(settings, recorder, on_step=on_step, on_call=on_call, with_copy=with_copy)

@@ -2,7 +2,8 @@
 
 Processes are spawned and compute with one thread each: runs of a comparison are independent, so that many of them side
 by side use the machine better than threads within one. Progress is an array in shared memory, one whole number a
-job: nothing that a killed process could leave locked.
+job: nothing that a killed process could leave locked. A process ends when its parent does, however the parent ends. One
+worker alone is no process but a thread of this one, so that a plain script can use it.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
+
+from townsquare.core.errors import SettingError
+from townsquare.core.runtime import take_over
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -24,6 +31,9 @@ Report = Callable[[int], None]
 
 WAITING = -1
 POLL = 0.2  # seconds
+GRACE = 2.0  # seconds that a job has for its step when the parent is gone; then its process ends, its run is safe
+STOP_SIGNALS = (signal.SIGINT, signal.SIGHUP)
+"""What a terminal sends to all processes of a command: a worker finishes the step in hand, then stops."""
 ONE_THREAD = ("NUMBA_NUM_THREADS", "POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
@@ -36,7 +46,7 @@ class Pool(Generic[Job, Result]):
     function : callable
         Of a module, so that another process can import it.
     workers : int
-        At least 1.
+        At least 1, which is this process: it then needs no guard in the main script, and is not isolated.
     on_poll : callable
         Called a few times a second with the last reported step of every job, -1 for those that have not begun.
     on_end : callable
@@ -55,14 +65,20 @@ class Pool(Generic[Job, Result]):
         Raises
         ------
         KeyboardInterrupt
-            When interrupted: running jobs were asked to stop, have ended and were reported.
+            When interrupted, or when a worker was: running jobs were asked to stop, have ended and were reported.
+        SettingError
+            No process could begin, which is so where the main script starts the pool whenever it is imported.
         """
         context = multiprocessing.get_context("spawn")
         steps = context.Array("q", [WAITING] * len(jobs), lock=False)
+        has_begun = context.Value("b", 0, lock=False)
         groups = [list(range(len(jobs)))]
         while groups:
             group = groups.pop(0)
-            broken = self._run_group(context, jobs, group, steps)
+            broken = self._run_group(context, jobs, group, steps, has_begun)
+            if broken and not has_begun.value:
+                do = 'put what the script executes inside `if __name__ == "__main__":`, or give workers=1'
+                raise SettingError("workers", got="processes that ended before they could begin", do=do)
             suspects = [index for index in broken if steps[index] != WAITING]
             if len(group) == 1 or not suspects:
                 for index in broken:
@@ -72,16 +88,28 @@ class Pool(Generic[Job, Result]):
             rest = [index for index in broken if index not in suspects]
             groups += [rest] if rest else []
 
-    def _run_group(self, context: Any, jobs: Sequence[Job], group: Sequence[int], steps: Any) -> list[int]:
+    def _run_group(
+        self, context: Any, jobs: Sequence[Job], group: Sequence[int], steps: Any, has_begun: Any
+    ) -> list[int]:
         """Run some jobs in one set of processes; those that did not end because a process was killed."""
         stop = context.Value("b", 0, lock=False)
-        workers = min(self.workers, len(group))
-        with ProcessPoolExecutor(workers, context, _begin, (steps, stop)) as executor:
-            # Processes read this as they start; this one has read its own long ago.
-            with in_environment(dict.fromkeys(ONE_THREAD, "1")):
-                futures = {executor.submit(_call, self.function, index, jobs[index]): index for index in group}
+        executor: Executor
+        call: Callable[..., Result]
+        if self.workers == 1:
+            executor, call = ThreadPoolExecutor(1, "townsquare-job"), partial(_reported, steps, stop)
+        else:
+            with _signals_held():  # the process that cleans up after the others starts here, and hears no signal ever
+                executor = ProcessPoolExecutor(min(self.workers, len(group)), context, _begin, (steps, stop, has_begun))
+            call = _call
+        with executor:
+            # Processes read this as they start; this one keeps its own.
+            with in_environment({} if self.workers == 1 else dict.fromkeys(ONE_THREAD, "1")), _signals_held():
+                futures = {executor.submit(call, self.function, index, jobs[index]): index for index in group}
             try:
-                return self._collect(futures, steps)
+                broken = self._collect(futures, steps)
+                if stop.value:
+                    raise KeyboardInterrupt
+                return broken
             except KeyboardInterrupt:
                 stop.value = 1
                 executor.shutdown(wait=True, cancel_futures=True)
@@ -124,19 +152,71 @@ def in_environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Have processes that start meanwhile hear no signal before :func:`_begin` knows what to do about it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_where_main_is_imported() -> None:
+    """End a process of a pool that has come here by importing a main script without a guard.
+
+    The parent then finds that no process began, and says what is missing.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
+
+
 _shared: dict[str, Any] = {}
 
 
-def _begin(steps: Any, stop: Any) -> None:
-    """First thing in a new process. An interrupt from the keyboard reaches all processes; the parent decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _shared.update(steps=steps, stop=stop)
+def _begin(steps: Any, stop: Any, has_begun: Any) -> None:
+    """First thing in a new process: hear signals, and watch the parent."""
+    take_over()
+    _shared.update(steps=steps, stop=stop, is_busy=False)
+    has_begun.value = 1
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN or number == signal.SIGINT:  # as below nohup
+            signal.signal(number, _stop_soon)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
+    threading.Thread(target=_end_with_parent, name="townsquare-parent", daemon=True).start()
+
+
+def _stop_soon(_number: int, _frame: object) -> None:
+    _shared["stop"].value = 1
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of a pipe that the parent has open as long as it lives, then end this process too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    _shared["stop"].value = 1
+    until = time.monotonic() + GRACE
+    while _shared["is_busy"] and time.monotonic() < until:
+        time.sleep(0.05)
+    os._exit(1)
 
 
 def _call(function: Callable[[Job, Report], Result], index: int, job: Job) -> Result:
+    _shared["is_busy"] = True
+    try:
+        return _reported(_shared["steps"], _shared["stop"], function, index, job)
+    finally:
+        parent = multiprocessing.parent_process()
+        if parent is not None and not parent.is_alive():
+            os._exit(1)  # there is nobody to take the result, and nothing more to do
+        _shared["is_busy"] = False
+
+
+def _reported(steps: Any, stop: Any, function: Callable[[Job, Report], Result], index: int, job: Job) -> Result:
     def report(step: int) -> None:
-        _shared["steps"][index] = step
-        if _shared["stop"].value:
+        steps[index] = step
+        if stop.value:
             raise KeyboardInterrupt
 
     report(0)

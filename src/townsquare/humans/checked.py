@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from townsquare.errors import DataError
+from townsquare.core.errors import DataError
 from townsquare.humans.trajectories import Reading, Row, Trajectories, codes_of
 
 SKIP = "leave the row out by hand, or give --skip-bad"
@@ -83,8 +83,8 @@ def check_stance(stance: float, where: str) -> None:
     >>> check_stance(1.5, "people.csv, row 3, final stance")
     Traceback (most recent call last):
     ...
-    townsquare.errors.DataError: people.csv, row 3, final stance: got 1.5; allowed: a number from -1 to 1; leave the row
-    out by hand, or give --skip-bad
+    townsquare.core.errors.DataError: people.csv, row 3, final stance: got 1.5; allowed: a number from -1 to 1; leave
+    the row out by hand, or give --skip-bad
     """
     if not -1.0 <= stance <= 1.0:
         got = "nothing" if math.isnan(stance) else f"{stance:g}"

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from townsquare.errors import DataError
-from townsquare.evidence.bank_files import bundled_topics, load_bank
-from townsquare.evidence.examples import NO_EXAMPLES, Examples
-from townsquare.evidence.extract import extract_many
-from townsquare.evidence.strength import judge_strength
-from townsquare.humans.evidence_choice import EvidenceChoice
-from townsquare.humans.options import option_sides
+from townsquare.beliefs.evidence.bank_files import bundled_topics, load_bank
+from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
+from townsquare.beliefs.evidence.extract import extract_many
+from townsquare.beliefs.evidence.strength import judge_strength
+from townsquare.core.errors import DataError
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.option_sides import option_sides
 from townsquare.humans.trajectories import Float, Int, Trajectories
 
 

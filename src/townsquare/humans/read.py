@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from townsquare.errors import DataError, SettingError
-from townsquare.files import is_file, is_folder, read_text
+from townsquare.core.errors import DataError, SettingError
+from townsquare.core.files import is_file, is_folder, read_text
+from townsquare.core.registry import did_you_mean
 from townsquare.humans.adapters import delidata, mapped, nyu, persuasiontrace, plain
 from townsquare.humans.adapters.folder import TRAJECTORIES
 from townsquare.humans.adapters.mapping_file import read_mapping
 from townsquare.humans.checked import joined
 from townsquare.humans.trajectories import Row, Trajectories
-from townsquare.registry import did_you_mean
 
 Read = Callable[[Path], Iterator[Row | DataError]]
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from townsquare.errors import DataError
-from townsquare.files import Record
-from townsquare.registry import did_you_mean
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record
 
 
 class Scale(NamedTuple):

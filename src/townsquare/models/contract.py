@@ -1,13 +1,13 @@
-"""What is asked of a language model, what comes back, and what is kept of each call (DESIGN §3)."""
+"""What is asked of a language model, what comes back, and what is kept of each call."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 FREE_TEXT: Mapping[str, Any] = {}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -206,3 +206,27 @@ class Asker(Protocol):
 
         Requests of a generator may be put together in another thread, one after the other, while the caller waits.
         """
+
+
+# Members of any family that ask a language model: they are given the door before the run begins.
+
+
+Member = TypeVar("Member")
+
+
+def bound(member: Member, asker: Asker) -> Member:
+    """The member, ready to ask: what its ``bind`` gives where it has one, else itself."""
+    bind: Callable[[Asker], Any] | None = getattr(member, "bind", None)
+    return member if bind is None else bind(asker)
+
+
+def member_asks(member: Any, params: Any) -> bool:
+    """Whether a member asks a language model under its settings: it says so itself, or has a ``bind`` at all.
+
+    >>> member_asks(object(), None)
+    False
+    """
+    if getattr(member, "bind", None) is None:
+        return False
+    wants: Callable[[Any], bool] | None = getattr(member, "asks", None)
+    return wants is None or wants(params)

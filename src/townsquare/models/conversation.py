@@ -8,14 +8,12 @@ from typing import NamedTuple
 
 import orjson
 
-from townsquare.models import reading
+from townsquare.models import reply
 from townsquare.models.contract import Answer, Message, Outcome, Request
 from townsquare.models.dialect import Mode
-from townsquare.models.endpoints import Endpoint, Slot
-from townsquare.models.line import Line
-from townsquare.models.reading import BadEnvelope, Reading, failed
-from townsquare.models.retry import CROWDED, MOST_ASKED, RETRIED, backoff
-from townsquare.models.transport import NoResponse, Parcel, Sent
+from townsquare.models.http import CROWDED, MOST_ASKED, RETRIED, NoResponse, Parcel, Sent, backoff
+from townsquare.models.reply import BadEnvelope, Reading, failed
+from townsquare.models.servers import Endpoint, Line, Slot
 
 ECHOED = 4000
 """Characters of a faulty reply that are shown to the model again."""
@@ -28,7 +26,7 @@ _TOO_LONG = (
     "prompt is too long", "too many tokens", "reduce the length",
 )  # fmt: skip
 _FILTERED = ("content_filter", "content_policy", "content management policy", "safety system")
-_NEVER_PASSES = ("insufficient_quota", "billing")
+NEVER_PASSES = ("insufficient_quota", "billing")
 
 
 class Later(NamedTuple):
@@ -132,7 +130,7 @@ class Conversation:
     def _read(self, slot: Slot, sent: Sent, mode: Mode) -> Reading | Later:
         slot.endpoint.limiter.went_well(slot.sent, time.monotonic())
         try:
-            found = reading.read(sent.body, self._request)
+            found = reply.read(sent.body, self._request)
         except BadEnvelope as error:
             self._line.endpoints.failed(slot.endpoint)
             return Later(Outcome.ERROR, str(error))
@@ -145,11 +143,11 @@ class Conversation:
 
     def _refused(self, endpoint: Endpoint, sent: Sent, body: dict[str, object], mode: Mode) -> Reading | Later:
         """What a status other than 200 means."""
-        said = reading.error_text(sent.body)
+        said = reply.error_text(sent.body)
         low, error = said.lower(), f"HTTP {sent.status}: {said}"
         if any(word in low for word in _FILTERED):
             return failed(Outcome.REFUSED, error)
-        if any(word in low for word in _NEVER_PASSES):
+        if any(word in low for word in NEVER_PASSES):
             return failed(Outcome.ERROR, error)
         if sent.status in RETRIED:
             if sent.status not in CROWDED:

@@ -13,11 +13,11 @@ from typing import Any
 
 import orjson
 
-from townsquare.config import Model, Serving
 from townsquare.models.contract import Answer, ChatModel, Outcome, Request
 from townsquare.models.member import ModelMember, no_rest
-from townsquare.models.prices import estimate
+from townsquare.models.usage import estimate
 from townsquare.models.validate import checker
+from townsquare.settings.config import Model, Serving
 
 NAME = "fake"
 WORDS = (

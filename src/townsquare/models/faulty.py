@@ -14,18 +14,16 @@ from typing import Any
 
 import orjson
 
-from townsquare.config import Model, Serving
-from townsquare.errors import SettingError
+from townsquare.core.errors import SettingError
 from townsquare.models.contract import ChatModel, Request
 from townsquare.models.dialect import Dialect, Mode
-from townsquare.models.endpoints import Endpoint, Endpoints
 from townsquare.models.fake import made
-from townsquare.models.limiter import Limiter
-from townsquare.models.line import Line
+from townsquare.models.http import NoResponse, Parcel, Sent
 from townsquare.models.member import ModelMember
-from townsquare.models.prices import estimate
-from townsquare.models.served import ServedModel
-from townsquare.models.transport import NoResponse, Parcel, Sent
+from townsquare.models.providers import ServedModel
+from townsquare.models.servers import Endpoint, Endpoints, Limiter, Line
+from townsquare.models.usage import estimate
+from townsquare.settings.config import Model, Serving
 
 NAME = "faulty"
 KINDS = ("crowded", "error", "timeout", "cut", "wrong_schema", "refusal", "injection")

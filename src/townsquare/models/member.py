@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from townsquare import registry
-from townsquare.config import Model, Serving
-from townsquare.errors import SettingError
+from townsquare.core import registry
+from townsquare.core.errors import SettingError
 from townsquare.models.contract import ChatModel
+from townsquare.settings.config import Model, Serving
 
 NONE = "none"
 
@@ -29,12 +29,16 @@ class ModelMember:
         keys, and connects to nothing until it is asked.
     network : bool
         Whether it asks servers.
+    variable : callable
+        ``variable(model, serving)``: the environment variable whose value, if it is set, servers get as the key; None
+        if they get none.
     """
 
     name: str
     servers: Callable[[str, Model], tuple[str, ...]]
     open: Callable[[str, Model, Serving], ChatModel]
     network: bool = True
+    variable: Callable[[Model, Serving], str | None] = lambda model, serving: None
 
 
 def split(name: str) -> tuple[ModelMember, str]:

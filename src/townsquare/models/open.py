@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from townsquare.config import Model, Serving
-from townsquare.errors import SettingError
-from townsquare.models import prices
+from townsquare.core.errors import SettingError
+from townsquare.models import usage
+from townsquare.models.client import Door, OnCall
 from townsquare.models.contract import Answer, CallStore, ChatModel, Request
-from townsquare.models.door import Door, OnCall
 from townsquare.models.member import NONE, split
+from townsquare.models.providers import find_key
 from townsquare.models.recorded import stand_in
+from townsquare.settings.config import Model, Serving
 
 HOW_TO_CHOOSE = (
     "choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
@@ -80,6 +81,25 @@ def servers_of(model: Model) -> tuple[str, ...]:
     return member.servers(rest, model)
 
 
+def destination(model: Model, serving: Serving) -> str:
+    """Who would be asked, at which servers, with the key of which variable, in words; "" where no server is.
+
+    Raises
+    ------
+    SettingError
+        As :func:`open_model`.
+    """
+    if model.name == NONE:
+        return ""
+    member, rest = split(model.name)
+    if not member.network:
+        return ""
+    member.open(rest, model, serving)
+    variable = member.variable(model, serving)
+    key = f"with the key in {variable}" if variable and find_key([variable]) else "without a key"
+    return f"{model.name} at {', '.join(member.servers(rest, model))}, {key}"
+
+
 class Asking(Protocol):
     """Settings of anything that asks a language model."""
 
@@ -119,4 +139,5 @@ def open_door(
     chat: ChatModel = stand_in(model) if offline and model.name != NONE else open_model(model, serving)
     places = sum(serving.limits) or serving.concurrency * max(1, len(chat.servers))
     at_once = places + places // 4 + SPARE
-    return Door(chat, store, seed, concurrency=at_once, on_call=on_call, prices=prices.of(serving.prices))
+    table = usage.of(None if offline else serving.prices)  # a replay costs nothing and reads no file that a run names
+    return Door(chat, store, seed, concurrency=at_once, on_call=on_call, prices=table)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from townsquare.config import Model, Serving
-from townsquare.errors import SettingError
-from townsquare.models.contract import ChatModel
-from townsquare.models.endpoints import Endpoint, Endpoints
-from townsquare.models.keys import find_key
-from townsquare.models.limiter import Limiter, limits_of
-from townsquare.models.line import Line
+from townsquare.core.errors import SettingError
+from townsquare.models.contract import Answer, ChatModel, Request
+from townsquare.models.conversation import Conversation
+from townsquare.models.handshake import Ladder
+from townsquare.models.http import HttpTransport
 from townsquare.models.member import ModelMember
-from townsquare.models.served import ServedModel
-from townsquare.models.wire import HttpTransport
+from townsquare.models.servers import Endpoint, Endpoints, Limiter, Line, limits_of
+from townsquare.settings.config import Model, Serving
 
 
 @dataclass(frozen=True)
@@ -56,27 +58,33 @@ class Provider:
             raise SettingError("model.base_url", got="the same address twice", do="name each server once")
         return urls
 
+    def variable(self, model: Model, serving: Serving) -> str | None:
+        """The variable of the key: the one that the user names, or the provider's own, where its key may be sent."""
+        if serving.key_env:
+            return serving.key_env
+        return self.key_env if self._is_own(model) or not self.public else None
+
+    def _is_own(self, model: Model) -> bool:
+        return not model.base_url or model.base_url == (self.base_url,)
+
     def open(self, rest: str, model: Model, serving: Serving) -> ChatModel:
         """The model at work; connects to nothing yet."""
         urls = self.servers(rest, model)
-        own = not model.base_url or urls == (self.base_url,)
-        names = [serving.key_env] if serving.key_env else []
-        if not serving.key_env and (own or not self.public):
-            names = [self.key_env]
-        key = find_key(names)
-        if key is None and (serving.key_env or (self.public and own)):
+        variable = self.variable(model, serving)
+        key = find_key([variable]) if variable else None
+        if key is None and (serving.key_env or (self.public and self._is_own(model))):
             where = f"the key of {self.name}"
-            raise SettingError(where, got="none", do=f"set {names[0]} in the environment or in the file .env")
+            raise SettingError(where, got="none", do=f"set {variable} in the environment or in the file .env")
         limits = limits_of(serving, urls)
         transport = HttpTransport(key, serving.timeout, sum(limits))
         endpoints = [Endpoint(url, Limiter(most, serving.timeout)) for url, most in zip(urls, limits, strict=True)]
-        hint = f"if it is the key, set {names[0]}" if names else "if it wants a key, name its variable: serving.key_env"
+        hint = f"set {variable} to a key that it takes" if variable else "name the variable of its key: serving.key_env"
         name = f"{self.name}/{rest}"
         return ServedModel(Line(name, rest, Endpoints(endpoints), transport, serving.tries, hint))
 
 
 def _member(provider: Provider) -> ModelMember:
-    return ModelMember(provider.name, provider.servers, provider.open)
+    return ModelMember(provider.name, provider.servers, provider.open, variable=provider.variable)
 
 
 OPENAI = _member(Provider("openai", "https://api.openai.com/v1", "OPENAI_API_KEY", public=True))
@@ -84,3 +92,86 @@ OLLAMA = _member(Provider("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_API_KEY
 VLLM = _member(Provider("vllm", "http://127.0.0.1:8000/v1", "VLLM_API_KEY"))
 SGLANG = _member(Provider("sglang", "http://127.0.0.1:30000/v1", "SGLANG_API_KEY"))
 SERVER = _member(Provider("server", "", "TOWNSQUARE_API_KEY"))
+
+
+# Keys of servers, from the environment or from `.env` in the working folder. They go into one header, nowhere else.
+#
+# No message here repeats what a variable holds.
+
+
+FILE = ".env"
+LARGEST = 64 * 1024
+_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
+_PLAIN = re.compile(r"[\x21-\x7e]+")
+
+
+def find_key(names: Sequence[str], folder: Path | str = ".") -> str | None:
+    """The first of these variables that is set, in the environment or else in ``.env``; None if none is.
+
+    Raises
+    ------
+    SettingError
+        It holds more than the characters of a key.
+    """
+    written = _written(Path(folder) / FILE)
+    for name in names:
+        key = (os.environ.get(name) or written.get(name, "")).strip()
+        if key:
+            if not _PLAIN.fullmatch(key):
+                raise SettingError(name, got="something with spaces or signs that no key has", do="set it anew")
+            return key
+    return None
+
+
+def _written(path: Path) -> dict[str, str]:
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = file.read(LARGEST).splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    found = {}
+    for line in lines:
+        match = _LINE.fullmatch(line)
+        if match:
+            found[match[1]] = _unquoted(match[2])
+    return found
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value.partition(" #")[0].rstrip()
+
+
+# A model behind servers that speak OpenAI's chat completions. `faulty` is one too: only its transport differs.
+
+
+class ServedModel:
+    """A model at one server or several."""
+
+    def __init__(self, line: Line) -> None:
+        self.line = line
+        self.name = line.name
+        self.servers = tuple(endpoint.url for endpoint in line.endpoints.all)
+        self._ladder = Ladder(line)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was learnt of the servers that a user should know, such as parameters that they do not take."""
+        return tuple(self.line.notes)
+
+    async def complete(self, request: Request, draw: int | None) -> Answer:
+        """Answer one request; what servers do wrong is an outcome.
+
+        Raises
+        ------
+        Unreachable
+            No server answers at first contact, or all refuse the key or the model.
+        """
+        await self._ladder.settle()
+        return await Conversation(self.line, request, draw).answer()
+
+    async def close(self) -> None:
+        """Give back connections."""
+        await self._ladder.close()
+        await self.line.transport.close()

@@ -8,10 +8,10 @@ servers of the model it stands in for. What reaches it was never recorded.
 
 from __future__ import annotations
 
-from townsquare.config import Model, Serving
-from townsquare.errors import NotRecorded, SettingError
+from townsquare.core.errors import NotRecorded, SettingError
 from townsquare.models.contract import Answer, ChatModel, Request
 from townsquare.models.member import ModelMember, split
+from townsquare.settings.config import Model, Serving
 
 NAME = "recorded"
 

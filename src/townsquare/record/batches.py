@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import schema
-from townsquare.large_rows import CodedRows, LargeRows, row_count
+from townsquare.core import schema
+from townsquare.core.coded_rows import CodedRows, LargeRows, PartedRows, row_count
 
 Column = npt.NDArray[np.generic] | list[str]
 Part = dict[str, Column] | LargeRows
@@ -38,7 +38,7 @@ class Batches:
         self._parts: dict[str, list[Part]] = {}
 
     def add(self, rows: Mapping[str, schema.Columns]) -> None:
-        """Append rows to tables; values as :func:`townsquare.schema.rows` gives them, (n,) each.
+        """Append rows to tables; values as :func:`townsquare.core.schema.rows` gives them, (n,) each.
 
         Raises ``KeyError`` for an unknown table, or columns other than the recorded ones, and ``ValueError`` for
         columns of different lengths: faults of the calling code.
@@ -87,6 +87,7 @@ def valid_text(values: list[str]) -> list[str]:
 
 def _checked(table: str, columns: schema.Columns) -> Part:
     recorded = schema.TABLES[table].recorded
+    columns = _completed(columns, [c for c in recorded if c.since > 1 and c.name not in columns])
     if columns.keys() != {column.name for column in recorded}:
         raise KeyError(f"{table}: columns {sorted(columns)} are not {[column.name for column in recorded]}")
     if isinstance(columns, LargeRows):
@@ -108,6 +109,24 @@ def _checked(table: str, columns: schema.Columns) -> Part:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{table}: columns of different lengths {lengths}")
     return part
+
+
+def _completed(columns: schema.Columns, lacking: Sequence[schema.Column]) -> schema.Columns:
+    """Rows with the columns that were added later and that the stage did not give: each holds its missing value."""
+    if not lacking:
+        return columns
+    if isinstance(columns, CodedRows):
+        return CodedRows({**columns.columns, **_missing(lacking, columns.n)}, columns.code, columns.beside)
+    if isinstance(columns, PartedRows):
+        return PartedRows([{**block, **_missing(lacking, row_count(block))} for block in columns.blocks])
+    n = row_count(columns)
+    texts = {column.name: [str(column.missing)] * n for column in lacking if column.dtype == "str"}
+    return {**columns, **_missing(lacking, n), **texts}
+
+
+def _missing(columns: Sequence[schema.Column], n: int) -> dict[str, npt.NDArray[np.generic]]:
+    numbers = [column for column in columns if column.dtype != "str"]
+    return {c.name: np.broadcast_to(np.array(c.missing, dtype=c.dtype), (n,)) for c in numbers}
 
 
 def _joined(parts: Iterable[Column]) -> Column:

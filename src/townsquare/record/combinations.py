@@ -9,9 +9,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import schema
-from townsquare.draws import U64, mix
-from townsquare.large_rows import CodedRows, LargeRows, look_up
+from townsquare.core import schema
+from townsquare.core.coded_rows import CodedRows, LargeRows, look_up
+from townsquare.core.draws import U64, mix
 
 Array = npt.NDArray[Any]
 _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache

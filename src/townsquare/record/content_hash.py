@@ -1,4 +1,4 @@
-"""The content hash: one SHA-256 chain over what a run recorded, whatever it is stored in (DESIGN §3).
+"""The content hash: one SHA-256 chain over what a run recorded, whatever it is stored in.
 
 Of each step, in the order of ``schema.TABLES``, the tables that have rows are hashed by value, column by column, those
 that repeat first and else in declared order, each column in row order:
@@ -13,8 +13,9 @@ which these first appear, and after them, as a column ``combination`` of int32, 
 
 Every column gives a digest of its own; name of the table, number of rows, and name, dtype, number of values and digest
 of each hashed column go into the chain with the hash before and the number of the step. Digests of columns are
-independent, so large tables are hashed by several threads. A table without rows adds nothing: a version of Townsquare
-that knows more tables gives a run that does not use them the same hash.
+independent, so large tables are hashed by several threads. A table without rows adds nothing, and neither does, in a
+step, a column that was added after version 1 of the record and holds no value there: a version of Townsquare that knows
+more tables and columns gives a run that does not use them the same hash.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import schema
-from townsquare.large_rows import LargeRows, row_count
+from townsquare.core import schema
+from townsquare.core.coded_rows import LargeRows, row_count
 from townsquare.record.combinations import Combinations
 
 ColumnsOf = Callable[[str], schema.Columns]
@@ -98,7 +99,7 @@ class _Digest(NamedTuple):
 
 
 def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n: int) -> None:
-    hashed = [column for column in table.recorded if column.hashed]
+    hashed = [column for column in table.recorded if column.hashed and _holds_values(columns, column)]
     repeating = [column for column in hashed if column.repeats]
     tasks = [partial(_own_digest, columns, column, n) for column in hashed if not column.repeats]
     if repeating:
@@ -123,12 +124,7 @@ def _repeating_digests(columns: schema.Columns, repeating: list[schema.Column], 
 
 
 def _own_digest(columns: schema.Columns, column: schema.Column, n: int) -> list[_Digest]:
-    def parts() -> Iterator[Any]:
-        if isinstance(columns, LargeRows):
-            yield from columns.parts(column.name)
-        else:
-            yield columns[column.name]
-
+    parts = partial(_parts, columns, column)
     if column.dtype == "str":
         return [_Digest(column.name, "str", n, _text_digest(columns[column.name]))]
     if column.dtype[0] != "f":
@@ -136,6 +132,24 @@ def _own_digest(columns: schema.Columns, column: schema.Column, n: int) -> list[
         if all(_is_all(np.asarray(part), first[0]) for part in parts()):
             return [_Digest(column.name, column.dtype, 1, _digest(column.dtype, [first]))]
     return [_Digest(column.name, column.dtype, n, _digest(column.dtype, parts()))]
+
+
+def _parts(columns: schema.Columns, column: schema.Column) -> Iterator[Any]:
+    if isinstance(columns, LargeRows):
+        yield from columns.parts(column.name)
+    else:
+        yield columns[column.name]
+
+
+def _holds_values(columns: schema.Columns, column: schema.Column) -> bool:
+    """Whether a column counts in a step: one that was added later does where not all of it is missing."""
+    if column.since == 1:
+        return True
+    if column.dtype == "str":
+        return any(text != column.missing for text in columns[column.name])
+    if column.dtype[0] == "f":
+        return not all(np.isnan(part).all() for part in _parts(columns, column))
+    return not all(_is_all(np.asarray(part), column.missing) for part in _parts(columns, column))
 
 
 def _is_all(part: npt.NDArray[Any], value: Any) -> bool:

@@ -1,14 +1,16 @@
-"""What writes a run: three methods, the header of a run and the mark of a step (DESIGN §3)."""
+"""What writes a run: three methods, the header of a run and the mark of a step."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol
 
-from townsquare.errors import WrongVersion
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.errors import HashMismatch, WrongVersion
+from townsquare.core.identity import canonical_json, settings_digest
 from townsquare.record.batches import Batches
 
 STATES = ("running", "finished", "stopped")
@@ -26,11 +28,14 @@ class RunHeader:
     settings : mapping
         The whole resolved configuration, JSON-able.
     settings_hash : str
-        Hash of the settings that make the run what it is (:func:`hash_settings` of those, by default of all).
+        :func:`townsquare.core.identity.settings_digest` of the settings, as it was when the run began.
     bulky : bool
         Whether tables that ``schema`` marks ``bulky`` go to Parquet, as they should in large runs.
     environment : mapping of str to str
         Versions of packages, kind of machine and the like: recorded, never compared.
+    record_version : int
+        Which columns its tables have: those that came with this version of the record, or earlier
+        (:data:`townsquare.core.columns.RECORD_VERSION`).
     """
 
     version: str
@@ -38,6 +43,22 @@ class RunHeader:
     settings_hash: str
     bulky: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    record_version: int = RECORD_VERSION
+
+    @property
+    def settings_unchanged(self) -> bool:
+        """Whether the settings are those that the hash beside them was computed of."""
+        return settings_digest(self.settings) == self.settings_hash
+
+    def check(self, where: str) -> None:
+        """Raise ``HashMismatch`` if the settings were changed after they were recorded."""
+        if not self.settings_unchanged:
+            raise HashMismatch(
+                f"{where}: settings",
+                got=f"settings with the hash {settings_digest(self.settings)}",
+                allowed=f"{self.settings_hash}, as was recorded",
+                do="the settings were changed after they were recorded: give the recorded ones back",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,9 @@ class StepMark:
     exposures: int
     actions: int
     refused: int
+
+
+_MARK = [field.name for field in fields(StepMark)]
 
 
 class Recorder(Protocol):
@@ -94,22 +118,9 @@ class Recorder(Protocol):
         """
 
 
-def canonical_json(value: object) -> str:
-    """JSON of one value in one form: keys sorted, no spaces, ASCII, no NaN.
-
-    >>> canonical_json({"b": 1, "a": [0.5, None]})
-    '{"a":[0.5,null],"b":1}'
-    """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def hash_settings(settings: Mapping[str, Any]) -> str:
-    """SHA-256 of settings as :func:`canonical_json`, 64 hexadecimal digits; independent of the order of keys.
-
-    >>> hash_settings({"a": 1, "b": 2}) == hash_settings({"b": 2, "a": 1})
-    True
-    """
-    return hashlib.sha256(canonical_json(dict(settings)).encode()).hexdigest()
+def mark_rows(marks: Sequence[StepMark]) -> schema.Columns:
+    """Marks of steps as rows of the table ``steps``."""
+    return schema.rows("steps", len(marks), **{name: [getattr(mark, name) for mark in marks] for name in _MARK})
 
 
 def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:

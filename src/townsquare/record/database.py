@@ -9,9 +9,10 @@ index on the step, for tables without a column ``step`` too.
 from __future__ import annotations
 
 import hashlib
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import Path
@@ -20,11 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
-from townsquare.record.appendix_d import VIEWS, tables_of
-from townsquare.record.contract import canonical_json
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.errors import RecordError, WrongVersion
+from townsquare.core.identity import canonical_json, run_hash
+from townsquare.core.private_files import make_file
+from townsquare.record.content_hash import HashChain
 from townsquare.record.frames import dtype_of, frame_schema
+from townsquare.record.mosaic.views import VIEWS, tables_of
 
 FILE = "run.db"
 INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -51,7 +55,11 @@ def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
     killed process loses nothing, since the log is with the operating system by then, and a power cut can take the last
     steps but never half a step. Lost steps are executed anew when the run is resumed.
     """
-    uri = path.resolve().as_uri() + ("" if writing else "?mode=ro")
+    if writing:
+        make_file(path)  # the log and the journal get the mode of the database
+    # What a process was killed over is rolled back by the next connection that may write, and cannot be read before.
+    killed = not writing and journal_path(path).exists()
+    uri = path.resolve().as_uri() + ("" if writing else "?mode=rw" if killed else "?mode=ro")
     # Large runs are written by another thread than the one that opens them: one at a time.
     connection = sqlite3.connect(
         uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=not writing
@@ -93,19 +101,66 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @lru_cache
-def fingerprint(table: schema.Table) -> str:
-    """What of a table decides how it is stored, read and hashed, as 16 hexadecimal digits.
+def fingerprint(table: schema.Table, version: int = RECORD_VERSION) -> str:
+    """What of a table in a version of the record decides how it is stored, read and hashed, as 16 hexadecimal digits.
 
     A table can be read while this agrees, whatever the version of Townsquare. Meanings, units and further code words
     may come; a code word that changed its number would be a fault that this cannot see.
     """
-    columns = [[column.name, column.dtype, column.hashed] for column in table.recorded]
+    columns = [[column.name, column.dtype, column.hashed] for column in table.recorded_in(version)]
     return hashlib.sha256(canonical_json([table.name, table.bulky, columns]).encode()).hexdigest()[:16]
 
 
 def fingerprints() -> str:
     """The fingerprint of every table by name, as JSON."""
     return canonical_json({name: fingerprint(table) for name, table in schema.TABLES.items()})
+
+
+def added_since(info: Mapping[str, str], where: str) -> tuple[list[schema.Table], dict[str, list[schema.Column]]]:
+    """Tables, and columns by table, that were added since a run began: what it lacks to go on.
+
+    Raises
+    ------
+    WrongVersion
+        A table has changed otherwise: its rows cannot be compared with what is executed now.
+    """
+    recorded, version = json.loads(info["schema"]), version_of(info)
+    same = {name: fingerprint(table, version) for name, table in schema.TABLES.items() if name in recorded}
+    if same != recorded:
+        raise WrongVersion(f"{where}: tables", got="other tables or columns than were recorded", do="run it anew")
+    later = {name: [c for c in schema.TABLES[name].recorded if c.since > version] for name in recorded}
+    tables = [table for name, table in schema.TABLES.items() if name not in recorded]
+    return tables, {name: columns for name, columns in later.items() if columns}
+
+
+def version_of(info: Mapping[str, str]) -> int:
+    """The version of the record of which a run has all columns; version 1 did not say so."""
+    return int(info.get("record_version", "1"))
+
+
+def bring_up(connection: sqlite3.Connection, info: Mapping[str, str], where: str) -> None:
+    """Give a run that goes on the tables and columns that were added since; raises as :func:`added_since`."""
+    tables, columns = added_since(info, where)
+    with transaction(connection):
+        for table in tables:
+            _create_table(connection, table)
+        for name, later in columns.items():
+            for column in later:
+                connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {_declared(column)}')
+        now = {"schema": fingerprints(), "record_version": str(RECORD_VERSION)}
+        set_info(connection, {**now, "state": "running", "run_hash": ""})
+
+
+def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
+    """Write keys and values into ``ts_run``."""
+    connection.executemany("INSERT OR REPLACE INTO ts_run VALUES (?, ?)", info.items())
+
+
+def hash_of_run(connection: sqlite3.Connection) -> str:
+    """The run hash of the settings and the steps that are recorded so far."""
+    info = read_info(connection)
+    row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
+    return run_hash(info["settings_hash"], row[0] if row else HashChain().value)
 
 
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
@@ -124,9 +179,7 @@ def create_tables(connection: sqlite3.Connection, names: Iterable[str], *, in_pa
     """
     known = [schema.TABLES[name] for name in names]
     for table in known:
-        key = ", UNIQUE (step)" if table.name == "steps" else ""
-        columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
-        connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
+        _create_table(connection, table)
     connection.execute(
         "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
         " PRIMARY KEY (name, step)) WITHOUT ROWID"
@@ -138,37 +191,97 @@ def create_tables(connection: sqlite3.Connection, names: Iterable[str], *, in_pa
             connection.execute(f"CREATE VIEW {view} AS {_IN_PARQUET if tables_of(view) & elsewhere else query}")
 
 
+def _create_table(connection: sqlite3.Connection, table: schema.Table) -> None:
+    key = ", UNIQUE (step)" if table.name == "steps" else ""
+    columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
+    connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}{key})')
+
+
+def index_name(table: str, columns: Sequence[str]) -> str:
+    """What an index is called."""
+    return f"ts_{table}_by_{'_'.join(columns)}"
+
+
 def create_indexes(connection: sqlite3.Connection, names: Iterable[str] = INDEXES) -> None:
     """Make the indexes that queries by agent or post want; after the run, since they would slow each step."""
     for table in names:
         for columns in INDEXES.get(table, ()):
-            name = f"ts_{table}_by_{'_'.join(columns)}"
+            name = index_name(table, columns)
             connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({", ".join(columns)})')
 
 
-def fold_log(connection: sqlite3.Connection) -> None:
-    """Bring the write-ahead log into the file, so that a copy of the file alone is whole."""
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+def complete(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
+    """Make the indexes, fold the log into the file, and only then set ``info``, so that a copy of the file is whole.
+
+    A step that fails leaves the one before it: whoever reads the new ``info`` reads one whole file.
+
+    Raises
+    ------
+    RecordError
+        The run would be called finished, and another program's open transaction keeps the log from being folded.
+    """
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    create_indexes(connection, [name for name in INDEXES if f"ts_{name}" in tables])
+    connection.execute("PRAGMA synchronous=FULL")
+    if not fold_log(connection) and info.get("state") == "finished":
+        path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+        do = f"end that program, then run `townsquare resume {path.parent}`: all steps are safe"
+        raise RecordError(str(path), got="another program that reads it, so that it cannot be closed", do=do)
+    with transaction(connection):
+        set_info(connection, info)
+    fold_log(connection)
+
+
+def fold_log(connection: sqlite3.Connection) -> bool:
+    """Bring the write-ahead log into the file, so that a copy of the file alone is whole; return whether that was done.
+
+    It waits half a minute for a program that reads the file in a transaction, and then gives up.
+    """
+    is_busy = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
     connection.execute("PRAGMA busy_timeout=1000")
-    with suppress(sqlite3.OperationalError):  # someone is reading: the log stays, empty, until the last one leaves
+    try:
         connection.execute("PRAGMA journal_mode=DELETE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        # Another program has the file open: a log stays until it ends, empty unless the checkpoint was busy.
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={_BUSY_SECONDS * 1000:.0f}")
+    return not is_busy
+
+
+def is_whole(path: Path) -> bool:
+    """Whether the file of a closed database is all of it: no log, no journal, no index missing."""
+    log = path.with_name(f"{path.name}-wal")
+    if journal_path(path).exists() or (log.exists() and log.stat().st_size):
+        return False
+    with closing(connect(path)) as connection:
+        names = dict(connection.execute("SELECT name, type FROM sqlite_master"))
+    wanted = {index_name(table, columns) for table in INDEXES if f"ts_{table}" in names for columns in INDEXES[table]}
+    return wanted <= names.keys()
+
+
+def journal_path(path: Path) -> Path:
+    """Where SQLite keeps what a transaction outside the log replaces."""
+    return path.with_name(f"{path.name}-journal")
 
 
 def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:
     """Append rows to ``ts_<table>``; the caller holds a transaction."""
     recorded = schema.TABLES[table].recorded
+    names = ", ".join(f'"{column.name}"' for column in recorded)
     marks = f"({', '.join('?' * len(recorded))})"
     values = min(_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER))
     together = max(1, values // len(recorded))
     n = len(columns[recorded[0].name])
     for first in range(0, n, _WRITE_ROWS):
-        lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS]) for column in recorded]
+        lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS], column) for column in recorded]
         flat = chain.from_iterable(zip(*lists, strict=True))
         rows, left = together, len(lists[0])
         while left:  # few different statements: each is parsed once and kept
             times, left = divmod(left, rows)
             if times:
-                statement = f'INSERT INTO "ts_{table}" VALUES {", ".join([marks] * rows)}'
+                statement = f'INSERT INTO "ts_{table}" ({names}) VALUES {", ".join([marks] * rows)}'
                 connection.executemany(statement, _in_pieces(flat, rows * len(recorded), times))
             rows = max(1, rows // 8)
 
@@ -177,7 +290,7 @@ def select(
     connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], first: int, n: int
 ) -> pl.DataFrame:
     """``n`` rows of ``ts_<table>`` after the first ``first`` ones, in order of addition, with the schema's dtypes."""
-    names = ", ".join(f'"{column.name}"' for column in columns)
+    names = ", ".join(map(_selected, columns))
     cursor = connection.execute(
         f'SELECT {names} FROM "ts_{table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid', (first, first + n)
     )
@@ -213,7 +326,12 @@ def _file(connection: sqlite3.Connection) -> str:
 def _declared(column: schema.Column) -> str:
     if column.dtype.startswith("f"):
         return "REAL"  # NaN is stored as NULL
-    return "TEXT NOT NULL" if column.dtype == "str" else "INTEGER NOT NULL"
+    return ("TEXT" if column.dtype == "str" else "INTEGER") + (" NOT NULL" if column.since == 1 else "")
+
+
+def _selected(column: schema.Column) -> str:
+    name = f'"{column.name}"'
+    return name if column.since == 1 or column.dtype.startswith("f") else f"coalesce({name}, {column.missing!r})"
 
 
 def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tuple[object, ...]]:
@@ -221,13 +339,11 @@ def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tupl
     return (tuple(islice(values, size)) for _ in range(times))
 
 
-def _to_list(values: npt.NDArray[np.generic] | list[str]) -> list[object]:
-    if isinstance(values, list):
-        return list(values)
-    if values.dtype == np.uint64:
+def _to_list(values: npt.NDArray[np.generic] | list[str], column: schema.Column) -> list[object]:
+    if isinstance(values, np.ndarray) and values.dtype == np.uint64:
         values = values.view(np.int64)  # SQLite has no unsigned 64-bit number
-    out: list[object] = values.tolist()
-    return out
+    out: list[object] = list(values) if isinstance(values, list) else values.tolist()
+    return out if column.since == 1 else [None if value == column.missing else value for value in out]
 
 
 def _to_series(column: schema.Column, values: Sequence[object]) -> pl.Series:

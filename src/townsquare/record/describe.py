@@ -1,7 +1,7 @@
-"""The tables of ``schema`` as Markdown, for ``docs/record.md``.
+"""The tables of ``schema``, the views over them and the functions of queries as Markdown, for ``docs/record.md``.
 
-``python -m townsquare.record.describe docs/record.md`` writes them anew between the two marks of that page; a test
-fails where the page and the schema disagree.
+``python -m townsquare.record.describe docs/record.md`` writes each anew between its two marks in that page; a test
+fails where the page and the code disagree.
 """
 
 from __future__ import annotations
@@ -9,10 +9,53 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from townsquare import schema
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.schema import LogKind, MemoryKind, Verdict
 from townsquare.record.database import INDEXES
+from townsquare.record.mosaic.views import ACTION_WORDS, COLUMNS, MEANINGS, tables_of
+from townsquare.record.query_words import FUNCTIONS
 
-START, END = "<!-- tables: start -->", "<!-- tables: end -->"
+_REMARKS = {
+    ("users", "background_labels"): "JSON: answer by label",
+    ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
+    ("note_ratings", "rating"): "`helpful`, `not_helpful`",
+    ("moderation_logs", "action_type"): ", ".join(f"`{kind.name.lower()}`" for kind in LogKind),
+    ("fact_checks", "verdict"): ", ".join(f"`{word.name.lower()}`" for word in Verdict if word != Verdict.NONE),
+    ("fact_checks", "sources"): "JSON list",
+    ("agent_memories", "memory_type"): ", ".join(f"`{kind.name.lower()}`" for kind in MemoryKind),
+}
+"""What stands in a column of a view, by view and column."""
+
+
+def views() -> str:
+    """Every view of appendix D with what a row is and its columns, and which of them read tables of Parquet parts."""
+    lines = ["| view | one row | columns |", "|---|---|---|"]
+    for view, names in COLUMNS.items():
+        remarks = [(name, _REMARKS.get((view, name), "")) for name in names]
+        columns = ", ".join(f"`{name}` ({remark})" if remark else f"`{name}`" for name, remark in remarks)
+        lines.append(f"| `{view}` | {MEANINGS[view]} | {columns} |")
+    bulky = {name for name, table in schema.TABLES.items() if table.bulky}
+    whole = " and ".join(f"`{view}`" for view in COLUMNS if not tables_of(view) & bulky)
+    lines += ["", f"In a large run, all but {whole} need tables that are in Parquet."]
+    return "\n".join(lines)
+
+
+def functions() -> str:
+    """The functions that a query may call."""
+    return ", ".join(f"`{name}`" for name in sorted(FUNCTIONS))
+
+
+def version() -> str:
+    """The version of the record, and the columns that came after version 1."""
+    later = [
+        f"| {column.since} | `{name}.{column.name}` |"
+        for name, table in schema.TABLES.items()
+        for column in table.recorded
+        if column.since > 1
+    ]
+    listed = ["", "| since version | column |", "|---|---|", *later] if later else []
+    return "\n".join([f"This is version {RECORD_VERSION} of the record.", *listed])
 
 
 def tables() -> str:
@@ -25,13 +68,20 @@ def tables() -> str:
     return "\n\n".join([*parts, "\n".join(lines)])
 
 
+PARTS = {"tables": tables, "views": views, "functions": functions, "version": version}
+"""What stands between ``<!-- name: start -->`` and ``<!-- name: end -->``."""
+
+
 def refreshed(page: str) -> str:
-    """The page with the tables between the two marks written anew; ``ValueError`` if it lacks them."""
-    before, _, rest = page.partition(START)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise ValueError(f"the page lacks {START} or {END}")
-    return f"{before}{START}\n\n{tables()}\n\n{END}{after}"
+    """The page with what stands between each two marks written anew; ``ValueError`` if it lacks one."""
+    for name, made in PARTS.items():
+        start, end = f"<!-- {name}: start -->", f"<!-- {name}: end -->"
+        before, _, rest = page.partition(start)
+        _, found, after = rest.partition(end)
+        if not found:
+            raise ValueError(f"the page lacks {start} or {end}")
+        page = f"{before}{start}\n\n{made()}\n\n{end}{after}"
+    return page
 
 
 def _table(table: schema.Table) -> str:
@@ -51,6 +101,7 @@ def _table(table: schema.Table) -> str:
     for column in table.recorded:
         meaning = column.meaning + (f" ({column.words.__name__})" if column.words else "")
         hashed = "; repeats" if column.repeats else "" if column.hashed else "; not hashed"
+        hashed += f"; since version {column.since}" if column.since > 1 else ""
         lines.append(f"| {column.name} | {column.dtype} | {column.unit} | {meaning}{hashed} |")
     return "\n".join(lines)
 

@@ -11,15 +11,18 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError, SettingError
-from townsquare.lazy_rows import AS_WRITTEN
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.frames import AS_WRITTEN
+from townsquare.core.private_files import make_folder
+from townsquare.core.spreadsheets import safe_texts
 from townsquare.record import database
 from townsquare.record.folder import info_of
 from townsquare.record.frames import known_table
@@ -29,7 +32,6 @@ from townsquare.record.run import Run
 
 FORMATS = ("csv", "parquet", "jsonl", "sqlite")
 MANIFEST = "export.json"
-_STARTS_FORMULA = r"^[=+\-@\t\r]"
 _GO_ON = "free some space if the disk is full, then give the same command again: it keeps what is done"
 
 OnTable = Callable[[int, str], object]
@@ -44,7 +46,7 @@ class Plan:
     to : str
         One of :data:`FORMATS`.
     tables : tuple of str
-        Names of :data:`townsquare.schema.TABLES`, in its order.
+        Names of :data:`townsquare.core.schema.TABLES`, in its order.
     codes : bool
         Keep code words as the numbers that they are recorded as.
     safe_cells : bool
@@ -127,7 +129,7 @@ def shown(table: schema.Table, plan: Plan) -> list[pl.Expr]:
         elif column.dtype.startswith("f") and plan.to != "parquet":
             value = value.fill_nan(None)
         elif column.dtype == "str" and plan.safe_cells:
-            value = pl.when(value.str.contains(_STARTS_FORMULA)).then("'" + value).otherwise(value)
+            value = safe_texts(value)
         out.append(value.alias(column.name))
     return out
 
@@ -163,7 +165,7 @@ def _begin(draft: Path, facts: Mapping[str, Any]) -> None:
     text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     if manifest.is_file() and manifest.read_text(encoding="utf-8") != text:
         shutil.rmtree(draft)
-    draft.mkdir(parents=True, exist_ok=True)
+    make_folder(draft)
     manifest.write_text(text, encoding="utf-8")
 
 
@@ -215,8 +217,8 @@ def _create(connection: sqlite3.Connection, run: Run, plan: Plan) -> None:
         with database.transaction(connection):
             database.create_tables(connection, plan.tables)
         return
-    more = {"bulky": "false", "schema": database.fingerprints(), "state": run.state}
-    database.create(connection, info_of(run.header) | more)
+    more = {"bulky": "false", "schema": database.fingerprints(), "state": run.state, "run_hash": run.run_hash}
+    database.create(connection, info_of(replace(run.header, record_version=RECORD_VERSION)) | more)
 
 
 def _copy(columns: schema.Columns, connection: sqlite3.Connection, name: str, step: int) -> None:

@@ -10,16 +10,26 @@ from pathlib import Path
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
-from townsquare.lazy_rows import collected
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.documents import parse_json
+from townsquare.core.errors import RecordError, WrongVersion
+from townsquare.core.frames import collected
+from townsquare.core.identity import canonical_json
 from townsquare.record import database
-from townsquare.record.appendix_d_frames import FRAMES, typed
-from townsquare.record.contract import STATES, RunHeader, canonical_json
-from townsquare.record.frames import frame_schema
+from townsquare.record.contract import STATES, RunHeader
+from townsquare.record.frames import frame_schema, missing_values, stored_columns
 from townsquare.record.lock import is_locked
+from townsquare.record.mosaic.views_frames import FRAMES, typed
 from townsquare.record.parquet import LOST_PART, read_parts
-from townsquare.record.query import checked_query, named_tables, query_database, query_frames, sql_frame
+from townsquare.record.query import (
+    checked_query,
+    named_tables,
+    query_database,
+    query_frames,
+    sql_frame,
+    with_later_columns,
+)
 from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table, scan_of, spans_of
 
 
@@ -42,7 +52,9 @@ class FolderReader:
             info = database.read_info(connection)
         if not info:
             raise RecordError(
-                str(self._path), got="a run that ended before its first step", do="run it again, into the same folder"
+                str(self._path),
+                got=f"a run that ended before its first step, or a copy without {database.FILE}-wal",
+                do=f"run it again, into the same folder; if it was killed and copied, copy {database.FILE}-wal with it",
             )
         self._header = header_from(info, str(self._path))
         self._fingerprints: dict[str, str] = json.loads(info["schema"])
@@ -68,6 +80,11 @@ class FolderReader:
         with self._connection() as connection:
             return database.read_info(connection).get("health", "")
 
+    def run_hash(self) -> str:
+        """As recorded when it was closed; "" while it is written, and of version 1 of the record."""
+        with self._connection() as connection:
+            return database.read_info(connection).get("run_hash", "")
+
     def marks(self) -> pl.DataFrame:
         """The rows of ``steps``."""
         table = schema.TABLES["steps"]
@@ -80,9 +97,10 @@ class FolderReader:
         with self._connection() as connection, _snapshot(connection):
             before, n = _extent(connection, table.name, steps)
             if not self._in_parquet(table):
-                frame = database.select(connection, table.name, columns, before, n)
+                stored = stored_columns(table, columns, self._header.record_version)
+                frame = database.select(connection, table.name, stored, before, n)
                 check_count(f"{self._path}, ts_{table.name}", frame.height, n)
-                return frame
+                return frame.with_columns(missing_values(columns, frame.columns)).select(list(frame_schema(columns)))
             parts = list(_rows_by_step(connection, table.name, steps))
         try:
             frame = read_parts(self.folder, table.name, parts, columns).pipe(collected)
@@ -119,7 +137,7 @@ class FolderReader:
         if any(self._in_parquet(schema.TABLES[name]) for name in named_tables(checked)):
             return query_frames(checked, self.lazy, self._view)
         with self._connection() as connection:
-            return query_database(connection, checked)
+            return query_database(connection, with_later_columns(checked, self._header.record_version, "main"))
 
     def stored(self, table: schema.Table) -> str:
         """Where the rows of a table are."""
@@ -150,15 +168,21 @@ class FolderReader:
 def header_from(info: Mapping[str, str], where: str) -> RunHeader:
     """The header that :func:`info_of` wrote. ``RecordError`` if a key is not there, or not as it was written."""
     try:
-        settings, environment, tables = (json.loads(info[key]) for key in ("settings", "environment", "schema"))
+        texts = [info[key] for key in ("settings", "environment", "schema")]
+        settings, environment, tables = (parse_json(text, f"{where}, ts_run", RecordError) for text in texts)
         if not all(isinstance(value, dict) for value in (settings, environment, tables)):
             raise ValueError("a value that is no object")
         if info["state"] not in STATES:
             raise ValueError(f"state {info['state']!r}")
-        return RunHeader(info["version"], settings, info["settings_hash"], info["bulky"] == "true", environment)
-    except (KeyError, ValueError) as error:
-        got = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        canonical_json(settings)  # NaN is no JSON
+        bulky, version = info["bulky"] == "true", database.version_of(info)
+    except (KeyError, ValueError, RecordError) as error:
+        got = f"no {error.args[0]}" if isinstance(error, KeyError) else getattr(error, "got", str(error))
         raise RecordError(f"{where}, ts_run", got=got, do=database.DAMAGED) from error
+    if not 1 <= version <= RECORD_VERSION:
+        got, do = f"version {version} of the record", f"read it with Townsquare {info['version']} or later"
+        raise WrongVersion(where, got=got, allowed=f"versions 1 to {RECORD_VERSION}", do=do)
+    return RunHeader(info["version"], settings, info["settings_hash"], bulky, environment, version)
 
 
 def info_of(header: RunHeader) -> dict[str, str]:
@@ -169,6 +193,7 @@ def info_of(header: RunHeader) -> dict[str, str]:
         "settings_hash": header.settings_hash,
         "bulky": "true" if header.bulky else "false",
         "environment": canonical_json(dict(header.environment)),
+        "record_version": str(header.record_version),
     }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import UnknownName
-from townsquare.registry import did_you_mean
+from townsquare.core import schema
+from townsquare.core.errors import UnknownName
+from townsquare.core.registry import did_you_mean
 
 _DTYPES: dict[str, type[pl.DataType]] = {
     "i1": pl.Int8,
@@ -56,13 +56,34 @@ def frame_schema(columns: Sequence[schema.Column]) -> dict[str, pl.DataType]:
     return {column.name: dtype_of(column) for column in columns}
 
 
+def missing_values(columns: Sequence[schema.Column], there: Collection[str]) -> list[pl.Expr]:
+    """Columns that were added later and are not there, as an older run lacks them, with their missing value."""
+    lacking = [column for column in columns if column.since > 1 and column.name not in there]
+    return [pl.lit(column.missing, dtype=dtype_of(column)).alias(column.name) for column in lacking]
+
+
+def stored_columns(table: schema.Table, columns: Sequence[schema.Column], version: int) -> list[schema.Column]:
+    """Those columns that a version of the record has; of none, the first of the table, for the number of rows."""
+    return [column for column in columns if column.since <= version] or [table.recorded[0]]
+
+
+def as_nulls(columns: Sequence[schema.Column]) -> list[pl.Expr]:
+    """Columns by name, with null for the missing value of those that were added later; of real numbers that is NaN."""
+    return [
+        pl.when(pl.col(column.name) != column.missing).then(pl.col(column.name)).alias(column.name)
+        if column.since > 1 and not column.dtype.startswith("f")
+        else pl.col(column.name)
+        for column in columns
+    ]
+
+
 def to_frame(columns: Sequence[schema.Column], values: schema.Columns) -> pl.DataFrame:
     """Values as a frame with the dtypes of the schema; NumPy arrays of the right dtype are not copied."""
     return pl.DataFrame([pl.Series(column.name, values[column.name], dtype=dtype_of(column)) for column in columns])
 
 
 def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
-    """A frame of all recorded columns as what :func:`townsquare.schema.rows` gives."""
+    """A frame of all recorded columns as what :func:`townsquare.core.schema.rows` gives."""
     return {
         column.name: frame[column.name].to_list()
         if column.dtype == "str"
@@ -80,7 +101,7 @@ def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:
         if column.words is None or column.name not in frame.columns:
             continue
         names = {int(word): word.name.lower() for word in column.words}
-        for code in frame[column.name].unique().sort().to_list():
+        for code in frame[column.name].drop_nulls().unique().sort().to_list():
             names.setdefault(code, str(code))
         codes = pl.col(column.name).cast(pl.Int64)
         words = codes.replace_strict(names, return_dtype=pl.Enum(list(names.values())))
@@ -91,11 +112,11 @@ def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:
 def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
     """Columns as SQLite holds them, so that one query means the same over both layouts.
 
-    Whole numbers are 64 bits wide and signed (a uint64 by its two's complement), booleans 0 and 1, NaN is NULL.
+    Whole numbers are 64 bits wide and signed (a uint64 by its two's complement), booleans 0 and 1, NaN is NULL, and so
+    is what is missing from a column that was added later.
     """
     shown = []
-    for column in columns:
-        value = pl.col(column.name)
+    for column, value in zip(columns, as_nulls(columns), strict=True):
         if column.dtype == "u8":
             value = value.reinterpret(signed=True)
         elif column.dtype.startswith("f"):
@@ -104,3 +125,18 @@ def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
             value = value.cast(pl.Int64)
         shown.append(value)
     return shown
+
+
+def typed(columns: Sequence[schema.Column], frame: pl.DataFrame) -> pl.DataFrame:
+    """Give a database's answer the dtypes of the schema: NULL becomes NaN, 0 and 1 become booleans."""
+    values = []
+    for column in columns:
+        value = pl.col(column.name)
+        if column.dtype == "u8":
+            value = value.cast(pl.Int64).reinterpret(signed=False)
+        elif column.dtype.startswith("f"):
+            value = value.cast(pl.Float64).fill_null(float("nan"))
+        elif column.dtype != "str":
+            value = value.cast(pl.Int64)
+        values.append(value.cast(frame_schema([column])[column.name]))
+    return frame.select(values)

@@ -7,8 +7,10 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
-from townsquare.errors import RunBusy
+from townsquare.core.errors import RunBusy
+from townsquare.core.private_files import make_file
 
 FILE = "run.lock"
 _TRIES = 5
@@ -26,7 +28,16 @@ class RunLock:
 
     def __init__(self, folder: Path, file: str = FILE) -> None:
         self._path = folder / file
-        self._file = self._path.open("a+", encoding="ascii")
+        self._take()
+
+    def renew(self) -> None:
+        """Take the lock anew if its file was removed since; ``RunBusy`` if another process was faster."""
+        if not self._is_the_file():
+            self._file.close()
+            self._take()
+
+    def _take(self) -> None:
+        self._file = self._open()
         for attempt in range(_TRIES):
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -37,9 +48,9 @@ class RunLock:
             if self._is_the_file():
                 break
             self._file.close()
-            self._file = self._path.open("a+", encoding="ascii")
+            self._file = self._open()
         else:
-            self._refuse(folder)
+            self._refuse()
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()
@@ -51,6 +62,10 @@ class RunLock:
                 self._path.unlink()
         self._file.close()
 
+    def _open(self) -> TextIO:
+        make_file(self._path)
+        return self._path.open("a+", encoding="ascii")
+
     def _is_the_file(self) -> bool:
         """Whether what is locked is still what stands there: its last holder may have removed it meanwhile."""
         try:
@@ -58,12 +73,12 @@ class RunLock:
         except FileNotFoundError:
             return False
 
-    def _refuse(self, folder: Path) -> None:
+    def _refuse(self) -> None:
         self._file.seek(0)
         process = self._file.read(20).strip()
         self._file.close()
         got = f"process {process} is writing it" if process else "another process is writing it"
-        raise RunBusy(str(folder), got=got, do="wait until it ends, or choose another folder")
+        raise RunBusy(str(self._path.parent), got=got, do="wait until it ends, or choose another folder")
 
 
 def is_locked(folder: Path) -> bool:

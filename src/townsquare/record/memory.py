@@ -5,19 +5,20 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
+from townsquare.core import schema
+from townsquare.core.errors import RecordError
+from townsquare.core.identity import run_hash
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
+from townsquare.record.content_hash import HashChain
+from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
 from townsquare.record.frames import frame_schema, from_frame, to_frame
 from townsquare.record.query import checked_query, named_tables, named_views, query_database, query_frames
 from townsquare.record.reader import Steps
-from townsquare.record.resume import check_next, check_same_step
+from townsquare.record.replay import check_next, check_same_step
 
 
 class MemoryRecorder:
@@ -77,10 +78,13 @@ class MemoryRecorder:
         """Why the run is unhealthy; "" if it is not."""
         return self._health
 
+    def run_hash(self) -> str:
+        """Of what is kept; nobody but this process can have changed it."""
+        return run_hash(self.header.settings_hash, self._marks[-1].hash if self._marks else HashChain().value)
+
     def marks(self) -> pl.DataFrame:
         """The rows of ``steps``."""
-        table = schema.TABLES["steps"]
-        return pl.DataFrame([asdict(mark) for mark in self._marks], schema=frame_schema(table.recorded), orient="row")
+        return to_frame(schema.TABLES["steps"].recorded, mark_rows(self._marks))
 
     def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
         """Rows that these steps added, or all steps."""

@@ -1,6 +1,6 @@
 """Parquet parts: the bulky tables of large runs, one file a table and step, ``parts/<table>/step-000012.parquet``.
 
-Rows that are coded (:class:`townsquare.large_rows.CodedRows`) are two files: the second,
+Rows that are coded (:class:`townsquare.core.coded_rows.CodedRows`) are two files: the second,
 ``step-000012-beside.parquet``, has the columns that are functions of the code, which is the column ``beside`` of the
 first: a row of the second.
 """
@@ -10,15 +10,18 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
-from townsquare.large_rows import CodedRows, PartedRows
-from townsquare.record.frames import frame_schema
+from townsquare.core import schema
+from townsquare.core.coded_rows import CodedRows, PartedRows
+from townsquare.core.errors import RecordError
+from townsquare.core.private_files import folder_mode
+from townsquare.record.frames import dtype_of, frame_schema, missing_values
 from townsquare.record.part_writer import write_file
 
 FOLDER = "parts"
@@ -30,6 +33,11 @@ _PART = re.compile(r"step-(\d+)(?:-beside)?\.(parquet|tmp)")
 def part_path(folder: Path, table: str, step: int) -> Path:
     """Where the rows that ``step`` added to ``table`` stand, below the folder of the run."""
     return folder / FOLDER / table / f"step-{step:06d}.parquet"
+
+
+def is_part(name: str) -> bool:
+    """Whether a file is called as a part, whole or still being written."""
+    return _PART.fullmatch(name) is not None
 
 
 def write_part(folder: Path, table: str, step: int, columns: schema.Columns) -> None:
@@ -77,30 +85,40 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
             raise RecordError(str(file), got="no such file, though its step is committed", do=LOST_PART)
     if not files:
         return pl.LazyFrame(schema=frame_schema(columns))
-    dtypes, names = frame_schema(schema.TABLES[table].recorded), [column.name for column in columns]
     plain = [file for file in files if not beside_path(file).is_file()]
     for file in plain if len(plain) < len(files) else plain[:1]:  # a run that codes a table does so in every step
         if _is_coded(file):
             raise RecordError(str(beside_path(file)), got="no such file, though its step is committed", do=LOST_PART)
     if len(plain) == len(files):
-        return pl.scan_parquet(files, glob=False, hive_partitioning=False, schema=dtypes).select(names)
-    return pl.concat([_scan(file, names, dtypes) for file in files])
+        # Parts hold no null: what is null was added to the table after the part was written.
+        all_columns = schema.TABLES[table].recorded
+        later = [pl.col(column.name).fill_null(column.missing) for column in all_columns if column.since > 1]
+        absent: Literal["insert", "raise"] = "insert" if later else "raise"
+        scan = pl.scan_parquet(
+            files, glob=False, hive_partitioning=False, schema=frame_schema(all_columns), missing_columns=absent
+        )
+        return scan.with_columns(later).select(list(frame_schema(columns)))
+    return pl.concat([_scan(file, columns) for file in files])
 
 
-def _scan(part: Path, names: list[str], dtypes: dict[str, pl.DataType]) -> pl.LazyFrame:
+def _scan(part: Path, columns: Sequence[schema.Column]) -> pl.LazyFrame:
     """Columns of one part; those that stand once a code are looked up only where a query needs them."""
     scan, beside = pl.scan_parquet(part, glob=False, hive_partitioning=False), beside_path(part)
+    own = scan.collect_schema().names()
     if beside.is_file():
-        own = scan.collect_schema().names()
+        lacking = [column for column in columns if column.name not in own]
+        there = {column.name for column in lacking}
+        if any(column.since > 1 for column in lacking):  # else, whoever needs its rows reads it
+            there &= pl.read_parquet_schema(beside).keys()
         looked_up = [
             pl.col(CODE)
-            .map_batches(partial(_look_up, beside, name), return_dtype=dtypes[name], is_elementwise=True)
-            .alias(name)
-            for name in names
-            if name not in own
+            .map_batches(partial(_look_up, beside, column.name), return_dtype=dtype_of(column), is_elementwise=True)
+            .alias(column.name)
+            for column in lacking
+            if column.name in there
         ]
-        scan = scan.with_columns(looked_up)
-    return scan.select(names)
+        scan, own = scan.with_columns(looked_up), [*own, *there]
+    return scan.with_columns(missing_values(columns, own)).select(list(frame_schema(columns)))
 
 
 def _is_coded(part: Path) -> bool:
@@ -125,13 +143,15 @@ def remove_uncommitted(folder: Path, last: int) -> list[Path]:
     return removed
 
 
-def _make_folder(path: Path, above: Path) -> None:
+def _make_folder(path: Path, run: Path) -> None:
+    """Make a folder below that of the run, which must be there: it is never made anew."""
     if path.is_dir():
         return
-    path.mkdir(parents=True)
-    while path != above:
-        path = path.parent
-        _sync(path)
+    for folder in (path.parent, path):
+        with suppress(FileExistsError):
+            folder.mkdir(mode=folder_mode())
+    _sync(path.parent)
+    _sync(run)
 
 
 def _sync(path: Path) -> None:

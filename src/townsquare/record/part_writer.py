@@ -15,7 +15,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import schema
+from townsquare.core import schema
 
 Array = npt.NDArray[np.generic]
 ROW_GROUP = 1 << 20

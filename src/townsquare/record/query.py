@@ -8,34 +8,63 @@ from collections.abc import Callable, Iterable, Sequence
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import SettingError, UnknownName
-from townsquare.lazy_rows import collected
-from townsquare.record.appendix_d import VIEWS, tables_of
+from townsquare.core import schema
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.frames import collected
+from townsquare.core.registry import did_you_mean
 from townsquare.record.frames import as_sql_values
-from townsquare.registry import did_you_mean
+from townsquare.record.mosaic.views import VIEWS, tables_of
+from townsquare.record.query_words import Token, check_functions, tokens_of
 
 PREFIX = "ts_"
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
-_READS_FILES = re.compile(r"\bread_\w+\s*\(", re.IGNORECASE)
 _MISSING = re.compile(r"(?:no such table: (?:main\.)?|relation ['\"])(\w+)")
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_FAULTS_OF_QUERIES = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE)
+# A mistake in a query has the code SQLITE_SCHEMA where SQLite read its schema anew while it parsed the query.
+_FAULTS_OF_QUERIES = (
+    sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_SCHEMA,
+)  # fmt: skip
 _ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the views of appendix D"
 
 
 def checked_query(query: str) -> str:
-    """The query without what follows its end, if it is one SELECT.
+    """The query without comments and without what ends it, if it is one SELECT.
 
     Raises
     ------
     SettingError
-        For any other statement, several of them, or functions that read files.
+        For any other statement, or several of them.
     """
-    bare = _QUOTED.sub(" ", query).strip().rstrip("; \n\t")
-    if not re.match(r"(select|with)\b", bare, re.IGNORECASE) or ";" in bare or _READS_FILES.search(bare):
+    tokens = tokens_of(query)
+    while tokens and tokens[-1].text in (" ", ";"):
+        tokens.pop()
+    first = next((token.text.casefold() for token in tokens if token.text != " "), "")
+    if first not in ("select", "with") or Token("sign", ";") in tokens:
         raise SettingError("query", got=_short(query), allowed=_ONE_SELECT)
-    return query
+    return "".join(token.text for token in tokens).strip()
+
+
+def with_later_columns(query: str, version: int, schema_name: str) -> str:
+    """The checked query, over tables that have the columns which a run of an older record lacks, as NULL.
+
+    ``schema_name`` is what the database calls the place of its tables.
+    """
+    tables = []
+    for name in named_tables(query):
+        later = [column for column in schema.TABLES[name].recorded if column.since > version]
+        if later:
+            rowid = "rowid, " if schema_name == "main" and re.search(r"\browid\b", query, re.IGNORECASE) else ""
+            nulls = ", ".join(f'CAST(NULL AS {_null_type(column)}) AS "{column.name}"' for column in later)
+            tables.append(f'"ts_{name}" AS (SELECT {rowid}*, {nulls} FROM "{schema_name}"."ts_{name}")')
+    if not tables:
+        return query
+    begin = re.match(r"with\s+(recursive\s+)?", query, re.IGNORECASE)
+    if begin is None:
+        return f"WITH {', '.join(tables)} {query}"
+    return f"WITH {begin[1] or ''}{', '.join(tables)}, {query[begin.end() :]}"
+
+
+def _null_type(column: schema.Column) -> str:
+    return "TEXT" if column.dtype == "str" else "REAL" if column.dtype.startswith("f") else "INTEGER"
 
 
 def named_views(query: str) -> list[str]:
@@ -89,7 +118,8 @@ def query_frames(
 ) -> pl.DataFrame:
     """Answer a checked query by Polars, over those tables that it names; values as in :func:`query_database`.
 
-    ``view`` gives a view of appendix D by its name, for queries that name one.
+    It may call no function that reads files. ``view`` gives a view of appendix D by its name, for queries that name
+    one.
 
     Raises
     ------
@@ -98,6 +128,7 @@ def query_frames(
     SettingError
         For any other fault of the query.
     """
+    check_functions(query)
     frames = {PREFIX + name: sql_frame(schema.TABLES[name], lazy) for name in named_tables(query)}
     if view is not None:
         frames |= {name: view(name) for name in named_views(query)}

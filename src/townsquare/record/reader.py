@@ -8,8 +8,8 @@ from typing import Protocol
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from townsquare import schema
-from townsquare.errors import RecordError, WrongVersion
+from townsquare.core import schema
+from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.record import database
 from townsquare.record.content_hash import ColumnsOf
 from townsquare.record.contract import RunHeader
@@ -38,11 +38,14 @@ class RunReader(Protocol):
     def health(self) -> str:
         """Why the run is unhealthy; "" if it is not."""
 
+    def run_hash(self) -> str:
+        """The run hash that was recorded when the run was closed; "" if there is none."""
+
     def marks(self) -> pl.DataFrame:
         """The committed rows of ``steps``, by step."""
 
     def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
-        """Rows that these steps added to a table, or all steps, in order."""
+        """Rows that these steps added to a table, or all steps, in order; with values that stand for null as such."""
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """All rows of a table as a lazy frame, or those that steps up to ``last`` added."""
@@ -73,7 +76,7 @@ def rows_of_step(reader: RunReader, step: int) -> ColumnsOf:
 def check_table(reader: RunReader, fingerprints: Mapping[str, str], table: schema.Table) -> bool:
     """Whether a database has the table; one that a later version added has no rows. Refuses one that has changed."""
     recorded = fingerprints.get(table.name)
-    if recorded is not None and recorded != database.fingerprint(table):
+    if recorded is not None and recorded != database.fingerprint(table, reader.header.record_version):
         raise WrongVersion(
             f"{reader.where}: table {table.name}",
             got="recorded with other columns",

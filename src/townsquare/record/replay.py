@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from townsquare.core import schema
+from townsquare.core.errors import HashMismatch
 from townsquare.record.batches import Batches
+from townsquare.record.content_hash import ColumnsOf, hashed_tables
 from townsquare.record.contract import RunHeader, StepMark, check_same_run
-from townsquare.record.reader import RunReader
-from townsquare.record.resume import check_next, check_same_step
+from townsquare.record.reader import RunReader, rows_of_step
 
 
 class ReplayEnded(Exception):
@@ -51,3 +55,76 @@ class ReplayRecorder:
 
     def close(self, state: str, health: str = "") -> None:
         """Nothing was written."""
+
+
+# Where two records of a step part, for the error that says so.
+
+
+def first_difference(recorded: ColumnsOf, now: ColumnsOf) -> str:
+    """The first table, row and column in which two versions of a step differ by a hashed value, in words.
+
+    Rows are looked at in order, and columns within a row; equal versions give an empty string.
+    """
+    for name in hashed_tables():
+        old, new = recorded(name), now(name)
+        rows: list[tuple[int, str]] = []
+        for column in schema.TABLES[name].recorded:
+            at = _first_row(old[column.name], new[column.name], column) if column.hashed else -1
+            if at >= 0:
+                rows.append((at, column.name))
+        if rows:
+            row, key = min(rows, key=lambda pair: pair[0])
+            was, is_now = (_value(columns, key, row) for columns in (old, new))
+            return f"first difference: {name}, row {row} of the step, {key}: recorded {was}, now {is_now}"
+        lengths = [len(next(iter(columns.values()))) for columns in (old, new)]
+        if lengths[0] != lengths[1]:
+            return f"first difference: {name} has {lengths[1]} rows in the step, recorded {lengths[0]}"
+    return ""
+
+
+def _first_row(old: object, new: object, column: schema.Column) -> int:
+    dtype = object if column.dtype == "str" else column.dtype
+    a, b = np.asarray(old, dtype=dtype), np.asarray(new, dtype=dtype)
+    n = min(a.shape[0], b.shape[0])
+    differs = a[:n] != b[:n]
+    if a.dtype.kind == "f":
+        differs &= ~(np.isnan(a[:n]) & np.isnan(b[:n]))
+    at = np.flatnonzero(differs)
+    return int(at[0]) if at.size else -1
+
+
+def _value(columns: schema.Columns, name: str, row: int) -> str:
+    value = columns[name][row]
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# What a recorder does with a step that is already committed: a resumed run executes it again and must agree.
+
+
+def check_next(mark: StepMark, step: int, last: int) -> bool:
+    """Whether the step is committed already; ``ValueError`` if it is neither committed nor the next one."""
+    if mark.step != step:
+        raise ValueError(f"rows of step {step} with the mark of step {mark.step}")
+    if not 0 <= step <= last + 1:
+        raise ValueError(f"step {step} does not follow step {last}")
+    return step <= last
+
+
+def check_same_step(reader: RunReader, out: Batches, mark: StepMark, recorded: str) -> None:
+    """Compare an executed step with the committed one.
+
+    Raises
+    ------
+    HashMismatch
+        With the step, both hashes and, where it can be found, the first value that differs.
+    """
+    if mark.hash == recorded:
+        return
+    found = first_difference(rows_of_step(reader, mark.step), out.get)
+    raise HashMismatch(
+        f"{reader.where}, step {mark.step}",
+        got=f"hash {mark.hash}",
+        allowed=f"{recorded}, as was recorded",
+        do=found or "the same rows after another past: an earlier step differs",
+    )

@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import HashMismatch, RecordError
+from townsquare.core import schema
+from townsquare.core.errors import HashMismatch, RecordError
+from townsquare.core.frames import collected
+from townsquare.core.identity import run_hash
 from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
-from townsquare.record.frames import chosen_columns, in_words, known_table
+from townsquare.record.frames import as_nulls, chosen_columns, in_words, known_table, typed
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import reader_of
 from townsquare.record.postgresql.address import Address, full_address, is_address
@@ -29,6 +31,7 @@ class Run:
 
     def __init__(self, reader: RunReader, folder: Path | None = None) -> None:
         self._reader = reader
+        self._settings_checked = False
         self.folder = folder
 
     @classmethod
@@ -57,8 +60,17 @@ class Run:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The resolved configuration, as plain values."""
-        return self._reader.header.settings
+        """The resolved configuration, as plain values.
+
+        Raises
+        ------
+        HashMismatch
+            It was changed after it was recorded; :attr:`header` holds what there is.
+        """
+        if not self._settings_checked:
+            self.header.check(self._reader.where)
+            self._settings_checked = True
+        return self.header.settings
 
     @property
     def version(self) -> str:
@@ -78,7 +90,7 @@ class Run:
     @property
     def steps(self) -> pl.DataFrame:
         """One row a committed step: the table ``steps``."""
-        return self._reader.marks()
+        return self._reader.marks().select(as_nulls(schema.TABLES["steps"].recorded))
 
     @property
     def last_step(self) -> int:
@@ -90,6 +102,11 @@ class Run:
         """The hash of all committed steps, 64 hexadecimal digits; without steps, where the chain starts."""
         steps = self.steps
         return str(steps["hash"][-1]) if steps.height else HashChain().value
+
+    @property
+    def run_hash(self) -> str:
+        """The hash of the settings and of all committed steps, 64 hexadecimal digits: what this run is."""
+        return run_hash(self.header.settings_hash, self.content_hash)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -107,7 +124,7 @@ class Run:
         Parameters
         ----------
         name : str
-            A table of :data:`townsquare.schema.TABLES`.
+            A table of :data:`townsquare.core.schema.TABLES`.
         steps : (int, int), optional
             First and last step, both included: rows of other steps are left out. Tables without a column ``step`` or
             ``born`` come whole, since rows of any step may point at theirs.
@@ -123,7 +140,8 @@ class Run:
         """
         table = known_table(name)
         of_a_step = any(column.name in {"step", "born"} for column in table.recorded)
-        return self._reader.frame(table, chosen_columns(table, columns), steps if of_a_step else None)
+        chosen = chosen_columns(table, columns)
+        return self._reader.frame(table, chosen, steps if of_a_step else None).select(as_nulls(chosen))
 
     def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
         """The rows of a table that are committed now, as a lazy frame that reads only the columns a query needs.
@@ -132,7 +150,9 @@ class Run:
 
         Raises ``UnknownName`` for a table that there is none of, and ``RecordError`` if its files are not there.
         """
-        return self._reader.lazy(known_table(name), last)
+        table = known_table(name)
+        frame = self._reader.lazy(table, last)
+        return frame.select(as_nulls(table.recorded)) if any(c.since > 1 for c in table.recorded) else frame
 
     def added(self, step: int) -> ColumnsOf:
         """Gives the rows that one committed step added to a table, by its name, as they were recorded."""
@@ -147,28 +167,48 @@ class Run:
 
         Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
         booleans 0 and 1, NaN is NULL. Runs with Parquet parts are answered by Polars, others by their database, SQLite
-        or PostgreSQL; their dialects differ beyond plain SELECTs.
+        or PostgreSQL; their dialects differ beyond plain SELECTs. A query reads the tables of the run and no file.
 
         Raises
         ------
         UnknownName
-            For a table that there is none of.
+            For a table that there is none of; where SQLite does not answer, for a function that ``docs/record.md`` does
+            not list.
         SettingError
             For anything but one SELECT, and for its mistakes.
         """
         return self._reader.query(query)
 
+    def rows_where(self, name: str, **wanted: int | Sequence[int]) -> pl.DataFrame:
+        """Return the rows of a table whose columns have these values (or one of several), in the order of the record.
+
+        A database answers from its indexes; a scan of Parquet parts skips what the filter rules out. Dtypes are those
+        of the schema.
+        """
+        table = known_table(name)
+        values = {column: [value] if isinstance(value, int) else list(value) for column, value in wanted.items()}
+        if self.stored(name) == "Parquet":
+            return (
+                self.lazy(name).filter(*(pl.col(column).is_in(some) for column, some in values.items())).pipe(collected)
+            )
+        tests = " AND ".join(f"{column} IN ({', '.join(str(int(v)) for v in some)})" for column, some in values.items())
+        return typed(table.recorded, self.sql(f"SELECT * FROM ts_{name} WHERE {tests} ORDER BY rowid"))
+
     def verify(self) -> str:
-        """Compute the hash of every step from what is stored, compare it with the recorded one, return the last.
+        """Compute all hashes from what is stored, compare them with the recorded ones, return the content hash.
+
+        They are the hash of the settings, the content hash of every step and, of a run that was closed under version 2
+        of the record or later, the run hash.
 
         Raises
         ------
         HashMismatch
-            Naming the first step whose rows are not those that were recorded.
+            Naming the settings, the first step whose rows are not those that were recorded, or the run hash.
         RecordError
             If rows, parts or steps are missing, or the file of the database is damaged.
         """
         self._reader.check()
+        self.header.check(self._reader.where)
         chain = HashChain()
         for expected, mark in enumerate(self.steps.select("step", "hash").iter_rows(named=True)):
             place = f"{self._reader.where}, step {expected}"
@@ -182,4 +222,19 @@ class Run:
                     allowed=f"{mark['hash']}, as was recorded",
                     do="its rows were changed after they were recorded, or by a version that hashes otherwise",
                 )
+        self._check_run_hash(run_hash(self.header.settings_hash, chain.value))
         return chain.value
+
+    def _check_run_hash(self, computed: str) -> None:
+        recorded = self._reader.run_hash()
+        if recorded and self.header.record_version == 1:
+            where, do = f"{self._reader.where}: version of the record", "the version was changed after it was recorded"
+            raise HashMismatch(where, got="version 1 with a run hash", allowed="version 2 or later", do=do)
+        must = self.header.record_version > 1 and self._reader.state() == "finished"
+        if recorded != computed and (recorded or must):
+            raise HashMismatch(
+                f"{self._reader.where}: run hash",
+                got=f"run hash {computed}",
+                allowed=f"{recorded or 'one'}, as was recorded",
+                do="settings and their hash, or rows and their hashes, were changed after the run was closed",
+            )

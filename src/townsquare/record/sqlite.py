@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import astuple
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import yaml
 
-from townsquare import schema
-from townsquare.errors import RecordError, WrongVersion
+from townsquare.core import schema
+from townsquare.core.errors import RecordError, RunBusy
+from townsquare.core.identity import canonical_json
+from townsquare.core.private_files import make_file, make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, canonical_json, check_same_run
+from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
 from townsquare.record.folder import FolderReader, header_from, info_of
 from townsquare.record.lock import RunLock
 from townsquare.record.parquet import remove_uncommitted, write_part
-from townsquare.record.resume import check_next, check_same_step
+from townsquare.record.replay import check_next, check_same_step
 
 SETTINGS_FILE = "run.yaml"
 """The resolved configuration, for people and for `townsquare run`; the database holds the one that counts."""
+SCENARIO_COPY = "scenario-copy"
+"""What the folder with the copy of the run's scenario is called."""
 _NO_ROOM = "free some space if the disk is full, or choose another folder"
+_LOST = "another folder or file, or none: it was moved or removed while the run was written"
+_OTHER_WRITER = ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT")
 _UNREADABLE = "choose another folder, or remove this file to record anew"
 
 
@@ -47,6 +54,8 @@ class FolderRecorder:
         self._path = self.folder / database.FILE
         self._lock: RunLock | None = None
         self._connection: sqlite3.Connection | None = None
+        self._opened_as: tuple[os.stat_result, os.stat_result] | None = None
+        self._is_lost = self._had_copy = False
         self._bulky = False
         self._is_new = False
         self._last = -1
@@ -56,16 +65,19 @@ class FolderRecorder:
         if self._lock is not None:
             raise ValueError(f"{self.folder} is open already")
         with database.explained(self.folder, _UNREADABLE):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             self._lock = RunLock(self.folder)
         with ExitStack() as undo:
             undo.callback(self._give_up)
             self._is_new = not self._path.exists()
+            self._had_copy = (self.folder / SCENARIO_COPY).exists()
             with database.explained(self._path, _NO_ROOM if self._is_new else _UNREADABLE):
                 self._connection = database.connect(self._path, writing=True)
                 self._last = _start(self._connection, header, str(self.folder))
                 remove_uncommitted(self.folder, self._last)
+                self._opened_as = self.folder.stat(), self._path.stat()
             undo.pop_all()
+        self._is_lost = False
         self._bulky = header.bulky
         return self._last
 
@@ -78,34 +90,51 @@ class FolderRecorder:
             return
         parts = [name for name in out.tables() if self._bulky and schema.TABLES[name].bulky]
         with self._writing():
+            self._check_ours()
             for name in parts:
                 write_part(self.folder, name, out.step, out.get(name))
             with database.transaction(connection):
+                self._check_ours()  # who opens the run now waits for this transaction, and reads what it commits
                 for name in out.tables():
                     if name not in parts:
                         database.insert(connection, name, out.get(name))
                 counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
                 connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
-                marks = ", ".join("?" * len(schema.TABLES["steps"].recorded))
-                connection.execute(f"INSERT INTO ts_steps VALUES ({marks})", astuple(mark))
+                database.insert(connection, "steps", mark_rows([mark]))
         self._last = out.step
 
     def close(self, state: str, health: str = "") -> None:
-        """End as ``"finished"`` or ``"stopped"``: makes the indexes and leaves one plain database file."""
+        """End as ``"finished"`` or ``"stopped"``: leaves one plain database file with its indexes, then says so."""
         if state not in STATES[1:]:
             raise ValueError(f"state {state!r} is none of {STATES[1:]}")
-        if self._connection is None:
-            return
-        if state == "stopped" and self._is_new and self._last < 0:
-            self._discard()
-            return
         try:
+            if self._connection is None or self._is_lost:
+                return
             with self._writing():
-                _set(self._connection, {"state": state, "health": health})
-                database.create_indexes(self._connection)
-                database.fold_log(self._connection)
+                self._check_ours()
+                if state == "finished" or self._last >= 0 or not self._is_new:
+                    run_hash = database.hash_of_run(self._connection)
+                    database.complete(self._connection, {"state": state, "health": health, "run_hash": run_hash})
+                    return
+            self._discard()
         finally:
             self._release()
+
+    def _check_ours(self) -> None:
+        """Refuse to write where the folder or the database is another one by now, or another process writes too."""
+        assert self._opened_as is not None
+        assert self._lock is not None
+        safe = f"steps up to {self._last} are safe" if self._last >= 0 else "no step is recorded yet"
+        for path, before in zip((self.folder, self._path), self._opened_as, strict=True):
+            if not _is_same(path, before):
+                self._is_lost = True
+                do = f"{safe} in that folder, wherever it is now: run `townsquare resume` with its new name"
+                raise RecordError(str(path), got=_LOST, do=f"{do}; if it was removed, run it anew")
+        try:
+            self._lock.renew()
+        except RunBusy as error:
+            self._is_lost = True
+            raise _busy(self.folder, error.got, safe) from error
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -119,10 +148,22 @@ class FolderRecorder:
             then = "run it again: no step is recorded yet"
         do = f"free some space if the disk is full, then {then}"
         try:
-            with database.explained(self._path, do):
+            with database.explained(self._path, do), self._alone():
                 yield
         except pl.exceptions.PolarsError as error:
             raise RecordError(str(self.folder), got=str(error), do=do) from error
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Say so where the database shows that another process writes the run, whatever the lock says."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorname", "") not in _OTHER_WRITER:
+                raise
+            self._is_lost = True
+            safe = f"steps up to {self._last} are safe" if self._last >= 0 else "its steps are safe"
+            raise _busy(self.folder, f"rows of another process that writes it ({error})", safe) from error
 
     def _give_up(self) -> None:
         """Leave things as they were before :meth:`open`."""
@@ -138,6 +179,8 @@ class FolderRecorder:
         for name in (SETTINGS_FILE, *(self._path.name + ending for ending in ("", "-wal", "-shm"))):
             with suppress(OSError):
                 self._path.with_name(name).unlink()
+        if not self._had_copy:
+            shutil.rmtree(self.folder / SCENARIO_COPY, ignore_errors=True)
         if self._lock is not None:
             self._lock.release(remove=True)
             self._lock = None
@@ -153,6 +196,7 @@ class FolderRecorder:
 
 def write_settings(path: Path, header: RunHeader) -> None:
     """Write the resolved configuration as YAML."""
+    make_file(path)
     path.write_text(
         yaml.safe_dump(json.loads(canonical_json(dict(header.settings))), allow_unicode=True), encoding="utf-8"
     )
@@ -160,20 +204,49 @@ def write_settings(path: Path, header: RunHeader) -> None:
 
 def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int:
     info = database.read_info(connection)
-    tables = database.fingerprints()
     if not info:
         write_settings(Path(where) / SETTINGS_FILE, header)
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        more = {"schema": tables, "created_at": created, "state": "running"}
+        more = {"schema": database.fingerprints(), "created_at": created, "state": "running"}
         database.create(connection, info_of(header) | more)
         return -1
     check_same_run(where, header_from(info, where), header)
-    if info["schema"] != tables:
-        raise WrongVersion(f"{where}: tables", got="other tables or columns than were recorded", do="run it anew")
-    _set(connection, {"state": "running"})
+    database.bring_up(connection, info, where)
     (last,) = connection.execute("SELECT coalesce(max(step), -1) FROM ts_steps").fetchone()
     return int(last)
 
 
-def _set(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
-    connection.executemany("INSERT OR REPLACE INTO ts_run VALUES (?, ?)", info.items())
+def _busy(folder: Path, got: str, safe: str) -> RunBusy:
+    do = f"let one process alone write it: {safe}, and the other one goes on, or `townsquare resume {folder}` does"
+    return RunBusy(str(folder), got=got, do=do)
+
+
+def _is_same(path: Path, before: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(path.stat(), before)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+
+
+def complete(folder: Path) -> bool:
+    """Make the finished run of a folder one whole file, if closing it was interrupted; whether it was.
+
+    Raises
+    ------
+    RunBusy
+        Another process writes it.
+    RecordError
+        It cannot be written.
+    """
+    path = folder / database.FILE
+    do = f"free some space if the disk is full, then run `townsquare resume {folder}`: all steps are safe"
+    with database.explained(path, do):
+        if not path.is_file() or database.is_whole(path):
+            return False
+        lock = RunLock(folder)
+        try:
+            with closing(database.connect(path, writing=True)) as connection:
+                database.complete(connection, {})
+        finally:
+            lock.release()
+    return True

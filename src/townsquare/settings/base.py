@@ -1,19 +1,35 @@
-"""What every settings model is made of; apart, so that :mod:`townsquare.config` can take models of other files."""
+"""What every settings model is made of; apart, so that :mod:`townsquare.settings.config` can take models of other
+files.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from townsquare.core.redact import redacted
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 ActionName = Literal[
     "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
     "rate_note", "ignore",
 ]  # fmt: skip
-"""The words of :class:`townsquare.schema.ActionKind`."""
+"""The words of :class:`townsquare.core.schema.ActionKind`."""
 Friction = dict[ActionName, Share]
 """Kind of action -> chance that one which would be accepted is given up at the second draw."""
+
+
+def _in_words(value: Any) -> Any:
+    """YAML reads `true` and `false` as truth values: where a word is meant, they are words again."""
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
+
+
+TruthWord = Annotated[Literal["true", "false"], BeforeValidator(_in_words)]
+AnyTruthWord = Annotated[Literal["any", "true", "false"], BeforeValidator(_in_words)]
+"""Words that YAML takes for truth values where they are not in quotes."""
 
 
 class MemberParams(BaseModel):
@@ -24,3 +40,42 @@ class MemberParams(BaseModel):
 
 class Section(MemberParams):
     """Base of the sections of a configuration."""
+
+
+# Settings that may hold a secret by mistake: refused before anything is written, and never repeated.
+
+
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+
+
+class NotShown(ValueError):
+    """A value is refused, and must not be repeated."""
+
+
+def variable_name(name: str) -> str:
+    """The name of an environment variable, in capitals; a key that was put there instead has small letters or dashes,
+    or looks like a key.
+
+    >>> variable_name("OPENAI_API_KEY")
+    'OPENAI_API_KEY'
+    """
+    if not _VARIABLE.fullmatch(name) or redacted(name) != name:
+        raise NotShown("name an environment variable, in capitals, that holds the key; never put the key itself here")
+    return name
+
+
+def plain_address(url: str) -> str:
+    """A base URL without a user, a password, a query, and without a slash at its end.
+
+    >>> plain_address("http://127.0.0.1:8000/v1/")
+    'http://127.0.0.1:8000/v1'
+    """
+    said = "write http://HOST:PORT/v1 or https://HOST/v1, without user, password or query: keys go into the environment"
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise NotShown(said) from None
+    if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
+        raise NotShown(said)
+    return url.rstrip("/")

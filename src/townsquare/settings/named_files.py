@@ -7,14 +7,17 @@ is looked for in the folder of the scenario before the working directory, ``"her
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
 
 from pydantic import BaseModel
 
-from townsquare import files
-from townsquare.errors import WrongVersion
+from townsquare.core import files
+from townsquare.core.errors import WrongVersion
+
+KINDS = ("scenario", "here")
 
 
 def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[str, str]:
@@ -32,13 +35,26 @@ def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[st
     DataError
         A file is not there or cannot be read.
     """
+    return {path: _digest(file) for path, file in named_files(sections, folder).items()}
+
+
+def named_files(sections: Iterable[BaseModel], folder: Path | None, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
+    """Path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
     found = {}
     for model in sections:
         for name, field in type(model).model_fields.items():
             extra, path = field.json_schema_extra, getattr(model, name)
-            if isinstance(extra, dict) and "file" in extra and path:
-                found[path] = _digest(files.find(path, folder if extra["file"] == "scenario" else None))
+            if isinstance(extra, dict) and extra.get("file") in kinds and path:
+                found[path] = files.find(path, folder if extra["file"] == "scenario" else None)
     return found
+
+
+@cache
+def prompts_digest() -> str:
+    """Return the SHA-256 of all prompts, in hexadecimal: part of the identity of runs that ask a language model."""
+    folder = files.bundled_folder() / "prompts"
+    texts = {path.name.removesuffix(".md"): path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    return hashlib.sha256(json.dumps(texts, sort_keys=True).encode()).hexdigest()
 
 
 def check_contents(resolved: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -24,6 +24,10 @@ feed:
 `townsquare run config.yaml --set feed.followed=12` puts one setting above the file. Layers, later ones winning, are
 defaults, the scenario's own settings, the file, the options and `--set`. A parameter of a member that was not chosen
 is checked and kept under `unused`, so that the arms of a comparison can share one file.
+
+Who may read what is written is no setting of a run but of its user: the environment variable `TOWNSQUARE_SHARE` is
+`owner` (the default: folders have mode 0700, files 0600) or `group` (0750 and 0640). It changes no hash and no digest;
+see [the record](record.md#who-may-read-it).
 """
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from townsquare.scenario_files import bundled_folder
+from townsquare.core.files import bundled_folder
 from townsquare.settings.layers import read_yaml
 
 

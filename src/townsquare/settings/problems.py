@@ -6,21 +6,25 @@ import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from townsquare.errors import SettingError, UnknownName
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.redact import redacted, redacted_value
+from townsquare.settings.base import NotShown
 from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, follow, json_schema, known_paths
-from townsquare.settings.secrets import NotShown
 
 Path = tuple[str | int, ...]
 LONGEST = 80
+MOST_LISTED = 20
+"""Problems that are said one by one; of others there is the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong; ``got``, ``allowed`` and ``do`` as in :class:`~townsquare.errors.TownsquareError`.
+    """One thing that is wrong; ``got``, ``allowed`` and ``do`` as in :class:`~townsquare.core.errors.TownsquareError`.
 
     ``where`` is said instead of the path, if it is given.
     """
@@ -58,8 +62,8 @@ def plain_json(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: short, texts in quotes, other values as in YAML."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value, default=str)
+    """A value as a message shows it: short, texts in quotes, other values as in YAML, keys and passwords hidden."""
+    text = redacted(repr(value) if isinstance(value, str) else json.dumps(redacted_value(value), default=str))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
@@ -72,7 +76,9 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         if path in done:
             continue
         done.add(path)
-        if item["type"] == "extra_forbidden":
+        if len(done) > MOST_LISTED:  # it is only counted
+            yield Problem(path, "", unknown=True)
+        elif item["type"] == "extra_forbidden":
             yield unknown(path, item["input"])
         elif isinstance(inner := item.get("ctx", {}).get("error"), ValidationError):
             for below in inner.errors(include_url=False):
@@ -87,6 +93,11 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
             yield Problem(path, got, _allowed(schema, item["loc"]) or item["msg"])
 
 
+@cache
+def _schema() -> Schema:
+    return json_schema()
+
+
 def _allowed(schema: Schema, path: Path) -> str:
     words = allowed(schema, at(schema, path))
     takes_word = len(path) == 1 and any(path[0] == section for section, _ in SECTIONS.values())
@@ -95,7 +106,7 @@ def _allowed(schema: Schema, path: Path) -> str:
 
 def unknown(path: Path, value: Any) -> Problem:
     """A setting that does not exist, with the nearest one that does, in this section or another."""
-    schema = json_schema()
+    schema = _schema()
     section, key = path[:-1], str(path[-1])
     piece = at(schema, section)
     kinds = [follow(schema, kind) for kind in piece.get("anyOf", [piece])]
@@ -126,14 +137,15 @@ def raise_all(problems: Sequence[Problem], origins: Mapping[str, str]) -> None:
     Raises
     ------
     SettingError
-        Always, if there are problems; :class:`~townsquare.errors.UnknownName` for a single unknown name.
+        Always, if there are problems; :class:`~townsquare.core.errors.UnknownName` for a single unknown name.
     """
-    errors = [_as_error(problem, origins) for problem in problems]
-    if len(errors) == 1:
+    errors = [_as_error(problem, origins) for problem in problems[:MOST_LISTED]]
+    if len(problems) == 1:
         raise errors[0]
     if errors:
         listed = "".join(f"\n  - {error}" for error in errors)
-        raise SettingError(f"{len(errors)} settings are wrong{listed}")
+        more = f"\n  - and {len(problems) - len(errors):,} more" if len(problems) > len(errors) else ""
+        raise SettingError(f"{len(problems):,} settings are wrong{listed}{more}")
 
 
 def _as_error(problem: Problem, origins: Mapping[str, str]) -> SettingError:

@@ -13,9 +13,9 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core.core_schema import WithDefaultSchema
 
-from townsquare import registry
-from townsquare.config import Config, MemberParams
-from townsquare.errors import ContractError
+from townsquare.core import registry
+from townsquare.core.errors import ContractError
+from townsquare.settings.config import Config, MemberParams
 
 Schema = Mapping[str, Any]
 
@@ -187,6 +187,8 @@ def allowed(schema: Schema, piece: Schema) -> str:
     'a number above 0, or null'
     """
     piece = follow(schema, piece)
+    if "allowed" in piece:  # a field says it itself, as no pattern can
+        return str(piece["allowed"])
     if "anyOf" in piece:
         return ", or ".join(dict.fromkeys(allowed(schema, option) for option in piece["anyOf"]))
     if "enum" in piece:

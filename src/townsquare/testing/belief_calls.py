@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.checks import FAMILY, check_result
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
-from townsquare.draws import U64, Stage, StageDraws
-from townsquare.errors import ContractError
+from townsquare.core.draws import U64, Stage, StageDraws
+from townsquare.core.errors import ContractError
 from townsquare.testing.belief_cases import Case, Index, leaves, take
 from townsquare.testing.member_calls import Suspect
 
@@ -27,11 +28,11 @@ def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
 
 
 def _suspect(rule: BeliefRule) -> Suspect:
-    return Suspect("belief rule", rule.name)
+    return Suspect(FAMILY, rule.name)
 
 
 def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:
-    """One step on read-only copies; also that the copies stayed as they were."""
+    """One step on read-only copies: these stayed as they were, and the result is one that a run would take."""
     case = take(case, np.arange(case.n_agents), case.inputs.first)
     before = [(name, array.copy()) for name, array in leaves(case)]
     for _, array in leaves(case):
@@ -40,10 +41,7 @@ def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> R
     result = call(rule, "step", lambda: rule.step(case.state, case.inputs, case.params, rng))
     if where := first_difference(before, leaves(case)):
         raise broken(rule, f"step changed {where}, which it was given", do="return new arrays")
-    pair = isinstance(result, tuple) and len(result) == 2
-    if not pair or not isinstance(result[0], BeliefState) or not isinstance(result[1], Trail):  # type: ignore[index]
-        raise broken(rule, f"step returned {type(result).__name__}", "(BeliefState, Trail)")
-    return result  # type: ignore[return-value]
+    return check_result(rule, case.state, result, case.inputs.first)
 
 
 def default_draws() -> StageDraws:

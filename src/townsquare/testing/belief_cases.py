@@ -26,7 +26,7 @@ from townsquare.beliefs.contract import (
     no_own,
     per_agent,
 )
-from townsquare.pairs import PairBlock
+from townsquare.core.pairs import PairBlock
 from townsquare.testing.belief_holdings import random_holdings
 
 Index = npt.NDArray[np.int64]

@@ -1,7 +1,7 @@
 """The check that every belief rule passes, and that anyone can run on a rule of their own.
 
 It calls the rule on small random blocks and needs to know nothing of how the rule works: it holds the rule to
-``BeliefRule`` (:mod:`townsquare.beliefs.contract`) and to what DESIGN §2 and §3 say of all rules.
+``BeliefRule`` (:mod:`townsquare.beliefs.contract`) and to what holds for all rules.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.checks import TOLERANCE, check_beliefs
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
-from townsquare.schema import NONE
+from townsquare.core.schema import NONE
 from townsquare.testing.belief_calls import (
     RenamedDraws,
     Result,
@@ -39,15 +40,7 @@ from townsquare.testing.belief_cases import (
     take_state,
     with_exposures,
 )
-from townsquare.testing.belief_shapes import (
-    LOG_ODDS,
-    TOLERANCE,
-    check_arrays,
-    check_declaration,
-    check_result,
-    check_state,
-    check_unit,
-)
+from townsquare.testing.belief_shapes import check_declaration, check_pairs, check_rows
 
 _AGENTS, _PROPOSITIONS = 24, 3
 
@@ -78,17 +71,15 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
     check_declaration(rule)
     fresh = _fresh_case(rule, _AGENTS, _PROPOSITIONS, rng)
     after, _ = run_step(rule, fresh)
-    check_state(rule, fresh, after)
     used = Case(after, random_inputs(rule, _AGENTS, _PROPOSITIONS, rng, fresh.inputs), fresh.params)
-    for check in (check_result, _check_pure, _check_trail, _check_quiet, _check_weight, _check_authors):
+    for check in (check_rows, _check_pure, _check_quiet, _check_weight, _check_authors):
         check(rule, fresh, rng)
-    for check in (check_result, _check_trail):
-        check(rule, used, rng)
+    check_rows(rule, used, rng)
     for case in (fresh, used):
         for check in (_check_agents, _check_order, _check_hull):
             check(rule, case, rng)
     for n, n_propositions in ((_AGENTS, 0), (0, _PROPOSITIONS), (0, 0)):
-        check_result(rule, _fresh_case(rule, n, n_propositions, rng), rng)
+        check_rows(rule, _fresh_case(rule, n, n_propositions, rng), rng)
 
 
 def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator) -> Case:
@@ -105,8 +96,8 @@ def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Ge
     for name, array in (("stance", held), ("confidence", confidence), ("start", held)):
         if not equal(getattr(state, name), array):
             raise broken(rule, f"init changed the {name} it was given", f"{name} of a new agent as it was drawn")
-    check_arrays(rule, state, n)
-    check_unit(rule, state)
+    check_beliefs(rule, state, stance.shape)
+    check_pairs(rule, state, n)
     part = np.arange(n // 2, n)
     cut = call(rule, "init", lambda: rule.init(stance[part], confidence[part], take_params(params, part)))
     if where := first_difference(leaves(cut), leaves(take_state(state, part))):
@@ -119,22 +110,6 @@ def _check_pure(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
     different = first_difference(leaves(one), leaves(two)) or first_difference(sorted_rows(trail), sorted_rows(again))
     if different:
         raise broken(rule, f"the same call twice gives another {different}", "a pure function of its inputs and draws")
-
-
-def _check_trail(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    after, trail = run_step(rule, case)
-    total, size = np.zeros_like(after.stance), np.ones_like(after.stance)
-    np.add.at(total, (trail.agent, trail.proposition), trail.amount)
-    np.add.at(size, (trail.agent, trail.proposition), np.abs(trail.amount))
-    off = np.abs(total - (_in_unit(rule, after) - _in_unit(rule, case.state)))
-    if not bool((off <= TOLERANCE * size).all()):
-        worst = f"off by up to {np.nanmax(off):.3g}"
-        raise broken(rule, f"the trail does not sum to the move: {worst}", f"to {TOLERANCE:g} in {rule.unit}")
-
-
-def _in_unit(rule: BeliefRule, state: BeliefState) -> npt.NDArray[np.float64]:
-    """What the trail accounts for."""
-    return state.stance if rule.unit == "stance" else np.asarray(state.arrays[LOG_ODDS], dtype=np.float64)
 
 
 def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from townsquare.beliefs.contract import Changes, Holdings, Records, Showings
-from townsquare.schema import NONE, HoldingChange, Origin
+from townsquare.core.schema import NONE, HoldingChange, Origin
 
 _CLAIMS, _MOST, _POSTS = 30, 8, 2_000_000
 

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare import feed
-from townsquare.draws import Draws, Stage, StageDraws
-from townsquare.resolve import resolve
-from townsquare.scenario import made_scenario
-from townsquare.schema import ActionKind
-from townsquare.simulation import Setup, begin, step
-from townsquare.views import Views
-from townsquare.world import World
+from townsquare.core.draws import Draws, Stage, StageDraws
+from townsquare.core.schema import ActionKind
+from townsquare.scenario.load import made_scenario
+from townsquare.settings.resolve import resolve
+from townsquare.simulation.feed import build
+from townsquare.simulation.step import Setup, begin, step
+from townsquare.simulation.views import Views
+from townsquare.simulation.world import World
 
 _SETTINGS = {
     "agents": 40,
@@ -38,7 +38,7 @@ class BusyWorld(NamedTuple):
         """Everybody's views of their next feed, with every kind of action allowed."""
         config, ranker = self.setup.settings.config, self.setup.member("ranker")
         persons = np.flatnonzero(self.world.persons()).astype(np.int32)
-        shown = feed.build(self.world, persons, ranker, config.feed, config.beliefs, self.draws(Stage.FEED))
+        shown = build.build(self.world, persons, ranker, config.feed, config.beliefs, self.draws(Stage.FEED))
         return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.about)
 
 

@@ -26,7 +26,7 @@ from aiohttp import web
 from townsquare.models.contract import Message, Request
 from townsquare.models.dialect import INSTRUCTION
 from townsquare.models.fake import made
-from townsquare.models.prices import estimate
+from townsquare.models.usage import estimate
 
 FORMATS = frozenset({"json_schema", "json_object", "tools"})
 HANG = 3600.0

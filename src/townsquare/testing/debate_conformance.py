@@ -9,6 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from townsquare.beliefs.evidence.bank_files import ArgumentBank, load_bank
+from townsquare.beliefs.evidence.hashing import EMBEDDER
+from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core.draws import Draws
+from townsquare.core.schema import HoldingChange, Origin
+from townsquare.debate.checks import check_claim, check_moved
 from townsquare.debate.contract import (
     Claim,
     Debater,
@@ -22,12 +28,7 @@ from townsquare.debate.contract import (
     StanceJudge,
     Turn,
 )
-from townsquare.draws import Draws
-from townsquare.evidence.bank_files import ArgumentBank, load_bank
-from townsquare.evidence.hashing import EMBEDDER
-from townsquare.evidence.near import Vectors
-from townsquare.prompts.bands import TEN_BINS, ten_bins
-from townsquare.schema import HoldingChange, Origin
+from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
 from townsquare.testing.fake_asker import with_fake
 from townsquare.testing.member_calls import Suspect
@@ -96,9 +97,7 @@ def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: 
     if not isinstance(said, Said) or not said.text.strip():
         raise suspect.broken(repr(said)[:80], "Said with a text")
     for claim in said.claims or ():
-        fair = math.isnan(claim.strength) or 0.0 <= claim.strength <= 1.0
-        if not claim.text.strip() or claim.polarity not in (-1, 1) or not fair:
-            raise suspect.broken(repr(claim)[:200], "a text, a polarity of -1 or +1, a strength in [0, 1] or NaN")
+        check_claim(speaker.name, claim)
         if claim.text in floor.said:
             raise suspect.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
         floor.said.add(claim.text)
@@ -145,9 +144,7 @@ def _course(suspect: Suspect, debater: Debater, params: MemberParams) -> list[fl
 
 
 def _check_take(suspect: Suspect, debater: Debater, mind: Mind, heard: Heard, course: list[float]) -> None:
-    moves = suspect.call("take", lambda: mind.take(heard))
-    if not -1.0 <= mind.stance <= 1.0:
-        raise suspect.broken(f"a stance of {mind.stance}", "-1 to 1")
+    moves = check_moved(debater.name, mind, suspect.call("take", lambda: mind.take(heard)))
     amount = math.fsum(move.amount for move in moves)
     before, after = course[-1], mind.stance
     moved = 2 * (math.atanh(after) - math.atanh(before)) if debater.has_records else after - before

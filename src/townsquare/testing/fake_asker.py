@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from townsquare.models.binding import bound
-from townsquare.models.contract import Outcome, Reply, Request
+from townsquare.models.contract import Outcome, Reply, Request, bound
 from townsquare.models.fake import made
 
 Member = TypeVar("Member")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from townsquare.config import MemberParams, Population
-from townsquare.draws import Draws, Stage
-from townsquare.graphs.contract import Edges, GraphKind
-from townsquare.population import People, sample_people
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.threads import threads_for
+from townsquare.scenario.graphs.contract import Edges, GraphKind
+from townsquare.scenario.population.sample import People, sample_people
+from townsquare.settings.config import MemberParams, Population
 from townsquare.testing.member_calls import Suspect
-from townsquare.threads import threads_for
 
 SIZES = (1, 2, 7, 60)
 

@@ -6,23 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numba.core.errors
 import numpy as np
 import numpy.typing as npt
 
-from townsquare import schema
-from townsquare.config import MemberParams
-from townsquare.errors import ContractError
-from townsquare.world import World
+from townsquare.core import schema
+from townsquare.core.errors import ContractError
+from townsquare.core.member_errors import breach, call_member
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.world import World
 
-_MISTAKES = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    numba.core.errors.NumbaError,
-)
 _TABLES = ("agents", "posts", "post_stances", "notes")
 _STORES = ("follows", "seen", "reactions", "ratings")
 Given = TypeVar("Given")
@@ -37,18 +29,11 @@ class Suspect:
 
     def broken(self, got: str, allowed: str = "", do: str = "") -> ContractError:
         """The error to raise."""
-        return ContractError(f"{self.family} {self.name!r}", got=got, allowed=allowed, do=do)
+        return breach(self.family, self.name, got, allowed, do)
 
     def call(self, what: str, function: Callable[[], Given]) -> Given:
         """What ``function`` returns; a mistake that it makes becomes a ContractError that says ``what`` did it."""
-        try:
-            return function()
-        except _MISTAKES as error:
-            text = str(error)
-            wrote = "read-only" in text or "readonly" in text
-            said = "writes into an array it was given" if wrote else f"raised {type(error).__name__}: {text[:300]}"
-            do = "return new arrays; inputs are read-only" if wrote else ""
-            raise self.broken(f"{what} {said}", do=do) from error
+        return call_member(self.family, self.name, what, function)
 
     def check_params(self, params: object) -> MemberParams:
         """Default settings of the member."""

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from townsquare.errors import ContractError
+from townsquare.core.errors import ContractError
 from townsquare.models.contract import Answer, ChatModel, Message, Outcome, Request
 from townsquare.models.parse import clean
 from townsquare.models.validate import checker

@@ -1,11 +1,10 @@
 // One agent: who it is, how its beliefs went, what it was shown at a step, what it did, and why it moved.
 import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
-import type { ViewProperties } from "../app";
 import { useAnswer, type Act, type AgentFacts, type Exposure, type InStep, type Memory } from "../api";
 import { axes, Chart, markStep, tooltip } from "../chart";
 import { count, digitsFor, plain, signed, words } from "../format";
-import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf } from "../parts";
+import { Answered, PropositionChoice, Section, StepSlider, Tag, stepOf, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors, type Colors } from "../theme";
 import { RecordsSection } from "./records";

@@ -1,9 +1,8 @@
 // All persons, those that moved most first.
 import { useEffect, type JSX } from "react";
-import type { ViewProperties } from "../app";
 import { useAnswer, type AgentRow, type Page } from "../api";
 import { count, signed } from "../format";
-import { Answered, Choice, Find, Pager, PropositionChoice, Section, Stance } from "../parts";
+import { Answered, Choice, Find, Pager, PropositionChoice, Section, Stance, type ViewProperties } from "../parts";
 import { link } from "../route";
 
 const ORDERS: [string, string][] = [

@@ -1,10 +1,9 @@
 // Runs side by side: the same charts on the same axes, and what differs.
 import { useEffect, useMemo, useState, type JSX } from "react";
-import { State } from "../app";
 import { useAnswer, type Activity, type Beliefs, type Head } from "../api";
 import { Chart } from "../chart";
 import { count, percent, plain, signed, words } from "../format";
-import { Answered, Csv, Problem, StepSlider, stepOf } from "../parts";
+import { Answered, Csv, Problem, StepSlider, stepOf, State } from "../parts";
 import { link, type Route } from "../route";
 import { useColors } from "../theme";
 import { engagementOption } from "./activity";

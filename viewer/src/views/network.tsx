@@ -1,9 +1,8 @@
 // The follow graph, colored by stance at a step and sized by followers.
 import { useEffect, useId, useMemo, useRef, useState, type JSX } from "react";
-import type { ViewProperties } from "../app";
 import { useAnswer, type Network } from "../api";
 import { count, plain, words } from "../format";
-import { Answered, Choice, isOn, Problem, PropositionChoice, Section, Stance, StepSlider, stepOf, Toggle } from "../parts";
+import { Answered, Choice, isOn, Problem, PropositionChoice, Section, Stance, StepSlider, stepOf, Toggle, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors } from "../theme";
 import { Picture } from "./picture";

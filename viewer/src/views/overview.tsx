@@ -1,10 +1,9 @@
 // The run at a glance: how stances moved, where they stand at a step, engagement, moderation, who took part.
 import { useEffect, useMemo, type JSX } from "react";
-import type { ViewProperties } from "../app";
 import { useAnswer, type Activity, type Beliefs } from "../api";
 import { Chart } from "../chart";
 import { count, percent, signed, words } from "../format";
-import { Answered, Csv, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle } from "../parts";
+import { Answered, Csv, isOn, PropositionChoice, Section, StepSlider, stepOf, Toggle, type ViewProperties } from "../parts";
 import { change, link } from "../route";
 import { useColors } from "../theme";
 import { engagementOption, eventsOption, participationOption } from "./activity";

@@ -1,11 +1,10 @@
 // One post: its thread and cascade, what moderators and notes said, who saw it, whom it moved.
 import { useEffect, useMemo, type JSX } from "react";
 import type { EChartsCoreOption } from "echarts/core";
-import type { ViewProperties } from "../app";
 import { useAnswer, type PostFacts } from "../api";
 import { axes, Chart, tooltip } from "../chart";
 import { count, digitsFor, percent, plain, signed, words } from "../format";
-import { Answered, Csv, Section, Stance, Tag, Truth } from "../parts";
+import { Answered, Csv, Section, Stance, Tag, Truth, type ViewProperties } from "../parts";
 import { link } from "../route";
 import { useColors, type Colors } from "../theme";
 

@@ -1,9 +1,8 @@
 // All posts, those that moved most people to do something first.
 import { useEffect, type JSX } from "react";
-import type { ViewProperties } from "../app";
 import { useAnswer, type Page, type PostRow } from "../api";
 import { count } from "../format";
-import { Answered, Choice, Find, Pager, Section, Tag, Truth } from "../parts";
+import { Answered, Choice, Find, Pager, Section, Tag, Truth, type ViewProperties } from "../parts";
 import { link } from "../route";
 
 const ORDERS: [string, string][] = [

@@ -1,9 +1,8 @@
 // The list of runs: what each is, how far it is, whether it can be believed; two or more can be put side by side.
 import { useEffect, useState, type JSX } from "react";
-import { State } from "../app";
 import { useAnswer, type RunRow } from "../api";
 import { count, percent, words } from "../format";
-import { Answered } from "../parts";
+import { Answered, State } from "../parts";
 import { changeAll, link, useRoute } from "../route";
 
 const AGAIN = 2000;
@@ -37,7 +36,7 @@ function List({ listing }: { listing: Listing }): JSX.Element {
       <div className="page-head">
         <h1>Runs</h1>
         <span className="muted">
-          {count(listing.runs.length)} in {listing.folder}
+          {count(listing.runs.length)} in the folder {listing.folder}
         </span>
         <a className="csv" href="/api/runs?as=csv" download aria-label="CSV: Runs">
           CSV
@@ -85,7 +84,7 @@ interface CardProperties {
 
 function RunCard({ run, alone, chosen, onChoose }: CardProperties): JSX.Element {
   const done = Math.max(0, run.step ?? 0);
-  const readable = !run.error && (run.step ?? -1) >= 0;
+  const readable = run.server !== undefined || (!run.error && (run.step ?? -1) >= 0);
   return (
     <li className={chosen ? "run chosen" : "run"}>
       <div className="run-title">
@@ -97,11 +96,13 @@ function RunCard({ run, alone, chosen, onChoose }: CardProperties): JSX.Element 
           </label>
         )}
       </div>
-      {run.error ? (
+      {run.error && (
         <p className="warn">
           {run.error.got || run.error.where}. {run.error.do}
         </p>
-      ) : (
+      )}
+      {run.server && <p className="muted">On a server: open the run to connect to {run.server}</p>}
+      {!run.error && !run.server && (
         <>
           <dl className="run-facts">
             <Fact name="Scenario" value={run.scenario ?? ""} />

@@ -117,7 +117,7 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   const ticks = { min: -1, max: 1, interval: 0.5, minInterval: 0.5, axisLabel: { formatter: side, color: colors.muted } };
   return {
     ...axes(colors, ticks, { max: most, axisLabel: { color: colors.muted } }),
-    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (found: unknown) => binText(found, n) }),
+    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (found: unknown) => binText(found, now, start) }),
     series: [
       {
         name: `step ${step}`,
@@ -129,7 +129,7 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
         name: "start",
         type: "line",
         step: "middle",
-        data: place(start),
+        data: [[-1, 0], [-1, start[0] ?? 0], ...place(start), [1, start[n - 1] ?? 0], [1, 0]], // with its outer edges
         showSymbol: false,
         lineStyle: { color: colors.ink, width: 1.2, type: "dashed", opacity: 0.7 },
         itemStyle: { color: colors.ink },
@@ -138,12 +138,12 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   };
 }
 
-function binText(found: unknown, n: number): string {
-  if (!Array.isArray(found)) return "";
-  const rows = found as { seriesName: string; value: Point }[];
-  const center = rows[0]?.value[0] ?? 0;
-  const counts = rows.map((row) => `${row.seriesName}: ${row.value[1]} agents`);
-  return [`stance ${signed(center - 1 / n, 1)} to ${signed(center + 1 / n, 1)}`, ...counts].join("\n");
+function binText(found: unknown, now: number[], start: number[]): string {
+  const bar = Array.isArray(found) ? (found as { seriesType: string; seriesName: string; dataIndex: number }[]).find((one) => one.seriesType === "bar") : undefined;
+  if (!bar) return "";
+  const [bin, n] = [bar.dataIndex, now.length];
+  const counts = [`${bar.seriesName}: ${now[bin] ?? 0} agents`, `start: ${start[bin] ?? 0} agents`];
+  return [`stance ${signed((2 * bin) / n - 1, 1)} to ${signed((2 * bin + 2) / n - 1, 1)}`, ...counts].join("\n");
 }
 
 // The next of 1, 2, 4, 5, 6, 8 times a power of ten, so that the axis ends at a round number.

@@ -2,7 +2,7 @@
 
 Source: Karadzhov, Stafford and Vlachos 2023, "DeliData", PACM HCI 7 (CSCW2); Apache 2.0. The proposition is that a card
 must be turned; +1 is to pick it. Messages have no side: what they say of a card is read from their text
-(:mod:`townsquare.humans.options`).
+(:mod:`townsquare.humans.option_sides`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from townsquare.errors import DataError
-from townsquare.files import Record
+from townsquare.core.cells import name_cell
+from townsquare.core.errors import DataError
+from townsquare.core.tabular import Record
 from townsquare.humans.adapters.folder import Folder, each, place_in, read_folder, row_of
 from townsquare.humans.trajectories import Row
-from townsquare.scenario_columns import name_cell
 
 PEOPLE = (
     "traj_id", "participant_id", "conv_id", "card", "proposition", "initial_stance", "final_stance",

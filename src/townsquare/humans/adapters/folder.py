@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from townsquare.errors import DataError
-from townsquare.files import Record, Records, read_csv, read_jsonl
+from townsquare.core.cells import name_cell, number_cell, text_cell
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
 from townsquare.humans.scales import stance_cell
 from townsquare.humans.trajectories import Message, Reading, Row
-from townsquare.registry import did_you_mean
-from townsquare.scenario_columns import name_cell, number_cell, text_cell
 
 TRAJECTORIES, TRACE, MESSAGES = "trajectories.csv", "trace.csv", "messages.jsonl"
 MOST = 1_000_000

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from townsquare.errors import DataError
-from townsquare.files import Record, Records, column_name, find, read_csv, read_jsonl
+from townsquare.core.cells import name_cell, number_cell, text_cell
+from townsquare.core.errors import DataError
+from townsquare.core.files import find
+from townsquare.core.tabular import Record, Records, column_name, read_csv, read_jsonl
 from townsquare.humans.adapters.folder import MOST, each, is_true, with_columns
 from townsquare.humans.adapters.mapping_file import HumanMapping, MessageColumns, ReadingColumns
 from townsquare.humans.scales import Scale, stance_cell
 from townsquare.humans.trajectories import Message, Reading, Row
-from townsquare.scenario_columns import name_cell, number_cell, text_cell
 
 _EARLIEST, _LATEST = -1e18, 1e18
 

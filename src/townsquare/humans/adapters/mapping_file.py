@@ -35,11 +35,11 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from townsquare.config import MemberParams
-from townsquare.errors import DataError
-from townsquare.files import is_file
+from townsquare.core.errors import DataError
+from townsquare.core.files import is_file
+from townsquare.core.registry import did_you_mean
 from townsquare.humans.scales import Scale
-from townsquare.registry import did_you_mean
+from townsquare.settings.config import MemberParams
 from townsquare.settings.layers import read_yaml
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from townsquare.errors import DataError
-from townsquare.files import Record
+from townsquare.core.cells import name_cell
+from townsquare.core.errors import DataError
+from townsquare.core.tabular import Record
 from townsquare.humans.adapters.folder import Folder, each, read_folder, row_of
 from townsquare.humans.trajectories import Row
-from townsquare.scenario_columns import name_cell
 
 PEOPLE = ("traj_id", "participant_id", "conv_id", "condition", "proposition", "initial_stance", "final_stance")
 TRACE = ("traj_id", "after_message_i", "stance")

@@ -18,12 +18,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from townsquare.errors import DataError
-from townsquare.files import Record, Records, read_csv, read_jsonl, spread
+from townsquare.core.cells import name_cell, number_cell, text_cell
+from townsquare.core.errors import DataError
+from townsquare.core.tabular import Record, Records, read_csv, read_jsonl, spread
 from townsquare.humans.adapters.folder import MOST, each, is_true, with_columns
 from townsquare.humans.scales import STANCE, Scale, stance_cell
 from townsquare.humans.trajectories import Message, Reading, Row
-from townsquare.scenario_columns import check_columns, name_cell, number_cell, text_cell
+from townsquare.scenario.cells import check_columns
 
 NEEDED = ("participant", "conversation", "proposition", "initial", "final", "author")
 COLUMNS = (*NEEDED, "side", "strength", "text", "reading", "topic", "option", "control")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import yaml
 
-from townsquare.errors import RecordError, SettingError
+from townsquare.core.documents import read_yaml
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.files import is_file
+from townsquare.core.private_files import make_file
 
 FILE = "record.yaml"
 """In the folder of a run that is recorded on a server: where."""
+MAX_BYTES = 10_000
+"""Of that file: an address and a name."""
 SCHEMES = ("postgresql", "postgres")
 PARAMETERS = ("host", "hostaddr", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
 """What may stand behind the ``?`` of an address, beside ``schema``; names and meanings are libpq's."""
@@ -120,21 +126,20 @@ def address_in(folder: Path) -> Address | None:
         The file that says so cannot be read.
     """
     path = folder / FILE
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+    if not is_file(path):
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(str(path), got=str(error), do="give it back as it was") from error
     try:
-        found = yaml.safe_load(text)
+        found: Any = read_yaml(path, RecordError, MAX_BYTES)
         return Address.parse(str(found["postgresql"]), str(found["schema"]), where=str(path))
-    except (yaml.YAMLError, KeyError, TypeError, SettingError) as error:
+    except RecordError as error:
+        raise RecordError(error.where, got=error.got, allowed=error.allowed, do="give it back as it was") from None
+    except (KeyError, TypeError, SettingError) as error:
         got = str(error).splitlines()[0] if isinstance(error, SettingError) else "no address and schema"
-        raise RecordError(str(path), got=got, allowed="the keys `postgresql` and `schema`") from None
+        raise RecordError(str(path), got=got[:500], allowed="the keys `postgresql` and `schema`") from None
 
 
 def write_address(folder: Path, address: Address) -> None:
     """Say in a folder where its run is recorded."""
     text = yaml.safe_dump({"postgresql": address.url, "schema": address.schema}, sort_keys=False)
+    make_file(folder / FILE)
     (folder / FILE).write_text(text, encoding="utf-8")

@@ -12,16 +12,17 @@ from weakref import finalize
 
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
+from townsquare.core import schema
+from townsquare.core.errors import RecordError
 from townsquare.record.contract import RunHeader
 from townsquare.record.folder import header_from
-from townsquare.record.frames import frame_schema
+from townsquare.record.frames import frame_schema, missing_values, stored_columns
 from townsquare.record.postgresql import server
 from townsquare.record.postgresql.address import Address
 from townsquare.record.postgresql.tables import read_info
 from townsquare.record.postgresql.wire import copy_out, plain_text
-from townsquare.record.query import answered, checked_query, fault_of
+from townsquare.record.query import answered, checked_query, fault_of, with_later_columns
+from townsquare.record.query_words import check_functions
 from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table, scan_of, spans_of
 
 
@@ -72,6 +73,10 @@ class PostgresReader:
         """Why the run is unhealthy, as it was marked when it ended; "" if it is not."""
         return plain_text(self._info().get("health", ""))
 
+    def run_hash(self) -> str:
+        """As recorded when it was closed; "" while it is written, and of version 1 of the record."""
+        return self._info().get("run_hash", "")
+
     def marks(self) -> pl.DataFrame:
         """The rows of ``steps``."""
         table = schema.TABLES["steps"]
@@ -88,9 +93,10 @@ class PostgresReader:
         where = f"{self.where}, ts_{table.name}"
         with self._connection() as connection:
             before, n = _extent(connection, table.name, steps)
-            frame = copy_out(connection, table.name, columns, before, n, where)
+            stored = stored_columns(table, columns, self._header.record_version)
+            frame = copy_out(connection, table.name, stored, before, n, where)
         check_count(where, frame.height, n)
-        return frame
+        return frame.with_columns(missing_values(columns, frame.columns)).select(list(frame_schema(columns)))
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """All rows that are committed now, as a scan that reads only those columns that a query needs."""
@@ -112,12 +118,14 @@ class PostgresReader:
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT by PostgreSQL, in a transaction that cannot write; values as SQLite holds them."""
         checked = checked_query(query)
+        check_functions(checked)
+        full = with_later_columns(checked, self._header.record_version, self.address.schema)
         faults = server.driver()
         with self._connection() as connection:
             try:
                 # The binary form goes through the protocol that takes one statement only.
                 with connection.cursor(binary=True) as cursor:
-                    cursor.execute(checked.encode())
+                    cursor.execute(full.encode())
                     names = [column.name for column in cursor.description or ()]
                     rows = cursor.fetchall()
             except (

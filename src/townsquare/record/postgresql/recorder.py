@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
 
-from townsquare import schema
-from townsquare.errors import RecordError, WrongVersion
+from townsquare.core import schema
+from townsquare.core.errors import RecordError
+from townsquare.core.private_files import make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run
+from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
 from townsquare.record.folder import header_from, info_of
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import FILE, Address, address_in, write_address
 from townsquare.record.postgresql.reader import PostgresReader
 from townsquare.record.postgresql.wire import copy_in, stored_text
-from townsquare.record.resume import check_next, check_same_step
+from townsquare.record.replay import check_next, check_same_step
 from townsquare.record.sqlite import SETTINGS_FILE, write_settings
 
 
@@ -74,8 +74,7 @@ class PostgresRecorder:
                 with connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
                     for name, n in (*counts.items(), ("steps", 1)):
                         copy.write_row((out.step, name, n))
-                marks = ", ".join(["%s"] * (len(schema.TABLES["steps"].recorded) + 1))
-                connection.execute(f"INSERT INTO ts_steps VALUES ({marks})", (*astuple(mark), out.step + 1))
+                copy_in(connection, "steps", mark_rows([mark]), out.step)
             for name in counts:
                 if schema.TABLES[name].bulky:
                     tables.summarize(connection, name)
@@ -94,8 +93,10 @@ class PostgresRecorder:
                 self._discard()
                 return
             with self._writing():
-                tables.set_info(self._connection, {"state": state, "health": stored_text(health)})
+                run_hash = tables.hash_of_run(self._connection, self.address)
+                ended = {"state": state, "health": stored_text(health), "run_hash": run_hash}
                 tables.create_indexes(self._connection)
+                tables.set_info(self._connection, ended)
         finally:
             self._release()
 
@@ -108,7 +109,7 @@ class PostgresRecorder:
 
     def _check_folder(self) -> None:
         with database.explained(self.folder, "choose another folder"):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
         there = address_in(self.folder)
         if there is not None and there != self.address:
             do = "choose another folder"
@@ -119,23 +120,19 @@ class PostgresRecorder:
     def _start(self, connection: server.Connection, header: RunHeader) -> None:
         where = str(self.address)
         info = tables.read_info(connection, self.address)
-        fingerprints = database.fingerprints()
         self._is_new = not info
         if info:
             check_same_run(where, header_from(info, where), header)
-            if info["schema"] != fingerprints:
-                raise WrongVersion(
-                    f"{where}: tables", got="other tables or columns than were recorded", do="run it anew"
-                )
+            database.added_since(info, where)
         with database.explained(self.folder, "choose another folder"):
             if address_in(self.folder) is None:
                 write_settings(self.folder / SETTINGS_FILE, header)
                 write_address(self.folder, self.address)
         if info:
-            tables.set_info(connection, {"state": "running"})
+            tables.bring_up(connection, info, where)
         else:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            more = {"schema": fingerprints, "created_at": created, "state": "running"}
+            more = {"schema": database.fingerprints(), "created_at": created, "state": "running"}
             try:
                 self._made_schema = tables.create(connection, self.address, info_of(header) | more)
             except server.driver().Error:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from townsquare.errors import RecordError, RunBusy
+from townsquare.core.errors import RecordError, RunBusy
 from townsquare.record.postgresql.address import Address
 
 if TYPE_CHECKING:
@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 LEAST_VERSION = 12
 UNREADABLE = "see that the server runs, and that user, database and ~/.pgpass are right"
+METHODS = "scram-sha-256,none"
+"""How a server may make sure of a user: by a proof that does not hold the password, or without asking this side.
+
+The second is what ``trust``, ``peer`` and certificates are to a client: nothing secret is sent. Left out are the
+password as plain text, MD5 (a hash of it with a salt of the server's choice), GSSAPI and SSPI.
+"""
 _SECONDS = 10
+_OTHER_METHOD = "let the server use scram-sha-256; if you trust it, name its method, as PGREQUIREAUTH=md5"
 _TRIES, _PAUSE = 100, 0.05  # a busy server takes a moment to see that a process is gone that was killed
 
 
@@ -52,6 +59,8 @@ def explained(address: Address, do: str) -> Iterator[None]:
         yield
     except failed as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if "authentication method requirement" in said:
+            do = _OTHER_METHOD
         raise RecordError(str(address), got=said, do=do) from error
 
 
@@ -59,15 +68,16 @@ def connect(address: Address, *, writing: bool = False) -> Connection:
     """A connection that sees the tables of the run under their plain names; the caller closes it.
 
     Unless ``writing``, all it asks sees one state of the database, and it can change nothing; if ``writing``, each
-    statement outside a transaction is one of its own. A server that wants the password as plain text gets none, unless
-    the environment asks for that by ``PGREQUIREAUTH``: a folder of somebody else's may name any server.
+    statement outside a transaction is one of its own. A server that wants another proof than those of :data:`METHODS`
+    gets none, unless the environment asks for that by ``PGREQUIREAUTH``: a folder of somebody else's may name any
+    server.
     """
     psycopg = driver()
     more = {"client_encoding": "UTF8", "application_name": "townsquare"}
     if "connect_timeout" not in address.url and "PGCONNECT_TIMEOUT" not in os.environ:
         more["connect_timeout"] = str(_SECONDS)
     if "PGREQUIREAUTH" not in os.environ:
-        more["require_auth"] = "!password"
+        more["require_auth"] = METHODS
     connection: Connection = psycopg.connect(address.url, autocommit=True, **more)
     try:
         connection.execute(f'SET search_path TO "{address.schema}"')  # pg_catalog comes before it, unsaid

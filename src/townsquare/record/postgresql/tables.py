@@ -10,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from townsquare import schema
-from townsquare.errors import RecordError
-from townsquare.record.appendix_d import views_in
-from townsquare.record.database import INDEXES
-from townsquare.record.dialects import POSTGRESQL
+from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.errors import RecordError
+from townsquare.core.identity import run_hash
+from townsquare.record.content_hash import HashChain
+from townsquare.record.database import INDEXES, added_since, fingerprints
+from townsquare.record.mosaic.dialects import POSTGRESQL
+from townsquare.record.mosaic.views import views_in
 from townsquare.record.postgresql.address import Address
 
 if TYPE_CHECKING:
@@ -48,11 +51,7 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
         if is_new:
             connection.execute(f'CREATE SCHEMA "{address.schema}"')
         for table in schema.TABLES.values():
-            connection.execute(_table(table))
-            connection.execute(
-                f'CREATE INDEX "ts_{table.name}_by_rowid" ON "ts_{table.name}"'
-                " USING brin (rowid) WITH (pages_per_range = 32)"
-            )
+            _create_table(connection, table)
         connection.execute(
             "CREATE TABLE ts_batches (step int4 NOT NULL, name text NOT NULL, rows int8 NOT NULL,"
             " PRIMARY KEY (name, step))"
@@ -63,6 +62,25 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
             connection.execute(f"CREATE VIEW {view} AS {query}")
         set_info(connection, info)
     return is_new
+
+
+def bring_up(connection: Connection, info: Mapping[str, str], where: str) -> None:
+    """As :func:`townsquare.record.database.bring_up`."""
+    tables, columns = added_since(info, where)
+    with connection.transaction():
+        for table in tables:
+            _create_table(connection, table)
+        for name, later in columns.items():
+            for column in later:
+                connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {_declared(column)}')
+        now = {"schema": fingerprints(), "record_version": str(RECORD_VERSION)}
+        set_info(connection, {**now, "state": "running", "run_hash": ""})
+
+
+def hash_of_run(connection: Connection, address: Address) -> str:
+    """As :func:`townsquare.record.database.hash_of_run`."""
+    row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
+    return run_hash(read_info(connection, address)["settings_hash"], str(row[0]) if row else HashChain().value)
 
 
 def drop(connection: Connection, address: Address, *, whole: bool) -> None:
@@ -122,14 +140,17 @@ def _schema_is_there(connection: Connection, address: Address) -> bool:
     return connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (address.schema,)).fetchone() is not None
 
 
-def _table(table: schema.Table) -> str:
+def _create_table(connection: Connection, table: schema.Table) -> None:
     columns = ", ".join(f'"{column.name}" {_declared(column)}' for column in table.recorded)
     key = ", UNIQUE (step)" if table.name == "steps" else ""
-    return f'CREATE TABLE "ts_{table.name}" ({columns}, rowid int8 NOT NULL{key})'
+    connection.execute(f'CREATE TABLE "ts_{table.name}" ({columns}, rowid int8 NOT NULL{key})')
+    connection.execute(
+        f'CREATE INDEX "ts_{table.name}_by_rowid" ON "ts_{table.name}" USING brin (rowid) WITH (pages_per_range = 32)'
+    )
 
 
 def _declared(column: schema.Column) -> str:
-    if column.dtype.startswith("f"):
-        return TYPES[column.dtype]  # NaN is stored as NULL
     # Texts are compared byte by byte, as SQLite does, whatever the language of the database.
-    return 'text COLLATE "C" NOT NULL' if column.dtype == "str" else f"{TYPES[column.dtype]} NOT NULL"
+    dtype = 'text COLLATE "C"' if column.dtype == "str" else TYPES[column.dtype]
+    # NaN is stored as NULL, and so is what is missing from a column that was added later.
+    return dtype if column.dtype.startswith("f") or column.since > 1 else f"{dtype} NOT NULL"

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from townsquare import schema
-from townsquare.errors import RecordError
+from townsquare.core import schema
+from townsquare.core.errors import RecordError
 from townsquare.record.database import DAMAGED
 from townsquare.record.frames import dtype_of, frame_schema
 from townsquare.record.postgresql.tables import TYPES
@@ -61,10 +61,11 @@ def copy_in(connection: Connection, table: str, columns: schema.Columns, before:
     recorded = schema.TABLES[table].recorded
     n = len(columns[recorded[0].name])
     has_text = any(column.dtype == "str" for column in recorded)
-    with connection.cursor().copy(f'COPY "ts_{table}" FROM STDIN (FORMAT BINARY)') as copy:
+    names = ", ".join(f'"{column.name}"' for column in recorded)
+    with connection.cursor().copy(f'COPY "ts_{table}" ({names}, rowid) FROM STDIN (FORMAT BINARY)') as copy:
         if has_text:
             copy.set_types([*(TYPES[column.dtype] for column in recorded), "int8"])
-            lists = [_objects(columns[column.name]) for column in recorded]
+            lists = [_objects(columns[column.name], column) for column in recorded]
             for row in zip(*lists, range(before + 1, before + n + 1), strict=True):
                 copy.write_row(row)
             return
@@ -128,6 +129,8 @@ def _texts_too(
 def _selected(column: schema.Column) -> str:
     if column.dtype.startswith("f"):
         return f"coalesce(\"{column.name}\", 'NaN')"
+    if column.since > 1:
+        return f'coalesce("{column.name}", CAST({column.missing!r} AS {TYPES[column.dtype]}))'
     return f'"{column.name}"'
 
 
@@ -142,7 +145,13 @@ def _series(column: schema.Column, values: npt.NDArray[Any] | list[str], where: 
     return pl.Series(column.name, narrow, dtype=dtype_of(column))
 
 
-def _objects(values: npt.NDArray[Any] | list[str]) -> list[Any]:
+def _objects(values: npt.NDArray[Any] | list[str], column: schema.Column) -> list[Any]:
+    if column.since > 1:
+        return [None if value != value or value == column.missing else value for value in _plain(values)]
+    return _plain(values)
+
+
+def _plain(values: npt.NDArray[Any] | list[str]) -> list[Any]:
     if isinstance(values, list):
         return [stored_text(text) for text in values]
     if values.dtype == np.uint64:
@@ -159,6 +168,8 @@ def _blocks(recorded: Sequence[schema.Column], part: dict[str, npt.NDArray[Any]]
     for at, column in enumerate(recorded):
         if column.dtype.startswith("f"):
             shape |= np.isnan(part[column.name]).astype(np.int64) << at
+        elif column.since > 1:
+            shape |= (part[column.name] == column.missing).astype(np.int64) << at
     rowid = np.arange(before + 1, before + n + 1)
     shapes = np.unique(shape)
     for nulls in shapes.tolist():

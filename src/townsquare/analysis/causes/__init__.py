@@ -1,0 +1,1 @@
+"""Why a belief moved: the trail of an agent, and what posts, authors and records contributed."""

@@ -1,0 +1,181 @@
+"""Who and what changed minds: contributions of the trail, summed by post, author, veracity or label.
+
+Every change is accounted for: what was shown, own posts, the anchor and the bounds of the scale are groups of their
+own, so that the groups of a person sum to its change, and those of everybody to the population's, to 1e-9 (tested for
+every rule that records a trail). An attribution says what the rule counted. It does not say what would have happened
+without: that is a counterfactual, whose parts need not sum (:mod:`townsquare.experiments.counterfactual`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import polars as pl
+
+from townsquare.analysis.beliefs import names
+from townsquare.analysis.causes.contributions import changes, contributions
+from townsquare.analysis.contract import MOST_KEPT, Reads
+from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.registry import did_you_mean
+from townsquare.core.schema import NONE, AgentKind
+
+LONGEST_WHAT = 300
+"""Characters of a text that a frame carries."""
+BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
+"""What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
+_SHOWN = {"author", "label"}
+
+
+def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
+    """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
+    rows = contributions(run, shown=bool(_SHOWN & set(kinds)))
+    if run.lazy("trail").select(pl.len()).pipe(collected).item() <= MOST_KEPT:
+        rows = rows.pipe(collected).lazy()
+    return {kind: _summed(run, kind, None, rows) for kind in kinds}
+
+
+def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.DataFrame:
+    """What each post, author, class of veracity or label state contributed to the change of beliefs.
+
+    Parameters
+    ----------
+    run : Reads
+        Recorded with a trail.
+    by : str
+        One of :data:`BY`.
+    agent : int, optional
+        One person; without it, everybody who was there at the end.
+
+    Returns
+    -------
+    DataFrame
+        One row a proposition and group, largest first: ``proposition``, ``name``; ``cause`` (``shown``, ``own posts``,
+        ``anchor``, ``bounds``), ``key`` (int32: row of posts or agents, the step; -1 where the group has none),
+        ``what`` (the group in words: text of a post, name of an author; untrusted); ``rows`` (of the trail),
+        ``agents`` (persons moved); ``amount`` (stance: sum over persons), ``per_person`` = amount over persons, which
+        sums to the mean change; ``gross`` (sum of sizes: how much it pulled either way).
+
+    Raises
+    ------
+    SettingError
+        ``by`` or ``agent`` is none that there is.
+    RecordError
+        The run was recorded without a trail.
+    """
+    if by not in BY:
+        raise UnknownName("by", got=repr(by), allowed=", ".join(BY), do=did_you_mean(by, list(BY)))
+    check_person(run, agent)
+    return _summed(run, by, agent, contributions(run, agent, shown=by in _SHOWN))
+
+
+def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.DataFrame:
+    moved = changes(run)
+    there = moved if agent is None else moved.filter(pl.col("agent") == agent)
+    many = there.group_by("proposition").agg(pl.len().alias("persons"))
+    keyed = rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
+    sums = (
+        keyed.with_columns(*_KEYS[by]())
+        .group_by("proposition", "cause", "key", "word")
+        .agg(
+            pl.len().cast(pl.Int64).alias("rows"),
+            pl.col("agent").n_unique().cast(pl.Int64).alias("agents"),
+            pl.col("amount").sum(),
+            pl.col("amount").abs().sum().alias("gross"),
+        )
+        .pipe(collected, ORDERED)
+        .join(many, on="proposition")
+        .join(names(run).select("proposition", "name"), on="proposition")
+    )
+    columns = ["proposition", "name", "cause", "key", "what", "rows", "agents", "amount", "per_person", "gross"]
+    return (
+        _in_words(run, sums, by)
+        .with_columns((pl.col("amount") / pl.col("persons")).alias("per_person"))
+        .select(columns)
+        .sort(
+            "proposition", pl.col("amount").abs(), "cause", "key", "what", descending=[False, True, False, False, False]
+        )
+    )
+
+
+def attribution_error(run: Reads) -> float:
+    """The largest difference, in stance, between a person's recorded change and the sum of its contributions.
+
+    Raises
+    ------
+    RecordError
+        The run was recorded without a trail.
+    """
+    sums = (
+        contributions(run, shown=False)
+        .group_by("agent", "proposition")
+        .agg(pl.col("amount").sum())
+        .pipe(collected, ORDERED)
+    )
+    both = changes(run).join(sums, on=["agent", "proposition"], how="left")
+    apart = (both["change"] - both["amount"].fill_null(0.0)).abs().max()
+    return float(apart) if isinstance(apart, float) else 0.0
+
+
+def check_person(run: Reads, agent: int | None) -> None:
+    """Raise ``SettingError`` unless ``agent`` is a person of the run, or None."""
+    if agent is None:
+        return
+    persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)["agent"]
+    if agent not in persons:
+        allowed = "none: the run has no persons" if not persons.len() else f"a person, such as {persons[0]}"
+        raise SettingError("agent", got=str(agent), allowed=allowed)
+
+
+def _shown(column: str) -> Callable[[], list[pl.Expr]]:
+    """Groups are the values of a whole-number column, for what was shown; other causes are groups of their own."""
+    shown = pl.col("cause") == "shown"
+    return lambda: [
+        pl.when(shown).then(column).otherwise(NONE).cast(pl.Int32).alias("key"),
+        pl.lit("").alias("word"),
+    ]
+
+
+def _worded(column: str) -> Callable[[], list[pl.Expr]]:
+    return lambda: [
+        pl.lit(NONE, pl.Int32).alias("key"),
+        pl.when(pl.col("cause") == "shown").then(column).otherwise(pl.lit("")).fill_null("").alias("word"),
+    ]
+
+
+def _all_posts() -> list[pl.Expr]:
+    return [pl.col("root").cast(pl.Int32).alias("key"), pl.lit("").alias("word")]
+
+
+def _steps() -> list[pl.Expr]:
+    return [pl.col("step").cast(pl.Int32).alias("key"), pl.lit("").alias("word")]
+
+
+_KEYS: dict[str, Callable[[], list[pl.Expr]]] = {
+    "post": _all_posts,
+    "author": _shown("author"),
+    "writer": _shown("writer"),
+    "veracity": _worded("veracity"),
+    "label": _worded("label"),
+    "cause": _worded("cause"),
+    "step": _steps,
+}
+
+
+def _in_words(run: Reads, sums: pl.DataFrame, by: str) -> pl.DataFrame:
+    """With ``what``: the text of a post, the name of an author, the word of a class; else the cause."""
+    texts = run.table("texts").select("text", pl.col("content").str.slice(0, LONGEST_WHAT))
+    if by == "post":
+        called = run.table("posts").select(pl.col("post").alias("key"), "text").join(texts, on="text", how="left")
+        words = called.select("key", pl.col("content").alias("called"))
+    elif by in ("author", "writer"):
+        agents = run.table("agents").select(pl.col("agent").alias("key"), pl.col("name").alias("text"))
+        named = agents.join(texts, on="text", how="left")
+        numbered = pl.concat_str(pl.lit("agent "), pl.col("key").cast(pl.String))
+        words = named.select("key", pl.coalesce("content", numbered).alias("called"))
+    elif by == "step":
+        words = sums.select("key").unique()
+        words = words.with_columns(pl.concat_str(pl.lit("step "), pl.col("key").cast(pl.String)).alias("called"))
+    else:
+        return sums.with_columns(pl.when(pl.col("word") == "").then("cause").otherwise("word").alias("what"))
+    return sums.join(words, on="key", how="left").with_columns(pl.coalesce("called", "cause").alias("what"))

@@ -1,0 +1,163 @@
+"""The trail of a run in units of stance, each row with who and what caused it: the ground under attribution.
+
+Rules in stance record contributions that sum to the move. Rules in log odds do so in log odds L: there a contribution
+c of L is c·ΔS/ΔL in stance, which sums to ΔS as well. Where ΔL is a rounding error, the slope of
+S = 2σ(L) − 1 at the stance before, (1 − S²)/2, stands for ΔS/ΔL, whose digits would be noise; where ΔL is exactly 0 the
+contributions are 0 in stance.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from townsquare.analysis.beliefs import person_beliefs
+from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.posts import roots
+from townsquare.core import registry
+from townsquare.core.errors import RecordError
+from townsquare.core.frames import as_words, collected
+from townsquare.core.schema import NONE, TrailKind, Verdict
+
+CAUSES = {
+    int(TrailKind.EXPOSURE): "shown",
+    int(TrailKind.OWN): "own posts",
+    int(TrailKind.ANCHOR): "anchor",
+    int(TrailKind.ARCHIVED): "shown",
+    int(TrailKind.RESTORED): "shown",
+    int(TrailKind.CLIP): "bounds",
+}
+"""What each kind of the trail is called; a record that was archived was so by what was shown."""
+LEAST_LOG_ODDS = 1e-9
+_BELIEF = ["step", "agent", "proposition"]
+
+
+def unit_of(run: Reads) -> str:
+    """Unit of the trail: ``stance`` or ``log odds``; that of a rule which is not registered here counts as stance."""
+    rule = str(setting(run, "beliefs", "rule", default=""))
+    return str(registry.get("beliefs", rule).unit) if rule in registry.names("beliefs") else "stance"
+
+
+def check_trail(run: Reads) -> None:
+    """Raise ``RecordError`` for a run that did not record why beliefs moved."""
+    if not setting(run, "record", "trail", default=True):
+        raise RecordError("trail", got="a run recorded with `record.trail: false`", do="run it again with the trail")
+
+
+def changes(run: Reads) -> pl.DataFrame:
+    """How far each belief moved from the step its owner was born in to the last.
+
+    Returns
+    -------
+    DataFrame
+        One row a person and proposition: ``agent``, ``proposition``, ``start``, ``end``, ``change`` (stance).
+    """
+    beliefs = person_beliefs(run).select(*_BELIEF, "stance")
+    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
+    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born"))
+    end = beliefs.filter(pl.col("step") == run.last_step)
+    return (
+        start.select("agent", "proposition", pl.col("stance").alias("start"))
+        .join(end.select("agent", "proposition", pl.col("stance").alias("end")), on=["agent", "proposition"])
+        .with_columns((pl.col("end") - pl.col("start")).alias("change"))
+        .sort("agent", "proposition")
+        .pipe(collected)
+    )
+
+
+def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -> pl.LazyFrame:
+    """Every row of the trail after its owner joined, in stance, with what brought it about.
+
+    Parameters
+    ----------
+    run : Reads
+    agent : int, optional
+        Only this person's.
+    shown : bool
+        With what was shown, ``author`` and ``label``; without them exposures need not be read, which in a large run
+        takes most of the time.
+
+    Returns
+    -------
+    LazyFrame
+        ``step``, ``agent``, ``proposition``, ``kind`` (:class:`~townsquare.core.schema.TrailKind`), ``cause``
+        (``shown``, ``own posts``, ``anchor``, ``bounds``), ``amount`` (stance), ``recorded`` (in the rule's unit);
+        ``root`` (post that was passed on; -1 for none), ``author`` (who passed it on, or the person itself; -1),
+        ``writer`` (author of the root; -1), ``veracity`` (of the root, ``true``, ``false``, ``unknown``; null),
+        ``label`` (shown with it, ``none`` without; null where nothing was shown).
+
+    Raises
+    ------
+    RecordError
+        The run was recorded without a trail.
+    """
+    check_trail(run)
+    mine = pl.lit(True) if agent is None else pl.col("agent") == agent
+    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
+    trail = (
+        run.lazy("trail")
+        .filter(mine)
+        .join(born, on="agent", maintain_order="left")
+        .filter(pl.col("step") > pl.col("born"))
+        .select(*_BELIEF, "kind", "rank", "post", pl.col("amount").alias("recorded"))
+    )
+    rows = _in_stance(run, trail, mine)
+    if shown:
+        who = pl.col("author").alias("passed_on")
+        seen = run.lazy("exposures").filter(mine)
+        seen = seen.select("step", "agent", "rank", "post", who, label_of().alias("label"))
+        rows = rows.join(seen, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
+    return _with_causes(run, rows, shown=shown)
+
+
+def _in_stance(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame:
+    if unit_of(run) == "stance":
+        return trail.with_columns(pl.col("recorded").alias("amount"))
+    beliefs = person_beliefs(run).filter(mine).select(*_BELIEF, "stance")
+    before = beliefs.select(
+        (pl.col("step") + 1).cast(pl.Int32).alias("step"), "agent", "proposition", pl.col("stance").alias("before")
+    )
+    total = pl.col("recorded").sum().over(_BELIEF)
+    slope = (1.0 - pl.col("before") ** 2) / 2.0
+    scale = (
+        pl.when(total == 0.0)
+        .then(0.0)
+        .when(total.abs() < LEAST_LOG_ODDS)
+        .then(slope)
+        .otherwise((pl.col("stance") - pl.col("before")) / total)
+    )
+    return (
+        trail.join(beliefs, on=_BELIEF, maintain_order="left")
+        .join(before, on=_BELIEF, maintain_order="left")
+        .with_columns((pl.col("recorded") * scale).alias("amount"))
+        .drop("stance", "before")
+    )
+
+
+def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFrame:
+    of_root = roots(run).lazy().select("root", pl.col("author").alias("writer"), "veracity")
+    own = pl.col("kind") == TrailKind.OWN
+    return (
+        trail.join(run.table("posts").lazy().select("post", "root"), on="post", how="left", maintain_order="left")
+        .join(of_root, on="root", how="left", maintain_order="left")
+        .select(
+            *_BELIEF,
+            "kind",
+            pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause"),
+            "amount",
+            "recorded",
+            pl.col("root").fill_null(NONE),
+            *([pl.when(own).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")] if shown else []),
+            pl.col("writer").fill_null(NONE),
+            "veracity",
+            *(["label"] if shown else []),
+        )
+    )
+
+
+def label_of() -> pl.Expr:
+    """What was shown with an exposure, in words: the verdict, ``note``, both, or ``none``."""
+    words = {int(one): "" if not one else f"verdict {one.name.lower()}" for one in Verdict}
+    verdict = as_words("verdict", words)
+    note = pl.when(pl.col("note") >= 0).then(pl.lit("note")).otherwise(pl.lit(""))
+    both = pl.when((verdict != "") & (note != "")).then(verdict + ", note").otherwise(verdict + note)
+    return pl.when(both == "").then(pl.lit("none")).otherwise(both)

@@ -1,0 +1,92 @@
+"""What each record of one agent counts for under ``social_log_odds``, again from what was recorded.
+
+The showing that brought a record gives social proof and novelty, the trail of that step the trust that was read, the
+last showing of the claim its label weight (:mod:`townsquare.beliefs.social_log_odds`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.beliefs.social_log_odds import Params
+from townsquare.core.frames import collected
+from townsquare.core.schema import HoldingChange, Origin, TrailKind
+
+_SHOWING = ["step", "rank", "post"]
+
+
+def weights_of(run: Reads, agent: int, step: int, params: object, held: pl.DataFrame) -> dict[int, float]:
+    """Factor on the strength of each peer record, by claim; empty under rules that do not weigh records.
+
+    Parameters
+    ----------
+    run : Reads
+    agent, step : int
+        As after this step.
+    params : MemberParams
+        Of the rule.
+    held : DataFrame
+        ``claim`` and ``origin`` of its records.
+    """
+    if not isinstance(params, Params):
+        return {}
+    shown = _showings(run, agent, step)
+    labels = dict(zip(shown["claim"].to_list(), shown["weight"].to_list(), strict=True))  # the last one stays
+    peers = set(held.filter(pl.col("origin") == Origin.PEER)["claim"].to_list())
+    out = {}
+    for row in _acceptances(run, agent, step, shown):
+        if row["claim"] in peers:
+            label = labels.get(row["claim"], 1.0) if params.weigh_labels else 1.0
+            out[row["claim"]] = _worth(row, params) * label
+    return out
+
+
+def _worth(row: Mapping[str, Any], params: Params) -> float:
+    worth = 1.0
+    if params.weigh_trust:
+        worth *= math.nan if row["trust"] is None else row["trust"]
+    if params.weigh_social_proof:
+        likes = row["likes"] if params.likes_at_most is None else min(row["likes"], params.likes_at_most)
+        worth *= params.social_proof_floor + likes * params.social_proof_per_like
+    if params.weigh_novelty:
+        worth *= params.novelty_new if row["first_seen"] else params.novelty_repeat
+    return worth
+
+
+def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:
+    """Every claim that the agent was shown, in order: claim (first of its kind), step, rank, post, likes, and so on."""
+    claims = run.table("claims").select(pl.col("post").alias("root"), pl.col("same_as").alias("claim"))
+    return (
+        run.lazy("exposures")
+        .filter(pl.col("agent") == agent, pl.col("step") <= step)
+        .select(*_SHOWING, "root", "likes", "first_seen", "weight")
+        .with_row_index("order")
+        .pipe(collected)
+        .join(claims, on="root")
+        .sort("order", maintain_order=True)
+    )
+
+
+def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """How each record became active for the first time: the showing, and the trust that the trail says was read."""
+    here = [pl.col("agent") == agent, pl.col("step") <= step]
+    accepted = (
+        run.lazy("holdings")
+        .filter(*here, pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0)
+        .pipe(collected)
+    )
+    trust = (
+        run.lazy("trail")
+        .filter(*here, pl.col("kind") == TrailKind.EXPOSURE)
+        .select(*_SHOWING, "trust")
+        .pipe(collected)
+        .unique(_SHOWING, keep="first")
+    )
+    once = shown.unique([*_SHOWING, "claim"], keep="first", maintain_order=True)
+    both = accepted.join(once.select(*_SHOWING, "claim", "likes", "first_seen"), on=[*_SHOWING, "claim"])
+    yield from both.join(trust, on=_SHOWING, how="left").iter_rows(named=True)

@@ -1,0 +1,316 @@
+"""Why one agent changed its mind: what it was shown, by whom, and how much each row moved it.
+
+Reads the trail of a recorded run beside the recorded beliefs, and checks that the one explains the
+other. Contributions of rules that count in log odds are shown in stance units, c·ΔS/ΔL; they then sum to the move by
+construction, so that there is nothing to check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.causes.contributions import unit_of
+from townsquare.analysis.contract import Reads, setting
+from townsquare.core import registry
+from townsquare.core.enums import word_of
+from townsquare.core.errors import RecordError, SettingError, UnknownName
+from townsquare.core.frames import collected
+from townsquare.core.schema import AgentKind, TrailKind, Verdict
+
+TOLERANCE = 1e-9
+"""Largest difference, in stance, at which a sum of contributions still agrees with a recorded move."""
+_SHOWN = ("verdict", "note", "weight", "first_seen")
+
+
+def total_of(amounts: Iterable[float]) -> float:
+    """The exact sum; NaN where there is none, as of infinities of both signs, which only an odd record holds."""
+    try:
+        return math.fsum(amounts)
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One contribution to a move.
+
+    Attributes
+    ----------
+    kind : str
+        ``exposure``, ``own``, ``anchor``, ``archived``, ``restored`` or ``clip``.
+    amount : float
+        In stance units.
+    recorded : float
+        As in the trail, in the rule's own unit.
+    rank : int or None
+        Place in the feed, from 0.
+    post, author : int or None
+        Row of posts that was shown, and row of agents: who passed it on.
+    name : str
+        The author's, untrusted; ``agent 17`` for persons.
+    text : str
+        Of the root, untrusted; empty where there is none.
+    stance : float or None
+        What the root says of the proposition, -1 to 1.
+    trust : float or None
+        In the author, when the row was read, 0 to 1.
+    label : str
+        What was shown with it: the verdict, ``note``, both, or nothing.
+    weight : float or None
+        How much it counted for its labels, 0 to 1.
+    first_seen : bool or None
+        Whether the agent had never been shown it before.
+    """
+
+    kind: str
+    amount: float
+    recorded: float
+    rank: int | None = None
+    post: int | None = None
+    author: int | None = None
+    name: str = ""
+    text: str = ""
+    stance: float | None = None
+    trust: float | None = None
+    label: str = ""
+    weight: float | None = None
+    first_seen: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What happened to one belief in one step; ``causes`` are sorted by size, largest first.
+
+    ``before`` and ``after`` are recorded stances in [-1, 1]; ``before`` is None for the step in which an agent joined.
+    """
+
+    step: int
+    proposition: str
+    before: float | None
+    after: float
+    causes: tuple[Cause, ...]
+
+    @property
+    def explained(self) -> float:
+        """Sum of the contributions, in stance units."""
+        return total_of(cause.amount for cause in self.causes)
+
+    @property
+    def change(self) -> float:
+        """The recorded move; for the step of joining, what the contributions say."""
+        return self.explained if self.before is None else self.after - self.before
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the contributions sum to the recorded move; None where no stance before it is on record."""
+        return None if self.before is None else abs(self.explained - self.change) <= TOLERANCE
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorTotal:
+    """All that one author contributed to the moves, in stance units, over ``rows`` contributions."""
+
+    author: int
+    name: str
+    proposition: str
+    amount: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """The moves of one agent in order of step and proposition, with totals by author, largest first.
+
+    ``unit`` is that of the rule's trail: ``stance`` or ``log odds``.
+    """
+
+    agent: int
+    rule: str
+    unit: str
+    moves: tuple[Move, ...]
+    by_author: tuple[AuthorTotal, ...]
+
+    def largest(self, n: int) -> tuple[Move, ...]:
+        """The ``n`` moves that were largest, largest first."""
+        return tuple(sorted(self.moves, key=lambda move: (-abs(move.change), move.step, move.proposition))[:n])
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every recorded move is explained."""
+        return all(move.agrees is not False for move in self.moves)
+
+
+def why(run: Reads, agent: int, step: int | None = None, proposition: str | None = None) -> Why:
+    """What moved one agent.
+
+    Parameters
+    ----------
+    run : Reads
+        A recorded run.
+    agent : int
+        Row of agents; a person.
+    step : int, optional
+        One step, from 1; else all.
+    proposition : str, optional
+        One proposition, by name; else all.
+
+    Raises
+    ------
+    SettingError
+        The agent is none, or a source, or the step is not one of its steps.
+    UnknownName
+        There is no such proposition.
+    RecordError
+        The run was recorded without a trail.
+    """
+    _check_agent(run, agent, step)
+    propositions = _propositions(run, proposition)
+    unit = unit_of(run)
+    mine = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
+    here = [*mine, pl.col("step") == step] if step is not None else [*mine, pl.col("step") >= 1]
+    both = mine if step is None else [*mine, pl.col("step").is_in([step - 1, step])]
+    stances = _stances(run.lazy("beliefs").filter(*both).pipe(collected))
+    causes = _causes(run, run.lazy("trail").filter(*here).pipe(collected), agent)
+    moves = tuple(
+        _move(at, propositions[at[1]], stances, causes.get(at, []), unit)
+        for at in sorted(stances)
+        if at[0] >= 1 and step in (None, at[0])
+    )
+    rule = str(setting(run, "beliefs", "rule", default=""))
+    return Why(agent, rule, unit, moves, _by_author(moves))
+
+
+def _check_agent(run: Reads, agent: int, step: int | None) -> None:
+    agents = run.table("agents").filter(pl.col("agent") == agent)
+    if agents.is_empty():
+        raise SettingError("agent", got=str(agent), allowed=f"0 to {run.table('agents').height - 1}")
+    row = agents.row(0, named=True)
+    if row["kind"] != AgentKind.PERSON:
+        raise SettingError("agent", got=f"{agent}, a source", allowed="a person", do="sources have no beliefs")
+    first = max(1, row["born"])
+    if step is not None and not first <= step <= run.last_step:
+        allowed = f"{first} to {run.last_step}" if first <= run.last_step else "none: the run has no such step yet"
+        raise SettingError(f"step of agent {agent}", got=str(step), allowed=allowed)
+    if not setting(run, "record", "trail", default=True):
+        raise RecordError("trail", got="a run recorded with `record.trail: false`", do="run it again with the trail")
+
+
+def _propositions(run: Reads, wanted: str | None) -> dict[int, str]:
+    table = run.table("propositions")
+    names = dict(zip(table["proposition"].to_list(), table["name"].to_list(), strict=True))
+    if wanted is None:
+        return names
+    if wanted not in names.values():
+        hint = registry.did_you_mean(wanted, list(names.values()))
+        raise UnknownName("proposition", got=repr(wanted), allowed=", ".join(names.values()), do=hint)
+    return {number: name for number, name in names.items() if name == wanted}
+
+
+def _stances(beliefs: pl.DataFrame) -> dict[tuple[int, int], float]:
+    keys = zip(beliefs["step"].to_list(), beliefs["proposition"].to_list(), strict=True)
+    return dict(zip(keys, beliefs["stance"].to_list(), strict=True))
+
+
+def _move(
+    at: tuple[int, int], proposition: str, stances: Mapping[tuple[int, int], float], causes: list[Cause], unit: str
+) -> Move:
+    step, number = at
+    after, before = stances[at], stances.get((step - 1, number))
+    if unit != "stance":
+        causes = _in_stance(causes, 0.0 if before is None else after - before)
+    ordered = sorted(causes, key=lambda cause: -abs(cause.amount))
+    return Move(step, proposition, before, after, tuple(ordered))
+
+
+def _in_stance(causes: list[Cause], change: float) -> list[Cause]:
+    total = total_of(cause.recorded for cause in causes)
+    scale = change / total if total else 0.0
+    return [replace(cause, amount=cause.recorded * scale) for cause in causes]
+
+
+def _causes(run: Reads, trail: pl.DataFrame, agent: int) -> dict[tuple[int, int], list[Cause]]:
+    """Contributions by (step, proposition), in the order of the trail."""
+    out: dict[tuple[int, int], list[Cause]] = {}
+    for row in _with_posts(run, trail, agent).iter_rows(named=True):
+        out.setdefault((row["step"], row["proposition"]), []).append(_cause(row, agent))
+    return out
+
+
+def _cause(row: Mapping[str, Any], agent: int) -> Cause:
+    own = row["kind"] == TrailKind.OWN
+    author = agent if own else row["shown_author"]
+    trust = row["trust"]
+    return Cause(
+        kind=word_of(TrailKind, row["kind"]),
+        amount=row["amount"],
+        recorded=row["amount"],
+        rank=row["rank"] if row["rank"] >= 0 else None,
+        post=row["post"] if row["post"] >= 0 else None,
+        author=author,
+        name="itself" if own else _name(author, row["name"]),
+        text=row["content"] or "",
+        stance=row["stance"],
+        trust=None if trust is None or math.isnan(trust) else trust,
+        label=_label(row["verdict"], row["note"]),
+        weight=row["weight"],
+        first_seen=row["first_seen"],
+    )
+
+
+def _name(author: int | None, name: str | None) -> str:
+    return name or ("" if author is None else f"agent {author}")
+
+
+def _label(verdict: int | None, note: int | None) -> str:
+    words = [word_of(Verdict, verdict)] if verdict else []
+    return ", ".join([*words, *(["note"] if note is not None and note >= 0 else [])])
+
+
+def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
+    """The trail with what was shown: exposure, root, text, stance, and the name of who passed it on."""
+    shown = (
+        run.lazy("exposures")
+        .filter(pl.col("agent") == agent)
+        .select("step", "rank", "post", pl.col("author").alias("shown_author"), *_SHOWN)
+        .pipe(collected)
+    )
+    posts = run.table("posts").select("post", "root")
+    texts = run.table("posts").select(pl.col("post").alias("root"), "text")
+    stances = run.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
+    contents = run.table("texts")
+    names = (
+        run.table("agents")
+        .select(pl.col("agent").alias("shown_author"), pl.col("name").alias("text"))
+        .join(contents.rename({"content": "name"}), on="text", how="left")
+        .select("shown_author", "name")
+    )
+    return (
+        trail.with_row_index("order")
+        .join(shown, on=["step", "rank", "post"], how="left")
+        .join(posts, on="post", how="left")
+        .join(texts, on="root", how="left")
+        .join(contents, on="text", how="left")
+        .join(stances, on=["root", "proposition"], how="left")
+        .join(names, on="shown_author", how="left")
+        .sort("order")
+    )
+
+
+def _by_author(moves: tuple[Move, ...]) -> tuple[AuthorTotal, ...]:
+    totals: dict[tuple[int, str], AuthorTotal] = {}
+    for author, name, proposition, amount in _credited(moves):
+        old = totals.get((author, proposition), AuthorTotal(author, name, proposition, 0.0, 0))
+        totals[author, proposition] = AuthorTotal(author, name, proposition, old.amount + amount, old.rows + 1)
+    return tuple(sorted(totals.values(), key=lambda total: (-abs(total.amount), total.author, total.proposition)))
+
+
+def _credited(moves: tuple[Move, ...]) -> Iterator[tuple[int, str, str, float]]:
+    for move in moves:
+        for cause in move.causes:
+            if cause.author is not None:
+                yield cause.author, cause.name, move.proposition, cause.amount

@@ -1,0 +1,88 @@
+"""Columns of files of arguments, for banks and for samples that people labelled: one place for names and labels.
+
+They go by the names of several collections: those of IBM's Argument Quality Ranking (``argument, topic, set, WA,
+MACE-P, stance_WA, stance_WA_conf``; Gretz and others 2019, arXiv:1911.11408), of key point analysis, of UKPConvArgRank,
+and of Townsquare's own banks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
+
+TOPIC = ("topic", "proposition", "statement", "debate")
+TEXT = ("text", "argument", "claim", "message")
+SIDE = ("side", "stance_wa", "polarity", "side_label")
+QUALITY = ("quality", "wa", "mace-p", "strength", "score", "rank_score")
+REVERSED = "rank_score"
+"""The one rating of which more is worse, as in UKPConvArgRank."""
+UNUSED = ("set", "split", "stance_wa_conf", "prompt", "source")
+"""Columns that such files have beside, and that are not needed."""
+
+WORDS: Mapping[str, int] = {
+    "pro": 1, "for": 1, "favor": 1, "favour": 1, "support": 1, "yes": 1,
+    "con": -1, "against": -1, "oppose": -1, "no": -1,
+    "none": 0, "neutral": 0,
+}  # fmt: skip
+"""Labels of sides, in any case; a number from -1 to 1 is read by its sign. 0 is an argument for neither."""
+
+
+def read_table(path: Path) -> Records:
+    """The rows of a CSV, semicolon or tab file, or of a file with one JSON object a line."""
+    return read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
+
+
+def first_column(table: Records, names: Sequence[str]) -> str | None:
+    """The first of these columns that a file has."""
+    return next((name for name in names if name in table.columns), None)
+
+
+def needed_column(table: Records, names: Sequence[str], what: str) -> str:
+    """The same, of which there must be one; ``what`` it is for.
+
+    Raises
+    ------
+    DataError
+        With the columns that there are.
+    """
+    found = first_column(table, names)
+    if found is None:
+        got = "columns " + (", ".join(table.columns)[:300] or "of no name")
+        do = did_you_mean(what, table.columns)
+        raise DataError(f"{table.place}, header", got=got, allowed=f"a column {' or '.join(names)}", do=do)
+    return found
+
+
+def side_of(record: Record, column: str, own: Mapping[str, int] | None = None) -> float:
+    """The side of an argument: +1 for, -1 against, 0 for neither, NaN where the cell is empty.
+
+    ``own`` adds labels. In a column ``side_label`` the part before the first hyphen counts, as in ``no-bad-for-jobs``,
+    and one that is neither yes nor no says nothing.
+
+    Raises
+    ------
+    DataError
+        A label that means nothing, with file, row and column.
+    """
+    words = {**WORDS, **(own or {})}
+    value = record.cells.get(column)
+    label = "" if value is None else str(value).strip().lower()
+    if not label:
+        return math.nan
+    if label in words:
+        return float(words[label])
+    if column == "side_label":
+        return float({"yes": 1, "no": -1}.get(label.split("-")[0], math.nan))
+    try:
+        number = float(label)
+    except ValueError:
+        number = math.nan
+    if not -1.0 <= number <= 1.0:
+        allowed = ", ".join(words) + ", or a number from -1 to 1"
+        raise DataError(record.where(column), got=repr(value)[:80], allowed=allowed, do=did_you_mean(label, words))
+    return float((number > 0) - (number < 0))

@@ -1,0 +1,25 @@
+"""``constant``: every claim whose strength nobody gave is equally strong. The baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from townsquare.beliefs.evidence.contract import Float, StrengthJudge
+from townsquare.settings.config import MemberParams
+
+
+class Params(MemberParams):
+    """One number."""
+
+    value: float = Field(0.5, ge=0, le=1, description="strength of every claim that came without one")
+
+
+def estimate(claims: Sequence[str], statements: Sequence[str], params: Params) -> Float:
+    """The same strength for all, (n,)."""
+    return np.full(len(claims), params.value)
+
+
+JUDGE = StrengthJudge("constant", Params, estimate)

@@ -1,0 +1,201 @@
+"""What extractors, embedders and strength judges take and give: the three families that make claims from posts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.errors import ContractError
+from townsquare.core.member_errors import breach, call_member
+from townsquare.models.contract import Asker
+from townsquare.settings.config import MemberParams
+
+Float = npt.NDArray[np.float64]
+
+
+class Topics(NamedTuple):
+    """What claims can be about.
+
+    Attributes
+    ----------
+    statements : tuple of str
+        The propositions, in order of their rows.
+    bank_text : tuple of str
+        The scenario's arguments.
+    bank_proposition : (k,) int16
+        The proposition of each.
+    bank_stance, bank_strength : (k,) float64
+        [-1, 1] and [0, 1].
+    """
+
+    statements: tuple[str, ...]
+    bank_text: tuple[str, ...]
+    bank_proposition: npt.NDArray[np.int16]
+    bank_stance: Float
+    bank_strength: Float
+
+
+class Found(NamedTuple):
+    """Claims that were found in messages, in order of the messages; c of them.
+
+    Attributes
+    ----------
+    message : (c,) int64
+        Which message each was found in; non-descending.
+    proposition : (c,) int16
+        Row of propositions.
+    polarity : (c,) int8
+        +1 for the proposition, -1 against it: stance, never tone.
+    strength : (c,) float64
+        [0, 1]; NaN where the extractor does not say, and the strength judge is asked.
+    text : tuple of str
+        The canonical claims.
+    snippet, tag : tuple of str
+        The passage each was taken from, and its category; "" for none.
+    """
+
+    message: npt.NDArray[np.int64]
+    proposition: npt.NDArray[np.int16]
+    polarity: npt.NDArray[np.int8]
+    strength: Float
+    text: tuple[str, ...]
+    snippet: tuple[str, ...]
+    tag: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """A member of the family ``extractor``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    extract : callable
+        ``extract(messages, topics, params) -> Found``: zero, one or several claims a message. It is asked about the
+        messages of posts that neither the data nor their writers gave a stance. What it finds in a message depends on
+        that message alone.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
+    """
+
+    name: str
+    params: type[MemberParams]
+    extract: Callable[[Sequence[str], Topics, Any], Found]
+    bind: Callable[[Asker], Extractor] | None = None
+    asks: Callable[[Any], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    """A member of the family ``embedder``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    embed : callable
+        ``embed(texts, params)``: (n, d) float64 for n texts, each row a function of its text alone. Rows need no unit
+        length; a row of zeros is near nothing.
+    theta, theta_self : float
+        Thresholds in (0, 1] calibrated for it, used where the settings give none.
+    """
+
+    name: str
+    params: type[MemberParams]
+    embed: Callable[[Sequence[str], Any], Float]
+    theta: float
+    theta_self: float
+
+
+@dataclass(frozen=True, slots=True)
+class StrengthJudge:
+    """A member of the family ``strength``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    estimate : callable
+        ``estimate(claims, statements, params)``: (n,) float64 in [0, 1], how strong each claim is as an argument on
+        the proposition whose statement stands beside it.
+    """
+
+    name: str
+    params: type[MemberParams]
+    estimate: Callable[[Sequence[str], Sequence[str], Any], Float]
+
+
+def strengths(judge: StrengthJudge, claims: Sequence[str], statements: Sequence[str], params: Any) -> Float:
+    """What the judge estimates of n claims, (n,) float64 in [0, 1].
+
+    Raises
+    ------
+    ContractError
+        It gives something else; names the first claim at fault and its strength.
+    """
+    given = call_member("strength judge", judge.name, "estimate", lambda: judge.estimate(claims, statements, params))
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "fiu" or numbers.shape != (len(claims),):
+        got = f"{numbers.dtype} {numbers.shape} for {len(claims)} claims"
+        raise breach("strength judge", judge.name, got, "float64 (n,) for n claims")
+    fair = (numbers >= 0) & (numbers <= 1)
+    if not fair.all():
+        at = int(np.argmin(fair))
+        raise breach("strength judge", judge.name, f"strength {numbers[at]} of claim {at}", "0 to 1")
+    return numbers.astype(np.float64, copy=False)
+
+
+def check_found(name: str, found: Found, n_messages: int, n_propositions: int) -> Found:
+    """What an extractor returned, if every claim has a message, a proposition, a polarity, a text and a fair strength.
+
+    Raises
+    ------
+    ContractError
+        Which claim is at fault, and in what.
+    """
+    n = found.message.shape[0]
+    lengths = {field: len(getattr(found, field)) for field in Found._fields}
+    if set(lengths.values()) != {n}:
+        sizes = ", ".join(f"{length} {field}" for field, length in lengths.items())
+        raise ContractError(f"extractor {name!r}", got=sizes, allowed="columns of one length")
+    between = (found.message >= 0) & (found.message < n_messages)
+    ordered = np.r_[True, np.diff(found.message) >= 0][:n]
+    known = (found.proposition >= 0) & (found.proposition < n_propositions)
+    fair = np.isnan(found.strength) | ((found.strength >= 0) & (found.strength <= 1))
+    said = np.array([bool(text.strip()) for text in found.text], np.bool_)
+    for good, field, allowed in (
+        (between & ordered, "message", f"0 to {n_messages - 1}, in order"),
+        (known, "proposition", f"0 to {n_propositions - 1}"),
+        (np.abs(found.polarity) == 1, "polarity", "-1 or +1"),
+        (fair, "strength", "0 to 1, or NaN"),
+        (said, "text", "not empty"),
+    ):
+        if not good.all():
+            at = int(np.argmin(good))
+            value = getattr(found, field)[at]
+            raise ContractError(f"extractor {name!r}, claim {at}", got=f"{field} {value!r}", allowed=allowed)
+    return found
+
+
+def no_claims() -> Found:
+    """Nothing found.
+
+    >>> len(no_claims().text)
+    0
+    """
+    return Found(
+        np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0, np.int8), np.empty(0), (), (), ()
+    )  # fmt: skip

@@ -1,0 +1,20 @@
+"""``given``: the claims that came with the data or were declared in the action, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.settings.config import MemberParams
+
+
+class Params(MemberParams):
+    """Nothing to set."""
+
+
+def extract(messages: Sequence[str], topics: Topics, params: Params) -> Found:
+    """No claims: texts are not read."""
+    return no_claims()
+
+
+EXTRACTOR = Extractor("given", Params, extract)

@@ -1,0 +1,150 @@
+"""``model``: a language model takes arguments out of messages, then judges side, strength and category of each.
+
+Two questions a message, as in the Belief Engine (seeds, ``belief-engine``, Table A10): distillation, classification.
+Both at temperature 0 unless set otherwise, so that what is found in a message depends on the message alone. A message
+whose calls fail makes no claim, and the calls say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.core.errors import SettingError
+from townsquare.core.files import clean
+from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.prompts.filling import filled, quoted
+from townsquare.settings.base import MemberParams
+
+MESSAGE, CLAIM, TAG = 4000, 300, 40  # characters
+PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
+SIDES = {"for": 1, "against": -1}
+
+
+class Params(MemberParams):
+    """How it is asked."""
+
+    extract_temperature: float = Field(0.0, ge=0, le=2, description="of distillation and classification")
+    most_claims: int = Field(8, ge=1, le=32, description="claims of one message at most")
+
+
+class _Distilled(NamedTuple):
+    message: int
+    proposition: int
+    claim: str
+    snippet: str
+
+
+class _Judged(NamedTuple):
+    found: _Distilled
+    polarity: int
+    strength: float
+    tag: str
+
+
+def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
+    """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    judged = _classified(_distilled(messages, topics, params, asker), topics, params, asker)
+    if not judged:
+        return no_claims()
+    return Found(
+        message=np.array([one.found.message for one in judged], np.int64),
+        proposition=np.array([one.found.proposition for one in judged], np.int16),
+        polarity=np.array([one.polarity for one in judged], np.int8),
+        strength=np.array([one.strength for one in judged]),
+        text=tuple(one.found.claim for one in judged),
+        snippet=tuple(one.found.snippet for one in judged),
+        tag=tuple(one.tag for one in judged),
+    )
+
+
+def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: Asker) -> list[_Distilled]:
+    numbers = list(range(1, len(topics.statements) + 1))
+    schema = _list_of(
+        "claims",
+        params.most_claims,
+        {
+            "topic": {"enum": numbers},
+            "claim": {"type": "string", "maxLength": CLAIM},
+            "snippet": {"type": "string", "maxLength": CLAIM},
+        },
+    )
+    named = "\n".join(f"{number}. {quoted(text)}" for number, text in zip(numbers, topics.statements, strict=True))
+    asked = [
+        _request("distil", filled("distil", topics=named, message=quoted(text[:MESSAGE])), schema, params)
+        for text in messages
+    ]
+    out = []
+    for message, (text, reply) in enumerate(zip(messages, asker.ask(asked), strict=True)):
+        for entry in reply.value["claims"] if reply.ok else ():
+            claim = clean(str(entry["claim"])).strip()
+            snippet = clean(str(entry["snippet"])).strip()
+            if claim:
+                out.append(_Distilled(message, entry["topic"] - 1, claim, snippet if snippet in text else ""))
+    return out
+
+
+def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Judged]:
+    groups: dict[tuple[int, int], list[_Distilled]] = {}
+    for one in found:
+        groups.setdefault((one.message, one.proposition), []).append(one)
+    asked = []
+    for (_, proposition), claims in groups.items():
+        lines = "\n".join(quoted({"number": k, "argument": one.claim}) for k, one in enumerate(claims, 1))
+        prompt = filled("classify", statement=quoted(topics.statements[proposition]), claims=lines)
+        schema = _list_of(
+            "judged",
+            len(claims),
+            {
+                "number": {"enum": list(range(1, len(claims) + 1))},
+                "side": {"enum": [*SIDES, "neither"]},
+                "strength": {"type": "integer", "minimum": 0, "maximum": PERCENT},
+                "category": {"type": "string", "maxLength": TAG},
+            },
+        )
+        asked.append(_request("classify", prompt, schema, params))
+    judged: dict[_Distilled, _Judged] = {}
+    for claims, reply in zip(groups.values(), asker.ask(asked), strict=True):
+        for entry in reply.value["judged"] if reply.ok else ():
+            one = claims[entry["number"] - 1]
+            if entry["side"] in SIDES:
+                tag = " ".join(clean(str(entry["category"])).split())
+                judged.setdefault(one, _Judged(one, SIDES[entry["side"]], int(entry["strength"]) / PERCENT, tag))
+    return [judged[one] for one in dict.fromkeys(found) if one in judged]
+
+
+def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) -> Request:
+    return Request(
+        purpose=purpose,
+        messages=(Message("user", prompt),),
+        schema=schema,
+        name=purpose,
+        temperature=params.extract_temperature,
+        max_tokens=1024,
+    )
+
+
+def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
+    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "maxItems": most, "items": item}},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+def bind(asker: Asker) -> Extractor:
+    """The extractor with a model to ask."""
+    return replace(EXTRACTOR, extract=partial(extract, asker=asker))
+
+
+EXTRACTOR = Extractor("model", Params, extract, bind=bind)

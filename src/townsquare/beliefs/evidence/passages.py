@@ -1,0 +1,92 @@
+"""Passages: sentences that continue one another are one argument, so that one argument gives one claim.
+
+A linear model says of two adjacent sentences whether the second goes on with the first. It was fitted to tell
+adjacent sentences of one crowd-written argument from the last and first sentence of two arguments on the same topic.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from townsquare.beliefs.evidence.fitted import fitted
+from townsquare.beliefs.evidence.linear import Float
+from townsquare.beliefs.evidence.proposition import Frame
+from townsquare.beliefs.evidence.text import Span, sentences, stem, words
+from townsquare.beliefs.evidence.words import value, word_lists
+
+MOST_SENTENCES = 200
+"""Sentences of a message that are read."""
+
+APART = -0.4
+"""Continuation below which a new argument begins; above 0 would be as likely as not."""
+
+_SHORT = 4
+_ITEM = re.compile(r"\s*(?:\(?\d+[.)]|[-•*])")
+_PRONOUNS = frozenset(
+    ("this", "that", "these", "those", "it", "they", "them", "he", "his", "she", "her", "their", "its")
+)
+_CONNECTIVES = frozenset(("and", "so", "because", "therefore"))
+
+
+def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
+    """What tells whether ``second`` goes on with ``first``, in order of the fitted weights."""
+    known = word_lists()
+    before, behind = words(first), words(second)
+    opening = behind[0] if behind else ""
+    said, goes_on = ({stem(word) for word in found if word not in known["function"]} for found in (before, behind))
+    shared = len(said & goes_on) / max(1, min(len(said), len(goes_on))) ** 0.5
+    turned = sum(map(value, before)) * sum(map(value, behind)) < 0.0
+    return [
+        float(opening in known["continuers"]),
+        float(opening in known["openers"]),
+        float(_ITEM.match(second) is not None),
+        float(len(behind) < _SHORT),
+        float(len(before) < _SHORT),
+        shared,
+        float(bool(frame.subject & {stem(word) for word in behind})),
+        float(bool(frame.actions & {stem(word) for word in behind})),
+        float(bool(frame.subject & {stem(word) for word in behind[:_SHORT]})),
+        float(bool(_PRONOUNS & set(behind[:3]))),
+        float(second[:1].islower()),
+        float(first[-1:] == ";"),
+        float(first[-1:] in ("!", "?")),
+        float(np.log1p(len(before))) / 3.0,
+        float(np.log1p(len(behind))) / 3.0,
+        float(behind[:2] == ["we", "should"]),
+        float(opening == "i"),
+        float(opening in _CONNECTIVES),
+        float("also" in behind[:_SHORT]),
+        float(turned),
+        1.0,
+    ]
+
+
+def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span]:
+    """Where the arguments of a text stand: one or more whole sentences each, in order and without overlap.
+
+    Parameters
+    ----------
+    text : str
+        A message; its first 200 sentences are read.
+    frame : Frame
+        Of the proposition that it is read under.
+    weights : (21,) float64, optional
+        Of :func:`continuation_features`; the shipped ones if not given.
+    """
+    slope = fitted().continuation if weights is None else weights
+    found = sentences(text)[:MOST_SENTENCES]
+    groups: list[Span] = []
+    for at, span in enumerate(found):
+        if at and _goes_on(text, found[at - 1], span, frame, slope):
+            groups[-1] = Span(groups[-1].start, span.end)
+        else:
+            groups.append(span)
+    return groups
+
+
+def _goes_on(text: str, first: Span, second: Span, frame: Frame, slope: Float) -> bool:
+    seen = continuation_features(text[slice(*first)], text[slice(*second)], frame)
+    weights: list[float] = slope.tolist()
+    return sum(weight * number for weight, number in zip(weights, seen, strict=True)) >= APART

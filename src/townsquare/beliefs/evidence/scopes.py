@@ -1,0 +1,94 @@
+"""What turns a word around: a negation, a shifter before it, or that it is said of the action and not of the subject.
+
+"Banning it would lead to chaos" is bad of the ban, so good of what would be banned. Three signs a token say so; they
+are read off from fixed windows, since no parser is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.text import CLAUSE_ENDS, stem
+from townsquare.beliefs.evidence.words import is_shifter, word_lists
+
+_NEGATED_WORDS = 3  # how many words after a negation it reaches
+_SHIFTED_WORDS = 4
+_BEFORE_SUBJECT = 6  # how far behind an action its subject may stand
+_TURNS = frozenset(("but", "however", "although", "while", "because", "since", "as"))
+_PASSIVE = frozenset(("be", "been", "is", "are", "not"))
+_NOUNS_OF_ACTION = frozenset(("ban", "prohibition", "abolition", "abandonment", "closure", "removal", "restriction"))
+_LEADS = frozenset(("if", "to", "we", "by"))
+
+Signs = npt.NDArray[np.float64]
+
+
+class Scopes(NamedTuple):
+    """A sign, +1 or -1, of every token.
+
+    Attributes
+    ----------
+    negated : (n,) float64
+        -1 within a few words after a negation.
+    shifted : (n,) float64
+        -1 within a few words after a negation or shifter; two in a row cancel.
+    of_action : (n,) float64
+        -1 where a clause is about an action against the subject.
+    """
+
+    negated: Signs
+    shifted: Signs
+    of_action: Signs
+
+
+def read_scopes(tokens: Sequence[str], subject: frozenset[str]) -> Scopes:
+    """The signs of the tokens of a text, given the stems of the subject's words.
+
+    >>> words = "banning guns would not stop crime".split()
+    >>> scopes = read_scopes(words, frozenset({"gun"}))
+    >>> scopes.shifted.astype(int).tolist(), scopes.of_action.astype(int).tolist()
+    ([1, 1, 1, 1, -1, 1], [1, -1, -1, -1, -1, -1])
+    """
+    against, negations = word_lists()["against"], word_lists()["negations"]
+    stems = [stem(token) for token in tokens]
+    negated, shifted, of_action = (np.ones(len(tokens)) for _ in range(3))
+    left_negated = left_shifted = 0
+    sign, about = 1.0, 1.0
+    for at, token in enumerate(tokens):
+        if token in CLAUSE_ENDS or token in _TURNS:
+            left_shifted, about = 0, 1.0
+            left_negated = 0 if token in CLAUSE_ENDS else left_negated
+        if left_negated > 0 and token not in negations:
+            negated[at] = -1.0
+        shifted[at] = sign if left_shifted > 0 else 1.0
+        of_action[at] = about
+        if token in negations:
+            left_negated = _NEGATED_WORDS + 1
+        if token in negations or is_shifter(token):
+            sign = -sign if left_shifted > 0 else -1.0
+            left_shifted = _SHIFTED_WORDS + 1
+        left_negated, left_shifted = left_negated - 1, left_shifted - 1
+        if _is_about_action(tokens, stems, at, subject, against):
+            about = -1.0
+    return Scopes(negated, shifted, of_action)
+
+
+def _is_about_action(
+    tokens: Sequence[str], stems: Sequence[str], at: int, subject: frozenset[str], against: frozenset[str]
+) -> bool:
+    token, behind = tokens[at], stems[at + 1 : at + _BEFORE_SUBJECT]
+    if token == "if":
+        return any(word in against for word in tokens[at : at + 8])
+    if token == "without":
+        return any(word in subject for word in behind[:3])
+    if token not in against or not any(word in subject for word in behind):
+        return False
+    before = tokens[at - 1] if at else ""
+    if before in _PASSIVE:
+        return False
+    if token.endswith("ing") or token in _NOUNS_OF_ACTION:
+        return True
+    return before in _LEADS and "should" not in tokens[max(0, at - 3) : at]

@@ -1,0 +1,144 @@
+"""What the strength judge sees of an argument: length, care in writing, reasons and hedges, bearing on the proposition.
+
+It sees neither polarity nor who speaks. Raters of the training data score one side of a topic higher than the other;
+a judge that knew the side would score better on that data and would tilt every debate toward that side.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.ngrams import Rows, place, presence
+from townsquare.beliefs.evidence.proposition import Frame
+from townsquare.beliefs.evidence.text import MAX_CHARACTERS, sentences, stem, tokens
+from townsquare.beliefs.evidence.words import value, word_lists
+
+COUNTS = 49
+"""Counts of one argument, in the order of the fitted numbers."""
+
+_MOST_WORDS = 80  # more than any rated argument had; longer texts count as this long
+_LONG_WORD = 6
+_SPACE = re.compile(r"\s+")
+_SYLLABLE = re.compile(r"[aeiouy]+")
+_PATTERNS = (
+    re.compile(r"\d"),
+    re.compile(r"\d\s*%|percent|million|billion", re.I),
+    re.compile(r"^\s*[-•\d]+[.)\-]?"),
+    re.compile(r"(?:^|\s)-\s?\w"),
+    re.compile(r"(?:^|[\s.;])\d[.)]"),
+    re.compile(r"[a-z][.,;][A-Za-z]"),
+    re.compile(r"\s[,.;!?]"),
+    re.compile(r"!!|\?\?|[!?]{2}"),
+    re.compile(r"!"),
+    re.compile(r"\?"),
+    re.compile(r"\("),
+    re.compile(r"\""),
+    re.compile(r";"),
+    re.compile(r":"),
+)
+_FIRST = frozenset(("i", "my", "me"))
+_SECOND = frozenset(("you", "your"))
+_PLURAL = frozenset(("we", "our", "us"))
+Float = npt.NDArray[np.float64]
+
+
+class StrengthBlocks(NamedTuple):
+    """Features of n arguments: ``words`` and ``characters`` sparse (n, 32768), ``counts`` (n, 49) float64."""
+
+    words: Rows
+    characters: Rows
+    counts: Float
+
+
+def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBlocks:
+    """The features of n arguments, each on the proposition with the frame beside it."""
+    texts = [text[:MAX_CHARACTERS] for text in texts]
+    seen = [tokens(text) for text in texts]
+    counted = [_counts(text, found, frame) for text, found, frame in zip(texts, seen, frames, strict=True)]
+    return StrengthBlocks(
+        words=presence(_words(found) for found in seen),
+        characters=presence(_characters(text) for text in texts),
+        counts=np.asarray(counted, np.float64).reshape(len(texts), COUNTS),
+    )
+
+
+def _words(found: list[str]) -> list[int]:
+    pairs = [place(f"{first} {second}") for first, second in pairwise(found)]
+    return [place(token) for token in found] + pairs
+
+
+def _characters(text: str) -> list[int]:
+    marked = f" {_SPACE.sub(' ', text)} "
+    return [place(marked[at : at + length]) for length in (3, 4, 5) for at in range(len(marked) - length + 1)]
+
+
+def _counts(text: str, found: list[str], frame: Frame) -> list[float]:
+    said = [token for token in found if token[0].isalnum()]
+    return [*_size(text, said), *_form(text), *_wording(said), *_bearing(said, frame)]
+
+
+def _size(text: str, said: list[str]) -> list[float]:
+    n = min(max(1, len(said)), _MOST_WORDS)
+    all_words = max(1, len(said))
+    n_sentences = max(1, len(sentences(text)))
+    syllables = sum(max(1, len(_SYLLABLE.findall(word))) for word in said)
+    return [
+        math.log(n),
+        n / 40.0,
+        (n / 40.0) ** 2,
+        len(text) / all_words,
+        sum(len(word) > _LONG_WORD for word in said) / all_words,
+        len(set(said)) / all_words,
+        math.log1p(min(n_sentences, 12)),
+        min(all_words / n_sentences / 20.0, 4.0),
+        syllables / all_words,
+    ]
+
+
+def _form(text: str) -> list[float]:
+    letters = max(1, sum(letter.isalpha() for letter in text))
+    stripped = text.strip()
+    return [
+        float(text[:1].isupper()),
+        float(stripped[-1:] == "."),
+        float(text.lower() == text),
+        sum(letter.isupper() for letter in text) / letters,
+        text.count(",") / max(1, len(text)) ** 0.5,
+        *(float(pattern.search(text) is not None) for pattern in _PATTERNS),
+    ]
+
+
+def _wording(said: list[str]) -> list[float]:
+    known, root = word_lists(), max(1, len(said)) ** 0.5
+    values = [value(word) for word in said]
+    roots = {stem(word) for word in said}
+    lists = ("hedges", "reasons", "vague", "negations", "liberty", "money")
+    return [
+        *(sum(word in known[name] for word in said) / root for name in lists),
+        *(sum(word in group for word in said) / root for group in (_FIRST, _SECOND, _PLURAL)),
+        sum(word in known["frequent"] for word in said) / max(1, len(said)),
+        float("should" in said),
+        float("because" in said),
+        float("if" in said),
+        float(bool(roots & {"lead", "caus", "result"})),
+        sum(number > 0 for number in values) / root,
+        sum(number < 0 for number in values) / root,
+        abs(sum(values)) / root,
+    ]
+
+
+def _bearing(said: list[str], frame: Frame) -> list[float]:
+    roots = {stem(word) for word in said}
+    return [
+        len(roots & frame.subject) / max(1, len(frame.subject)),
+        float(bool(roots & frame.subject)),
+        float(bool(roots & frame.actions)),
+        float(bool(said) and stem(said[0]) in frame.subject),
+    ]

@@ -1,0 +1,61 @@
+"""What a text scorer takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.member_errors import breach, call_member
+from townsquare.settings.config import MemberParams
+
+FAMILY = "stance scorer"
+Score = Callable[[Sequence[str], Sequence[str]], npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class StanceScorer:
+    """A member of the family ``stance``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    score : callable
+        ``score(texts, propositions)``: for n texts and P statements an (n, P) float64 array in [-1, 1], +1 for the
+        statement; NaN where a text takes no stance, which makes it no exposure. Each number depends on its text and
+        its statement alone.
+    measures : {"stance", "tone"}
+        What the number really is. Tone is how positive the words are, whatever they are about; reports say so.
+    """
+
+    name: str
+    params: type[MemberParams]
+    score: Score
+    measures: Literal["stance", "tone"] = "stance"
+
+
+def scores(scorer: StanceScorer, texts: Sequence[str], propositions: Sequence[str]) -> npt.NDArray[np.float64]:
+    """What the scorer reads in n texts, (n, P) float64 in [-1, 1], NaN where a text takes no stance.
+
+    Raises
+    ------
+    ContractError
+        It gives something else; names the first text and proposition at fault and the number.
+    """
+    score: object = call_member(FAMILY, scorer.name, "score", lambda: scorer.score(texts, propositions))
+    wanted = (len(texts), len(propositions))
+    if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != wanted:
+        got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
+        raise breach(FAMILY, scorer.name, f"score returned {got}", f"float64 {wanted}: one number a text and statement")
+    off = np.abs(score) > 1
+    if off.any():
+        text, proposition = (int(at[0]) for at in np.nonzero(off))
+        got = f"a stance outside its range: {score[text, proposition]} for proposition {proposition}, text {text}"
+        raise breach(FAMILY, scorer.name, got, "-1 to 1, or NaN for none")
+    return score

@@ -1,0 +1,1 @@
+"""What everything else stands on: draws, schema, tables, files, errors, the registry. Imports nothing else of ours."""

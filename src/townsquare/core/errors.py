@@ -1,0 +1,106 @@
+"""Every error that Townsquare raises on purpose.
+
+::
+
+    TownsquareError
+    ├── SettingError      a setting is unknown, of a wrong type or out of range
+    │   └── UnknownName   a name that no registry holds
+    ├── DataError         a file that a user gave: scenario, posts, arguments, edges, personas
+    ├── RecordError       a recorded run cannot be read, or is not one
+    │   ├── RunBusy       another process writes this run
+    │   ├── WrongVersion  recorded by another version or under another configuration
+    │   └── HashMismatch  re-execution gave other rows than were recorded
+    ├── ModelError        language models: their recorded calls, prices, servers
+    │   ├── NotRecorded   a request that was never recorded, where only recorded calls may answer
+    │   ├── Unreachable   no server answers at first contact, or it refuses the key or the model
+    │   └── BudgetReached a run has spent what it may; it pauses between two steps
+    ├── RunsFailed        every run of a comparison ended with an error
+    └── ContractError     a member of a family breaks its contract
+
+Each says four things: *where* it went wrong, what is *allowed*, what was *got*, and what to *do*. The command line
+prints them as one message and exits with 2; nothing else is caught there.
+"""
+
+from __future__ import annotations
+
+from townsquare.core.redact import redacted, redacted_got
+
+
+class TownsquareError(Exception):
+    """Root of the tree. Keys and passwords in what it is given are hidden: see :mod:`townsquare.core.redact`.
+
+    Parameters
+    ----------
+    where : str
+        The setting, file with row and column, run or member that is at fault.
+    got : str, optional
+        What came.
+    allowed : str, optional
+        What would have been right.
+    do : str, optional
+        What the reader can do next.
+
+    Examples
+    --------
+    >>> print(TownsquareError("steps", got="-1", allowed="a whole number of at least 1"))
+    steps: got -1; allowed: a whole number of at least 1
+    """
+
+    def __init__(self, where: str, *, got: str = "", allowed: str = "", do: str = "") -> None:
+        self.got = redacted_got(where, got)
+        self.where, self.allowed, self.do = redacted(where), redacted(allowed), redacted(do)
+        parts = [f"got {self.got}" if got else "", f"allowed: {self.allowed}" if allowed else "", self.do]
+        said = "; ".join(part for part in parts if part)
+        super().__init__(f"{self.where}: {said}" if said else self.where)
+
+
+class SettingError(TownsquareError):
+    """A setting is unknown, of a wrong type or out of range."""
+
+
+class UnknownName(SettingError):
+    """A name that no registry, table or scenario holds."""
+
+
+class DataError(TownsquareError):
+    """A file that a user gave cannot be used; ``where`` names file, row and column."""
+
+
+class RecordError(TownsquareError):
+    """A recorded run cannot be read, or the folder holds none."""
+
+
+class RunBusy(RecordError):
+    """Another process is writing this run."""
+
+
+class WrongVersion(RecordError):
+    """The run was recorded by another version or under another configuration."""
+
+
+class HashMismatch(RecordError):
+    """Re-execution gave other rows than were recorded."""
+
+
+class ModelError(TownsquareError):
+    """The door to language models cannot do its work: calls cannot be recorded or read, or see below."""
+
+
+class NotRecorded(ModelError):
+    """A request that was never recorded, where only recorded calls may answer."""
+
+
+class Unreachable(ModelError):
+    """No server of a model answers at first contact, or it refuses the key or the model."""
+
+
+class BudgetReached(ModelError):
+    """A run has spent what its budget allows; its steps are safe and it can go on with a larger one."""
+
+
+class RunsFailed(TownsquareError):
+    """Every run of a comparison ended with an error; ``got`` is each distinct one, once."""
+
+
+class ContractError(TownsquareError):
+    """A rule, ranker, policy or moderator breaks the contract of its family."""

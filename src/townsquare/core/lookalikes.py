@@ -1,0 +1,66 @@
+"""Names that look alike and are not the same, and texts in which nothing can be seen."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+_CONFUSABLE = str.maketrans(
+    # Cyrillic, then Greek: a small choice of Unicode's confusables, above the Latin letters that they look like.
+    "аеорсухіјѕԁһӏкмтвн" + "АЕОРСУХІЈЅКМТВНӀ" + "αορυνικτε" + "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhlkmtbh" + "AEOPCYXIJSKMTBHl" + "aopuvikte" + "ABEZHIKMNOPTYX",
+)
+_UNSEEN = frozenset(("Cf", "Cc", "Cn", "Cs", "Co", "Zs", "Zl", "Zp", "Mn", "Me"))
+_BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Fillers and the blank of Braille: letters and a sign by their category, of which nothing is seen."""
+
+
+def is_visible(text: str) -> bool:
+    """Whether anything of a text can be seen.
+
+    >>> is_visible("a"), is_visible("\u200b\u00a0"), is_visible("\u3164")
+    (True, False, False)
+    """
+    return any(one not in _BLANKS and unicodedata.category(one) not in _UNSEEN for one in text)
+
+
+def skeleton(name: str) -> str:
+    """What a name looks like: equal for names that readers take for one.
+
+    Composed and decomposed letters, compatible forms (NFKC), case, signs without a form, and the Cyrillic and Greek
+    letters that look like Latin ones make no difference.
+
+    >>> skeleton("Cafe\u0301") == skeleton("CAFÉ"), skeleton("Сity") == skeleton("City")
+    (True, True)
+    """
+    if name.isascii():
+        return name.casefold()
+    plain = unicodedata.normalize("NFKC", name).translate(_CONFUSABLE).casefold().translate(_CONFUSABLE)
+    return "".join(one for one in unicodedata.normalize("NFKC", plain) if unicodedata.category(one) != "Cf")
+
+
+def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequence[str]:
+    """Sentences on names that look alike and stand for different things; at most ``most``, and a count of the others.
+
+    Parameters
+    ----------
+    kind : str
+        What has these names, in the plural.
+    names : iterable of str
+
+    >>> lookalike_notices("sources", ["City", "Сity", "Other"])
+    ["two sources look alike and are not the same: 'City' and '\\\\u0421ity'"]
+    """
+    first: dict[str, str] = {}
+    pairs = []
+    for name in dict.fromkeys(names):
+        before = first.setdefault(skeleton(name), name)
+        if before != name:
+            pairs.append(f"two {kind} look alike and are not the same: {_spelled(before)} and {_spelled(name)}")
+    more = [f"{len(pairs) - most:,} more {kind} look like others"] if len(pairs) > most else []
+    return pairs[:most] + more
+
+
+def _spelled(name: str) -> str:
+    """A name with the code of whatever is no ASCII, so that the difference can be seen."""
+    return ascii(name)[:100]

@@ -1,0 +1,357 @@
+"""The one sparse (agent, key) -> value store: trust, seen roots, reactions.
+
+Rows are held in blocks of agents, and within a block as compressed sparse rows sorted by key: ``indptr`` (n + 1,)
+int64, ``key`` (m,) int32, ``value`` (m,). A query is a CSR of keys over the same agents, in any order and with repeats.
+:func:`upsert` merges a query into a block and returns a *new* block, so that a rule that works on a block is pure
+without ever copying the whole store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import U64, key2
+from townsquare.core.simd import MANY, copy_many
+
+BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
+_SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
+_LONG = 64  # insertion beats other sorts up to about here
+_PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
+
+Int64 = npt.NDArray[np.int64]
+Int32 = npt.NDArray[np.int32]
+
+
+class PairBlock(NamedTuple):
+    """The pairs of one block of agents; ``key`` ascends within each agent."""
+
+    indptr: Int64
+    key: Int32
+    value: npt.NDArray[np.generic]
+
+    @property
+    def n_agents(self) -> int:
+        return int(self.indptr.shape[0]) - 1
+
+
+def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
+    """A block of ``n_agents`` without any pair."""
+    return PairBlock(np.zeros(n_agents + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype))
+
+
+@nb.njit(inline="always", cache=True)
+def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
+    """The first place in ``keys[lo:hi]``, which ascend, whose key is at least ``wanted``; ``hi`` if none is.
+
+    Without a branch that the processor could guess wrong.
+    """
+    at, n = lo, hi - lo
+    while n > 1:
+        half = n >> 1
+        at += half * (keys[at + half - 1] < wanted)
+        n -= half
+    return at + 1 if n == 1 and keys[at] < wanted else at
+
+
+@nb.njit(inline="always", cache=True)
+def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
+    """Whether ``wanted`` is in ``keys[lo:hi]``, which ascend."""
+    if hi - lo > _SCAN:
+        at = _place(keys, lo, hi, wanted)
+        return bool(at < hi and keys[at] == wanted)
+    part, found = keys[lo:hi], False  # many at a time: quicker than a search that waits for each look
+    for x in range(part.shape[0]):
+        found |= part[x] == wanted
+    return found
+
+
+@nb.njit(inline="always", cache=True)
+def places(keys: Int32, first: int, end: int, wanted: Int32, lo: int, hi: int, at: Int64) -> None:
+    """The first place in ``keys[first:end]``, which ascend, with a key of at least ``wanted[x]``; ``end`` if none has.
+
+    Written into ``at[x]``, for ``x`` from ``lo`` to ``hi``. No branch that the processor could guess wrong, and
+    all of them take a step together, so that it looks at many keys at once.
+    """
+    for x in range(lo, hi):
+        at[x] = first
+    n = end - first
+    while n > 1:
+        half = n >> 1
+        for x in range(lo, hi):
+            at[x] += half * (keys[at[x] + half - 1] < wanted[x])
+        n -= half
+    if n == 1:
+        for x in range(lo, hi):
+            at[x] += keys[at[x]] < wanted[x]
+
+
+@nb.njit(parallel=True, nogil=True, cache=True)
+def _lookup(optr: Int64, okey: Int32, qptr: Int64, qkey: Int32, slot: Int64) -> None:
+    for i in nb.prange(qptr.shape[0] - 1):
+        places(okey, optr[i], optr[i + 1], qkey, qptr[i], qptr[i + 1], slot)
+        for x in range(qptr[i], qptr[i + 1]):
+            at = slot[x]
+            slot[x] = at if at < optr[i + 1] and okey[at] == qkey[x] else -1
+
+
+@nb.njit(inline="always", cache=True)
+def _sort(packed: Int64, lo: int, hi: int) -> None:
+    """Sort ``packed[lo:hi]`` in place: by insertion, since a feed is short, but for long stretches."""
+    if hi - lo > _LONG:
+        packed[lo:hi].sort()
+        return
+    for x in range(lo + 1, hi):
+        v = packed[x]
+        y = x - 1
+        while y >= lo and packed[y] > v:
+            packed[y + 1] = packed[y]
+            y -= 1
+        packed[y + 1] = v
+
+
+@nb.njit(parallel=True, nogil=True, cache=True)
+def _find_new(
+    optr: Int64,
+    okey: Int32,
+    qptr: Int64,
+    qkey: Int32,
+    slot: Int64,
+    known: npt.NDArray[np.bool_],
+    packed: Int64,
+    nptr: Int64,
+) -> None:
+    """Where each pair stands, or would stand, among the agent's own, from 0, and how many pairs there will be.
+
+    Keys that are new go to the front of the agent's part of ``packed``, in order, each with its place in one word.
+    """
+    for i in nb.prange(qptr.shape[0] - 1):
+        lo, hi, first, end = qptr[i], qptr[i + 1], optr[i], optr[i + 1]
+        places(okey, first, end, qkey, lo, hi, slot)
+        new = lo
+        for x in range(lo, hi):
+            at = slot[x]
+            known[x] = at < end and okey[at] == qkey[x]
+            slot[x] = at - first
+            packed[new] = (np.int64(qkey[x]) << 32) | (x - lo)
+            new += not known[x]
+        _sort(packed, lo, new)
+        n, last = 0, np.int64(-1)
+        for x in range(lo, new):
+            n += packed[x] >> 32 != last
+            last = packed[x] >> 32
+        nptr[i + 1] = end - first + n
+
+
+@nb.njit(inline="always", cache=True)
+def _copy(source: npt.NDArray[np.generic], o: int, n: int, target: npt.NDArray[np.generic], w: int, end: int) -> None:
+    """``target[w:w + n] = source[o:o + n]``, and perhaps some of what follows, but not from ``end`` on.
+
+    A stretch is short: to copy as many as the processor can at once, wanted or not, is quicker than to count them.
+    """
+    if n <= MANY and w + MANY <= end and o + MANY <= source.shape[0]:
+        copy_many(source, o, target, w)  # type: ignore[call-arg]
+    else:
+        for y in range(n):
+            target[w + y] = source[o + y]
+
+
+@nb.njit(parallel=True, nogil=True, cache=True)
+def _insert(
+    optr: Int64,
+    okey: Int32,
+    oval: npt.NDArray[np.generic],
+    qptr: Int64,
+    qkey: Int32,
+    start: npt.NDArray[np.generic],
+    packed: Int64,
+    nptr: Int64,
+    nkey: Int32,
+    nval: npt.NDArray[np.generic],
+    slot: Int64,
+    known: npt.NDArray[np.bool_],
+) -> None:
+    """Copy each agent's pairs, whole stretches at a time with the new ones between them; say where queried ones are."""
+    for i in nb.prange(qptr.shape[0] - 1):
+        lo, hi, o, end, w = qptr[i], qptr[i + 1], optr[i], optr[i + 1], nptr[i]
+        new = lo
+        for x in range(lo, hi):
+            new += not known[x]
+        x = n = lo
+        while x < new:
+            k = packed[x] >> 32
+            stop = optr[i] + slot[lo + (packed[x] & _PLACE)]
+            _copy(okey, o, stop - o, nkey, w, nptr[i + 1])
+            _copy(oval, o, stop - o, nval, w, nptr[i + 1])
+            w += stop - o
+            o = stop
+            nkey[w], nval[w] = k, start[lo + (packed[x] & _PLACE)]
+            while x < new and packed[x] >> 32 == k:
+                slot[lo + (packed[x] & _PLACE)] = w
+                x += 1
+            packed[n] = k  # these words were read: the distinct new keys, for what follows
+            n += 1
+            w += 1
+        _copy(okey, o, end - o, nkey, w, nptr[i + 1])
+        _copy(oval, o, end - o, nval, w, nptr[i + 1])
+        for x in range(lo, hi):
+            if known[x]:  # moved on by the new keys before it
+                k, before = np.int64(qkey[x]), 0
+                for y in range(lo, n):
+                    before += packed[y] < k
+                slot[x] += nptr[i] + before
+
+
+def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
+    """Where each queried pair stands in ``block.value``; -1 where it is not there. Shape of ``keys``."""
+    slot = np.empty(keys.shape[0], np.int64)
+    _lookup(block.indptr, block.key, indptr, keys, slot)
+    return slot
+
+
+def upsert(
+    block: PairBlock, indptr: Int64, keys: Int32, start: npt.NDArray[np.generic]
+) -> tuple[PairBlock, Int64, npt.NDArray[np.bool_]]:
+    """Merge a query into a block.
+
+    Parameters
+    ----------
+    block : PairBlock
+        Not changed.
+    indptr : (n_agents + 1,) int64
+        CSR over the same agents as the block.
+    keys : (m,) int32
+        In any order, repeats allowed.
+    start : (m,) of the block's dtype
+        Value of a pair that was not there; of repeats in one query, the first counts.
+
+    Returns
+    -------
+    (PairBlock, (m,) int64, (m,) bool)
+        The new block, where each queried pair stands in its ``value``, and whether it was there before.
+    """
+    packed, slot = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
+    known, nptr = np.empty(keys.shape[0], np.bool_), np.zeros_like(block.indptr)
+    _find_new(block.indptr, block.key, indptr, keys, slot, known, packed, nptr)
+    np.cumsum(nptr, out=nptr)
+    nkey, nval = np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype)
+    _insert(block.indptr, block.key, block.value, indptr, keys, start, packed, nptr, nkey, nval, slot, known)
+    return PairBlock(nptr, nkey, nval), slot, known
+
+
+@nb.njit(nogil=True, cache=True)
+def _keep_newest(
+    optr: Int64,
+    okey: Int32,
+    oval: npt.NDArray[np.generic],
+    cap: int,
+    base: U64,
+    first: int,
+    post_key: npt.NDArray[U64],
+    nptr: Int64,
+    keep: npt.NDArray[np.bool_],
+) -> None:
+    for i in range(optr.shape[0] - 1):
+        lo, hi = optr[i], optr[i + 1]
+        n = hi - lo
+        nptr[i + 1] = n
+        if n <= cap:
+            continue
+        tie = np.empty(n, np.float64)
+        age = np.empty(n, np.float64)
+        for x in range(n):
+            age[x] = oval[lo + x]
+            tie[x] = float(key2(base, first + i, post_key[okey[lo + x]]) >> U64(11))
+        by_tie = np.argsort(tie, kind="mergesort")
+        order = by_tie[np.argsort(age[by_tie], kind="mergesort")]
+        for x in range(n - cap):
+            keep[lo + order[x]] = False
+        nptr[i + 1] = cap
+
+
+def keep_newest(block: PairBlock, cap: int, base: U64, first: int, post_key: npt.NDArray[U64]) -> PairBlock:
+    """Forget, agent by agent, the pairs with the smallest value until ``cap`` are left.
+
+    Used for seen roots, whose value is the step of first sight; pairs of one step go in the order of a keyed draw by
+    (agent, key of the post). ``first`` is the row of the block's first agent.
+    """
+    if block.indptr.shape[0] < 2 or int(np.diff(block.indptr).max(initial=0)) <= cap:
+        return block
+    keep = np.ones(block.key.shape[0], np.bool_)
+    nptr = np.zeros_like(block.indptr)
+    _keep_newest(block.indptr, block.key, block.value, cap, base, first, post_key, nptr, keep)
+    np.cumsum(nptr, out=nptr)
+    return PairBlock(nptr, block.key[keep], block.value[keep])
+
+
+class Pairs:
+    """All blocks of one store. Grows with the number of agents; a block is replaced as a whole."""
+
+    def __init__(self, dtype: npt.DTypeLike, n_agents: int = 0) -> None:
+        self.dtype = np.dtype(dtype)
+        self.n_agents = 0
+        self.blocks: list[PairBlock] = []
+        self.grow(n_agents)
+
+    def grow(self, n_agents: int) -> None:
+        """Make room for agents up to ``n_agents``; new ones have no pairs."""
+        while self.n_agents < n_agents:
+            if self.blocks and self.blocks[-1].n_agents < BLOCK:
+                last = self.blocks[-1]
+                more = min(BLOCK - last.n_agents, n_agents - self.n_agents)
+                self.blocks[-1] = last._replace(indptr=np.append(last.indptr, np.full(more, last.indptr[-1])))
+            else:
+                more = min(BLOCK, n_agents - self.n_agents)
+                self.blocks.append(empty_block(more, self.dtype))
+            self.n_agents += more
+
+    def astype(self, dtype: npt.DTypeLike) -> Pairs:
+        """The same pairs with values of another type."""
+        other = Pairs(dtype)
+        other.n_agents = self.n_agents
+        other.blocks = [block._replace(value=block.value.astype(other.dtype)) for block in self.blocks]
+        return other
+
+    def spans(self) -> Iterator[tuple[int, int, int]]:
+        """(number of the block, first agent, agent after its last)."""
+        yield from spans(self.n_agents)
+
+    def __len__(self) -> int:
+        return sum(int(block.key.shape[0]) for block in self.blocks)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(sum(part.nbytes for part in block) for block in self.blocks)
+
+    def get(self, agent: int, key: int, default: float) -> float:
+        """One value, for looking, not for hot paths."""
+        block = self.blocks[agent // BLOCK]
+        row = agent % BLOCK
+        lo, hi = int(block.indptr[row]), int(block.indptr[row + 1])
+        at = lo + int(np.searchsorted(block.key[lo:hi], key))
+        return float(block.value[at]) if at < hi and block.key[at] == key else default
+
+
+def spans(n_agents: int) -> Iterator[tuple[int, int, int]]:
+    """Blocks of agents as (number, first, after last).
+
+    >>> list(spans(3))
+    [(0, 0, 3)]
+    """
+    for number, first in enumerate(range(0, n_agents, BLOCK)):
+        yield number, first, min(first + BLOCK, n_agents)
+
+
+def rows_between(agents: npt.NDArray[np.generic], first: int, stop: int) -> tuple[int, int]:
+    """Where the rows of agents ``first`` to ``stop`` - 1 stand among ascending ``agents``: first row, row after last.
+
+    >>> rows_between(np.array([0, 0, 2, 3, 3, 7]), 2, 5)
+    (2, 5)
+    """
+    bounds = np.array([first, stop], agents.dtype)  # of another dtype, they would have all of ``agents`` copied
+    lo, hi = np.searchsorted(agents, bounds)
+    return int(lo), int(hi)

@@ -1,0 +1,186 @@
+"""Names of everything that comes in several kinds.
+
+A member of a family is one file and one line here: the name that settings use, and where its object stands. Members
+are imported when they are first asked for. Order matters only for ``stance``, whose numbers are recorded
+(:class:`townsquare.core.schema.Scorer`): append there, never insert.
+
+Members of your own come in by :func:`register`, or from an installed package whose entry points of the group
+``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): those are known to the
+command line and to every process of a comparison. No code of theirs runs before a setting names them.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from townsquare.core.errors import UnknownName
+
+_FAMILIES: dict[str, dict[str, str]] = {
+    "beliefs": {
+        "exposure": "townsquare.beliefs.exposure:RULE",
+        "exposure-bounded": "townsquare.beliefs.exposure_bounded:RULE",
+        "bounded_confidence": "townsquare.beliefs.bounded_confidence:RULE",
+        "averaging": "townsquare.beliefs.averaging:RULE",
+        "no_change": "townsquare.beliefs.no_change:RULE",
+        "log_odds": "townsquare.beliefs.log_odds:RULE",
+        "social_log_odds": "townsquare.beliefs.social_log_odds:RULE",
+    },
+    "ranker": {
+        "recent": "townsquare.simulation.feed.rankers.recent:RANKER",
+        "engagement": "townsquare.simulation.feed.rankers.engagement:RANKER",
+        "random": "townsquare.simulation.feed.rankers.random:RANKER",
+        "hot": "townsquare.simulation.feed.rankers.hot:RANKER",
+        "oldest": "townsquare.simulation.feed.rankers.oldest:RANKER",
+    },
+    "policy": {
+        "statistical": "townsquare.simulation.policies.statistical:POLICY",
+        "blind": "townsquare.simulation.policies.blind:POLICY",
+        "scripted": "townsquare.simulation.policies.scripted:POLICY",
+        "silent": "townsquare.simulation.policies.silent:POLICY",
+        "llm": "townsquare.simulation.policies.llm:POLICY",
+        "mix": "townsquare.simulation.policies.mix:POLICY",
+        "coordinated": "townsquare.simulation.policies.coordinated:POLICY",
+    },
+    "moderation": {
+        "none": "townsquare.simulation.moderation.none:MODERATOR",
+        "community": "townsquare.simulation.moderation.community:MODERATOR",
+        "third_party": "townsquare.simulation.moderation.third_party:MODERATOR",
+        "hybrid": "townsquare.simulation.moderation.hybrid:MODERATOR",
+    },
+    "graph": {
+        "scale_free": "townsquare.scenario.graphs.scale_free:SCALE_FREE",
+        "random": "townsquare.scenario.graphs.random:RANDOM",
+        "small_world": "townsquare.scenario.graphs.small_world:SMALL_WORLD",
+        "block": "townsquare.scenario.graphs.block:BLOCK",
+        "file": "townsquare.scenario.graphs.file:FILE",
+        "given": "townsquare.scenario.graphs.given:GIVEN",
+    },
+    "extractor": {
+        "given": "townsquare.beliefs.evidence.given:EXTRACTOR",
+        "embedded": "townsquare.beliefs.evidence.extract:EXTRACTOR",
+        "model": "townsquare.beliefs.evidence.model_extractor:EXTRACTOR",
+    },
+    "embedder": {
+        "hashing": "townsquare.beliefs.evidence.hashing:EMBEDDER",
+        "given": "townsquare.beliefs.evidence.given_vectors:EMBEDDER",
+    },
+    "strength": {
+        "constant": "townsquare.beliefs.evidence.constant:JUDGE",
+        "embedded": "townsquare.beliefs.evidence.strength:JUDGE",
+        "transformer": "townsquare.beliefs.evidence.transformer:JUDGE",
+    },
+    "speaker": {
+        "bank": "townsquare.debate.members.bank_speaker:SPEAKER",
+        "scripted": "townsquare.debate.members.scripted_speaker:SPEAKER",
+        "llm": "townsquare.debate.members.model_speaker:SPEAKER",
+    },
+    "debater": {
+        "belief_engine": "townsquare.debate.members.belief_engine:DEBATER",
+        "prompt_self_update": "townsquare.debate.members.self_update:PROMPT",
+        "rag_self_update": "townsquare.debate.members.self_update:RAG",
+    },
+    "stance_judge": {
+        "bank": "townsquare.debate.members.bank_judge:JUDGE",
+        "embedded": "townsquare.debate.members.polarity_judge:JUDGE",
+        "model": "townsquare.debate.members.model_judge:JUDGE",
+    },
+    "model": {
+        "fake": "townsquare.models.fake:MODEL",
+        "faulty": "townsquare.models.faulty:MODEL",
+        "recorded": "townsquare.models.recorded:MODEL",
+        "openai": "townsquare.models.providers:OPENAI",
+        "ollama": "townsquare.models.providers:OLLAMA",
+        "vllm": "townsquare.models.providers:VLLM",
+        "sglang": "townsquare.models.providers:SGLANG",
+        "server": "townsquare.models.providers:SERVER",
+    },
+    "stance": {
+        "vader": "townsquare.beliefs.stance.vader:SCORER",
+    },
+}
+_BUNDLED = {family: tuple(members) for family, members in _FAMILIES.items()}
+ENTRY_POINTS = "townsquare.members"
+
+
+def families() -> tuple[str, ...]:
+    """The families that have members."""
+    return tuple(_FAMILIES)
+
+
+def names(family: str) -> tuple[str, ...]:
+    """The members of a family, in order of registration."""
+    add_installed()
+    return tuple(_FAMILIES[family])
+
+
+def bundled(family: str) -> tuple[str, ...]:
+    """The members that come with Townsquare."""
+    return _BUNDLED[family]
+
+
+def get(family: str, name: str) -> Any:
+    """The member ``name`` of ``family``.
+
+    Raises
+    ------
+    UnknownName
+        With the nearest name there is.
+
+    >>> try:
+    ...     get("ranker", "recnt")
+    ... except UnknownName as error:
+    ...     print(error.do)
+    did you mean 'recent'?
+    """
+    add_installed()
+    members = _FAMILIES[family]
+    if name not in members:
+        raise UnknownName(family, got=repr(name), allowed=", ".join(members), do=did_you_mean(name, members))
+    module, _, attribute = members[name].partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def register(family: str, name: str, target: str) -> None:
+    """Add a member of your own: ``register("ranker", "mine", "my_module:RANKER")``.
+
+    Raises
+    ------
+    UnknownName
+        If there is no such family, or the name is taken by another target.
+    """
+    if family not in _FAMILIES:
+        raise UnknownName("family", got=repr(family), allowed=", ".join(_FAMILIES))
+    if _FAMILIES[family].get(name, target) != target:
+        raise UnknownName(family, got=repr(name), do=f"the name is taken by {_FAMILIES[family][name]}")
+    _FAMILIES[family][name] = target
+
+
+@cache
+def add_installed() -> None:
+    """Register the entry points of installed packages, once; imports none of them.
+
+    Raises
+    ------
+    UnknownName
+        An entry point is not named ``family.name``, or takes a name that is taken; says of which package.
+    """
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
+        package = point.dist.name if point.dist else "an installed package"
+        where = f"entry point {point.name!r} of {package}"
+        family, _, name = point.name.partition(".")
+        if not name or family not in _FAMILIES:
+            allowed = "family.name, with a family of " + ", ".join(_FAMILIES)
+            raise UnknownName(where, allowed=allowed, do="correct or uninstall that package")
+        if _FAMILIES[family].get(name, point.value) != point.value:
+            raise UnknownName(where, got=f"a name taken by {_FAMILIES[family][name]}", do="rename or uninstall it")
+        _FAMILIES[family][name] = point.value
+
+
+def did_you_mean(got: str, allowed: object) -> str:
+    """A hint with the nearest of the allowed words, or nothing."""
+    near = difflib.get_close_matches(str(got), [str(word) for word in allowed], n=1)  # type: ignore[attr-defined]
+    return f"did you mean {near[0]!r}?" if near else ""

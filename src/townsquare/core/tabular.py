@@ -1,0 +1,166 @@
+"""Read tables that a user gave, CSV and JSON lines, as records."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from townsquare.core.documents import parse_json
+from townsquare.core.errors import DataError
+from townsquare.core.files import MAX_SHOWN, clean, read_text
+
+MAX_ROWS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of a CSV, one line of a JSONL or one item of a YAML list.
+
+    Attributes
+    ----------
+    place : str
+        File with row and line, for errors.
+    cells : mapping of str to object
+        Value by column; ``None`` and ``""`` are empty. Objects inside an object are spread out:
+        ``{"stance": {"tax": 1}}`` is the cell ``stance:tax``.
+    part : str
+        What a cell is called in such a file: column, field or key.
+    """
+
+    place: str
+    cells: Mapping[str, object]
+    part: str = "column"
+
+    def where(self, column: str) -> str:
+        """Where an error in ``column`` stands."""
+        return f"{self.place}, {self.part} {column!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """All records of one file or list, with the columns that any of them has, in order of first appearance."""
+
+    place: str
+    columns: tuple[str, ...]
+    records: list[Record]
+
+
+def read_csv(path: Path) -> Records:
+    """A CSV with a header; the separator is a comma, semicolon or tab, whichever the header has most of.
+
+    Column names are stripped, and lowered before the first ``:``. Blank lines are skipped.
+
+    Raises
+    ------
+    DataError
+        Empty file, repeated or missing column names, a row of another length, too many rows, broken quotes.
+    """
+    text = read_text(path)
+    lines = csv_rows(path, text, separator(text.split("\n", 1)[0], ",;\t"))
+    _, _, header = next(lines, (0, 0, []))
+    columns = tuple(column_name(name) for name in header)
+    if not any(columns):
+        raise DataError(str(path), got="an empty file", allowed="a header and at least one row")
+    first = {column: at for at, column in reversed(list(enumerate(columns)))}
+    for at, column in enumerate(columns):
+        if not column or first[column] < at:
+            got = f"the column {column[:MAX_SHOWN]!r} twice" if column else f"no name for column {at + 1}"
+            raise DataError(f"{path}, line 1", got=got, allowed="a name of its own for each column")
+    records: list[Record] = []
+    for row, line, cells in lines:
+        place = f"{path}, row {row} (line {line})"
+        if len(cells) != len(columns):
+            allowed = f"{len(columns)} cells, as in the header"
+            raise DataError(place, got=f"{len(cells)} cells", allowed=allowed, do="quote cells that hold the separator")
+        records.append(Record(place, dict(zip(columns, cells, strict=True))))
+    return Records(str(path), columns, records)
+
+
+def csv_rows(path: Path, text: str, delimiter: str, limit: int = MAX_ROWS) -> Iterator[tuple[int, int, list[str]]]:
+    """(row, line it starts in, cells) of the rows that are not blank; row 0 is the first, usually the header."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    row, line = -1, 1
+    while True:
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            raise DataError(f"{path}, line {line}", got=str(error), allowed="cells with closed quotes") from None
+        if cells is None:
+            return
+        if "".join(cells).strip():
+            row += 1
+            if row > limit:
+                raise DataError(str(path), got=f"more than {limit:,} rows", allowed=f"at most {limit:,} rows")
+            yield row, line, cells
+        line = reader.line_num + 1
+
+
+def separator(line: str, allowed: str) -> str:
+    """The character of ``allowed`` that a line has most of; the first of them if it has none.
+
+    >>> separator("a;b;c,d", ",;")
+    ';'
+    """
+    return max(allowed, key=line.count)
+
+
+@lru_cache(maxsize=4096)
+def column_name(name: str) -> str:
+    """A column name as code compares it: ``' Stance:Tax '`` is ``'stance:Tax'``."""
+    head, colon, rest = clean(name).strip().partition(":")
+    return head.strip().lower() + colon + rest.strip()
+
+
+def read_jsonl(path: Path) -> Records:
+    """All records of a file with one JSON object a line; see :func:`jsonl_records`."""
+    records = list(jsonl_records(path))
+    return Records(str(path), columns_of(records), records)
+
+
+def jsonl_records(path: Path) -> Iterator[Record]:
+    """The records of a file with one JSON object a line, one by one; blank lines are skipped.
+
+    Raises
+    ------
+    DataError
+        A line that is no JSON object, or has a key twice; too many lines.
+    """
+    n = 0
+    for line, content in enumerate(io.StringIO(read_text(path), newline=None), 1):
+        if not content.strip():
+            continue
+        place = f"{path}, line {line}"
+        n += 1
+        if n > MAX_ROWS:
+            raise DataError(place, got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
+        yield Record(place, spread(place, _json_object(place, content)), "field")
+
+
+def _json_object(place: str, content: str) -> dict[str, object]:
+    value = parse_json(content, place)
+    if not isinstance(value, dict):
+        raise DataError(place, got=type(value).__name__, allowed="one JSON object a line")
+    return value
+
+
+def spread(place: str, cells: Mapping[Any, object]) -> dict[str, object]:
+    """Cells by column name, with objects inside spread out: ``{"stance": {"tax": 1}}`` is ``{"stance:tax": 1}``."""
+    out: dict[str, object] = {}
+    for key, value in cells.items():
+        inner = value.items() if isinstance(value, dict) else [(None, value)]
+        for part, cell in inner:
+            name = column_name(str(key) if part is None else f"{key}:{part}")
+            if name in out:
+                raise DataError(place, got=f"the column {name!r} twice", allowed="each column once")
+            out[name] = cell
+    return out
+
+
+def columns_of(records: list[Record]) -> tuple[str, ...]:
+    """Every column of the records, in order of first appearance."""
+    return tuple(dict.fromkeys(column for record in records for column in record.cells))

@@ -1,0 +1,1 @@
+"""Speakers, debaters and judges of debates: one file a member."""

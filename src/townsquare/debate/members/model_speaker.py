@@ -1,0 +1,76 @@
+"""``llm``: a language model speaks, told its persona, its stance in words, what it holds and what was said lately.
+
+Response generation of the Belief Engine (seeds, ``belief-engine``, Table A10) at temperature 0.7. What it says declares
+no claims: an extractor reads them (``evidence.extractor``, by default ``model``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pydantic import Field
+
+from townsquare.core.errors import SettingError
+from townsquare.core.files import clean
+from townsquare.debate.contract import Floor, Said, Speaker, Turn
+from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
+from townsquare.settings.base import MemberParams
+
+LONGEST = 1200  # characters
+NO_ANSWER = "(says nothing)"
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"content": {"type": "string", "maxLength": LONGEST}},
+    "required": ["content"],
+    "additionalProperties": False,
+}
+_SIDES = {1: "for", -1: "against"}
+
+
+class Params(MemberParams):
+    """How it is asked."""
+
+    temperature: float = Field(0.7, ge=0, le=2, description="of what it says")
+    max_tokens: int = Field(512, ge=16, description="longest answer", json_schema_extra={"unit": "tokens"})
+
+
+def say(turn: Turn, floor: Floor, params: Params, asker: Asker | None = None) -> Said:
+    """One message; a call that fails says nothing, and the call says why."""
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    held = [f"{_SIDES[one.polarity]}, strength {one.strength:.2f}: {quoted(one.text)}" for one in turn.retrieved]
+    lines = [
+        quoted({"who": "you" if line.seat == turn.seat else "the other", "said": line.text}) for line in turn.dialogue
+    ]
+    prompt = filled(
+        "debate_turn",
+        statement=quoted(turn.statement),
+        persona=" ".join(turn.persona.split()) or "nobody in particular",
+        instruction=turn.instruction,
+        evidence=listed(held),
+        dialogue="\n".join(lines) or NOTHING,
+    )
+    request = Request(
+        purpose="debate_turn",
+        messages=(Message("user", prompt),),
+        schema=_SCHEMA,
+        name="debate_turn",
+        temperature=params.temperature,
+        max_tokens=params.max_tokens,
+        agent=turn.seat,
+        step=turn.round,
+    )
+    (reply,) = asker.ask([request])
+    text = clean(str(reply.value["content"])).strip() if reply.ok else ""
+    return Said(text, None) if text else Said(NO_ANSWER, ())
+
+
+def bind(asker: Asker) -> Speaker:
+    """The speaker with a model to ask."""
+    return replace(SPEAKER, say=partial(say, asker=asker))
+
+
+SPEAKER = Speaker("llm", Params, say, bind=bind, declares=False)

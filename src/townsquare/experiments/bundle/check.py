@@ -1,0 +1,201 @@
+"""Checking a bundle: that nobody changed it, that its runs are those it names, and that they come out again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from townsquare.analysis.outcomes import outcomes
+from townsquare.core.errors import TownsquareError
+from townsquare.core.identity import settings_digest
+from townsquare.experiments.bundle.freeze import PACKAGES, Bundle, Entry, environment, recorded
+from townsquare.experiments.paired import paired
+from townsquare.record.memory import MemoryRecorder
+from townsquare.record.run import Run
+from townsquare.scenario.contents import Scenario
+from townsquare.settings.resolve import current_version, resolve
+from townsquare.simulation.run import simulate
+from townsquare.simulation.scenario_copy import recorded_scenario
+
+OK, FAILED, NOTE = "ok", "FAILED", "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was checked: ``state`` is ``ok``, ``FAILED`` or ``note`` (worth knowing, no fault)."""
+
+    state: str
+    what: str
+    said: str
+
+
+def check(
+    bundle: Bundle,
+    beside: Path,
+    sample: int = 1,
+    runs: Sequence[Path] = (),
+    on_run: Callable[[str], None] = lambda name: None,
+) -> list[Finding]:
+    """Check a bundle.
+
+    Parameters
+    ----------
+    bundle : Bundle
+    beside : Path
+        Its folder.
+    sample : int
+        Runs that are executed again and compared by content hash; which ones follows from the bundle's digest.
+    runs : sequence of Path
+        Folders of runs and comparisons that were made after it, to be held against what was planned.
+    on_run : callable
+        Called with the name of each run before it is executed again.
+    """
+    found = [_unchanged(bundle), _settings(bundle), *_versions(bundle), *_scenarios(bundle, beside)]
+    there = [entry for entry in bundle.entries if entry.folder]
+    found += [_stored(entry, beside) for entry in there]
+    later = [entry for folder in runs for entry in recorded(folder, beside)]
+    if later or bundle.preregistration:
+        found += _against_plan(bundle, later)
+    for entry in _sample(there + later, sample, bundle.digest):
+        on_run(_name(entry))
+        found.append(_again(entry, beside))
+    return found + _hypotheses(bundle, there + later, beside)
+
+
+def _unchanged(bundle: Bundle) -> Finding:
+    same = bundle.computed_digest() == bundle.digest
+    said = f"as it was made on {bundle.made}: {bundle.digest}" if same else "it was changed after it was made"
+    return Finding(OK if same else FAILED, "bundle", said)
+
+
+def _settings(bundle: Bundle) -> Finding:
+    """The configurations in a bundle are those that it names the digests of."""
+    other = [_name(entry) for entry in bundle.entries if not _has_its_digest(entry)]
+    said = f"not those of their digest: {_listed(other)}" if other else "all have the digest that is named"
+    return Finding(FAILED if other else OK, "settings", said)
+
+
+def _has_its_digest(entry: Entry) -> bool:
+    try:
+        return settings_digest(entry.settings) == entry.settings_digest
+    except (AttributeError, ValueError):  # no mapping, or NaN in it
+        return False
+
+
+def _versions(bundle: Bundle) -> list[Finding]:
+    now = {"townsquare": current_version(), **environment()}
+    then = {"townsquare": bundle.version, **bundle.environment}
+    other = [f"{name} {then.get(name)}, here {now[name]}" for name in now if then.get(name) != now[name]]
+    if not other:
+        return [Finding(OK, "versions", f"townsquare, python and {len(PACKAGES)} packages are those of the bundle")]
+    return [Finding(NOTE, "versions", f"{', '.join(other)}: hashes may differ in the last digits of numbers")]
+
+
+def _scenarios(bundle: Bundle, beside: Path) -> list[Finding]:
+    wanted = {(str(entry.settings["scenario"]), entry.scenario_digest): entry for entry in bundle.entries}
+    found = []
+    for (name, digest), entry in sorted(wanted.items(), key=lambda item: item[0]):
+        if not digest:
+            found.append(Finding(NOTE, f"scenario {name}", "made by the program; it has no files"))
+            continue
+        try:
+            same = _scenario_of(entry, beside).digest == digest
+        except TownsquareError as error:
+            found.append(Finding(FAILED, f"scenario {name}", str(error)))
+            continue
+        found.append(Finding(OK if same else FAILED, f"scenario {name}", "unchanged" if same else "its files changed"))
+    return found
+
+
+def _scenario_of(entry: Entry, beside: Path) -> Scenario:
+    return recorded_scenario(resolve(entry.settings), beside / entry.folder if entry.folder else None)
+
+
+def _name(entry: Entry) -> str:
+    return f"run {entry.arm or 'alone'}, seed {entry.seed}"
+
+
+def _stored(entry: Entry, beside: Path) -> Finding:
+    """The recorded rows still have the hash that the bundle names."""
+    try:
+        run = Run.open(beside / entry.folder)
+        got, settings = run.verify(), run.header.settings_hash
+    except TownsquareError as error:
+        return Finding(FAILED, _name(entry), str(error))
+    if settings != entry.settings_digest:
+        return Finding(FAILED, _name(entry), "it was made with other settings")
+    same = got == entry.content_hash and entry.run_hash in ("", run.run_hash)
+    return Finding(OK if same else FAILED, _name(entry), f"content {got[:16]}" if same else "its content is another")
+
+
+def _sample(entries: Sequence[Entry], n: int, digest: str) -> list[Entry]:
+    """Which runs are executed again: chosen by the digest, so that whoever makes the runs cannot choose."""
+    ordered = sorted(entries, key=lambda entry: (digest[:32] + entry.settings_digest)[::-1])
+    return [entry for entry in ordered if entry.content_hash][:n]
+
+
+def _again(entry: Entry, beside: Path) -> Finding:
+    what = f"{_name(entry)}, executed again"
+    try:
+        settings = resolve(entry.settings)
+        if settings.config.model.name != "none":
+            return Finding(NOTE, what, "a language model answers in it: `townsquare resume` replays its recorded calls")
+        recorder = MemoryRecorder()
+        simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda mark: None)
+        got = Run.of(recorder).content_hash
+    except TownsquareError as error:
+        return Finding(FAILED, what, str(error))
+    same = got == entry.content_hash
+    return Finding(OK if same else FAILED, what, "equal, to the last bit" if same else f"content {got[:16]} instead")
+
+
+def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
+    """Whether what was run is what was planned: nothing else, and all of it."""
+    plan = {entry.settings_digest: entry for entry in bundle.entries if entry.state == "planned"}
+    if not later:
+        many = f"{len(plan)} runs are planned; name what was made of them with --runs"
+        return [Finding(NOTE, "plan", many)] if plan else []
+    made = {entry.settings_digest: entry for entry in later if entry.state == "finished"}
+    missing = [_name(entry) for digest, entry in plan.items() if digest not in made]
+    extra = [_name(entry) for digest, entry in made.items() if digest not in plan]
+    found = [Finding(FAILED, "plan", f"not run as planned: {_listed(missing)}")] if missing else []
+    found += [Finding(NOTE, "plan", f"run, but not planned: {_listed(extra)}")] if extra else []
+    return found or [Finding(OK, "plan", f"all {len(plan)} planned runs were made, and no other")]
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return "; ".join(names[:most]) + more
+
+
+def _hypotheses(bundle: Bundle, entries: Sequence[Entry], beside: Path) -> list[Finding]:
+    """What became of each hypothesis; nothing while there are no runs."""
+    rows = [
+        {"arm": entry.arm, "seed": entry.seed, **outcomes(Run.open(beside / entry.folder))}
+        for entry in entries
+        if bundle.hypotheses and entry.folder and entry.state == "finished"
+    ]
+    if not rows:
+        return []
+    first = bundle.baseline or bundle.entries[0].arm
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    names = list(dict.fromkeys(one["outcome"] for one in bundle.hypotheses if one["outcome"] in frame.columns))
+    compared = paired(frame, first, names)
+    return [_outcome_of(one, compared) for one in bundle.hypotheses]
+
+
+def _outcome_of(one: dict[str, str] | object, compared: pl.DataFrame) -> Finding:
+    assert isinstance(one, dict)
+    what = f"hypothesis: {one['outcome']} of {one['arm']}, {one['expect']}"
+    rows = compared.filter((pl.col("outcome") == one["outcome"]) & (pl.col("arm") == one["arm"]))
+    if rows.is_empty() or not math.isfinite(rows["low"][0]):
+        return Finding(NOTE, what, "cannot be told: there is no interval")
+    row = rows.row(0, named=True)
+    seen = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "no difference"
+    said = f"{row['difference']:+.4g} [{row['low']:+.4g}, {row['high']:+.4g}], p {row['p']:.2g}"
+    said += f" (Holm over {len(compared.filter(pl.col('p').is_not_nan()))}: {row['p_holm']:.2g})"
+    return Finding(NOTE, what, f"{'as expected' if seen == one['expect'] else f'NOT as expected: {seen}'}: {said}")

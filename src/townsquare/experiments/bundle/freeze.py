@@ -1,0 +1,273 @@
+"""Making a bundle: what is frozen, and the file that holds it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from townsquare.analysis.outcomes import OUTCOMES, describe
+from townsquare.core.documents import read_json
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.files import read_text, write_whole
+from townsquare.experiments.arms import arms_of
+from townsquare.experiments.manifest import FILE, Experiment
+from townsquare.record.run import Run
+from townsquare.settings.layers import read_yaml
+from townsquare.settings.resolve import Settings, current_version, resolve
+
+FORMAT = 2
+"""Format 2 brought ``run_hash``; bundles of format 1 are read and checked as they are."""
+PACKAGES = ("numpy", "numba", "scipy", "polars", "pydantic")
+"""Packages that can change numbers; the lock pins them all."""
+MAX_NOTES = 1_000_000
+DIRECTIONS = ("higher", "lower", "no difference")
+_ALL_OF_IT = ConfigDict(extra="forbid", strict=True)
+_Whole = Annotated[int, Field(ge=0, lt=2**63)]
+_FolderName = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+
+
+def _says_enough(one: Mapping[str, str]) -> Mapping[str, str]:
+    if missing := _NEEDED - one.keys():
+        raise ValueError(f"with {', '.join(sorted(missing))}")
+    return one
+
+
+_NEEDED = {"outcome", "arm", "expect"}
+_Hypothesis = Annotated[Mapping[str, str], AfterValidator(_says_enough)]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One run of a study.
+
+    Attributes
+    ----------
+    state : str
+        ``planned``, or as recorded: ``finished``, ``stopped``.
+    arm, seed, steps
+        Name of its arm ("" for a run by itself), seed, steps asked for.
+    settings : mapping
+        The whole configuration, scenario digest included.
+    settings_digest, scenario_digest : str
+        SHA-256, hexadecimal.
+    folder : str
+        Where it was recorded, relative to the bundle if it stands below its folder; "" for a planned one.
+    content_hash : str
+        Of all its steps; "" for a planned one.
+    run_hash : str
+        Of its settings and all its steps; "" for a planned one, and in a bundle of format 1.
+    """
+
+    state: str
+    arm: str
+    seed: _Whole
+    steps: _Whole
+    settings: Mapping[str, Any]
+    settings_digest: str
+    scenario_digest: str
+    folder: _FolderName = ""
+    content_hash: str = ""
+    run_hash: str = ""
+    __pydantic_config__ = _ALL_OF_IT
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A frozen study; ``digest`` is the SHA-256 of the canonical JSON of all the rest."""
+
+    made: str
+    version: str
+    environment: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    measures: Mapping[str, Mapping[str, str]]
+    hypotheses: tuple[_Hypothesis, ...] = ()
+    notes: str = ""
+    baseline: str = ""
+    format: int = FORMAT
+    digest: str = field(default="")
+    __pydantic_config__ = _ALL_OF_IT
+
+    @property
+    def preregistration(self) -> bool:
+        """Whether nothing of it had been run when it was made."""
+        return all(entry.state == "planned" for entry in self.entries)
+
+    def computed_digest(self) -> str:
+        """The digest of what it holds now."""
+        values = {key: value for key, value in self._plain().items() if key != "digest"}
+        return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+    def _plain(self) -> dict[str, Any]:
+        """As JSON holds it, without what its format does not have."""
+        values = asdict(self)
+        if values["format"] == 1:
+            del values["format"]
+            values["entries"] = [{k: v for k, v in entry.items() if k != "run_hash"} for entry in values["entries"]]
+        return values
+
+    def save(self, path: Path) -> None:
+        """Write it; the old file or the new one is there at every moment.
+
+        Raises
+        ------
+        RecordError
+            It cannot be written there.
+        """
+        text = json.dumps({"format": self.format, **self._plain()}, indent=1) + "\n"
+        write_whole(path, text, "name a file that can be written")
+
+    @classmethod
+    def load(cls, path: Path) -> Bundle:
+        """Read one.
+
+        Raises
+        ------
+        RecordError
+            It is none, or cannot be read.
+        """
+        do = "make one with `townsquare bundle`"
+        values = read_json(path, RecordError)
+        if not isinstance(values, dict) or repr(values.get("format")) not in map(repr, range(1, FORMAT + 1)):
+            raise RecordError(str(path), got="no bundle", allowed=f"a bundle of format 1 to {FORMAT}", do=do)
+        try:
+            made = _BUNDLE.validate_json(json.dumps(values))  # in which lists may stand for tuples
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ", ".join([str(path), *(str(part) for part in first["loc"])])
+            got = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
+            raise RecordError(where, got=got, allowed=first["msg"].removeprefix("Input should be "), do=do) from None
+        for number, entry in enumerate(made.entries):
+            if not isinstance(entry.settings.get("scenario"), str):
+                where, allowed = f"{path}, entries, {number}, settings", "a whole configuration, with its scenario"
+                raise RecordError(where, got="no name of a scenario", allowed=allowed, do=do)
+        return made
+
+
+_BUNDLE = TypeAdapter(Bundle)
+
+
+def freeze(
+    entries: Sequence[Entry], hypotheses: Path | None = None, baseline: str = "", now: datetime | None = None
+) -> Bundle:
+    """A bundle of runs, planned or recorded.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Of :func:`planned` and :func:`recorded`; at least one.
+    hypotheses : Path, optional
+        A YAML list, or a text of at most 1,000,000 bytes that is kept as it is. An item of the list says ``outcome``,
+        ``arm`` and ``expect`` (higher, lower, no difference; against the baseline), and what else one wants to say.
+    baseline : str
+        Arm that the others are compared with.
+    now : datetime, optional
+        When; by default the clock of this machine.
+
+    Raises
+    ------
+    SettingError, UnknownName, DataError
+        Nothing to freeze; or a hypothesis names an outcome, an arm or an expectation that there is not.
+    """
+    if not entries:
+        raise SettingError("bundle", got="no run", allowed="at least one run, recorded or planned")
+    listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
+    made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
+    measures = {name: {"title": one.title, "unit": one.unit, "higher": one.higher} for name, one in OUTCOMES.items()}
+    draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
+    return Bundle(**{**_fields(draft), "digest": draft.computed_digest()})
+
+
+def _fields(bundle: Bundle) -> dict[str, Any]:
+    return {name: getattr(bundle, name) for name in Bundle.__dataclass_fields__}
+
+
+def environment() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in PACKAGES}
+    return {"python": platform.python_version(), "machine": platform.machine(), "system": platform.system(), **packages}
+
+
+def _hypotheses(path: Path | None, arms: set[str]) -> tuple[list[dict[str, str]], str]:
+    if path is None:
+        return [], ""
+    if path.suffix.lower() not in (".yaml", ".yml"):
+        return [], read_text(path, MAX_NOTES, SettingError)
+    given = read_yaml(path)[0].get("hypotheses", [])
+    if not isinstance(given, list):
+        raise SettingError(f"{path}: hypotheses", got=type(given).__name__, allowed="a list")
+    return [_hypothesis(one, f"{path}: hypothesis {number}", arms) for number, one in enumerate(given, 1)], ""
+
+
+def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
+    if not isinstance(given, Mapping) or not given.keys() >= _NEEDED:
+        raise SettingError(where, got=repr(given)[:80], allowed="outcome, arm and expect")
+    one = {str(key): str(value) for key, value in given.items()}
+    describe(one["outcome"])
+    for key, allowed in (("arm", sorted(arms)), ("expect", list(DIRECTIONS))):
+        if one[key] not in allowed:
+            raise SettingError(f"{where}, {key}", got=repr(one[key]), allowed=", ".join(allowed))
+    return one
+
+
+def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> list[Entry]:
+    """Runs that are still to be made: every combination of the settings that vary, with every seed."""
+    plain, entries = settings.plain(), []
+    for arm in arms_of(vary):
+        for seed in seeds:
+            made = resolve(plain, arm.changes, {"seed": seed})
+            entries.append(
+                Entry(
+                    "planned", arm.name if vary else "", seed, made.config.steps, made.plain(), made.digest,
+                    made.scenario_digest,
+                )
+            )  # fmt: skip
+    return entries
+
+
+def recorded(folder: Path, beside: Path) -> list[Entry]:
+    """Runs that are recorded in a folder: one, or all of a comparison.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a run or a comparison.
+    beside : Path
+        Folder of the bundle: runs below it are named relative to it.
+
+    Raises
+    ------
+    RecordError
+        There is none, or a run of the comparison is not finished.
+    """
+    if not (folder / FILE).is_file():
+        return [_recorded(folder, "", beside)]
+    experiment = Experiment.load(folder)
+    if len(experiment.finished) < len(experiment.runs):
+        undone = len(experiment.runs) - len(experiment.finished)
+        raise RecordError(str(folder), got=f"{undone} runs that are not finished", do="go on with the comparison first")
+    return [_recorded(folder / run.folder, run.arm, beside) for run in experiment.runs]
+
+
+def _recorded(folder: Path, arm: str, beside: Path) -> Entry:
+    run = Run.open(folder)
+    settings = dict(run.settings)
+    there = folder.resolve()
+    near = beside.resolve()
+    place = there.relative_to(near).as_posix() if there.is_relative_to(near) else str(there)
+    return Entry(
+        run.state, arm, int(settings["seed"]), int(settings["steps"]), settings, run.header.settings_hash,
+        str(settings.get("scenario_digest", "")), place, run.content_hash, run.run_hash,
+    )  # fmt: skip
+
+
+def folders_of(entries: Iterable[Entry], beside: Path) -> list[Path]:
+    """Where recorded entries stand."""
+    return [beside / entry.folder for entry in entries if entry.folder]

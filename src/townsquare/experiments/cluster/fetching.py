@@ -1,0 +1,88 @@
+"""What stands at an address, copied into a folder, where every command takes it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from townsquare.core.errors import RecordError
+from townsquare.experiments.cluster.stores import RECORDS, ObjectStore
+from townsquare.experiments.manifest import FILE, Experiment
+from townsquare.experiments.run_folders import holds_run
+from townsquare.record.run import Run
+from townsquare.record.sqlite import SETTINGS_FILE
+
+
+def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], None] | None = None) -> int:
+    """Copy a run, a comparison or debates; runs that are in the folder already are not copied again.
+
+    Parameters
+    ----------
+    store : ObjectStore
+        Where it stands.
+    folder : Path
+        Where it goes: new, or what an earlier call left.
+    on_file : callable, optional
+        Called with the number of parts that are done, and of all.
+
+    Returns
+    -------
+    int
+        How many runs there are.
+
+    Raises
+    ------
+    RecordError
+        Nothing is there, or it cannot be copied; or the folder holds something else, or runs that have gone on since.
+    """
+    names = store.names("")
+    if not names:
+        raise RecordError(store.where, got="nothing", do="see that the address is right")
+    runs = sorted({name.rpartition("/")[0] for name in names if name.rpartition("/")[2] in RECORDS})
+    others = [name for name in names if not any(not run or name.startswith(f"{run}/") for run in runs)]
+    _check_earlier(store, folder, names, runs)
+    said = on_file or (lambda done, total: None)
+    for done, run in enumerate(runs):
+        said(done, len(runs) + len(others))
+        if not holds_run(folder / run):
+            (folder / run).parent.mkdir(parents=True, exist_ok=True)
+            store.fetch(run, folder / run)
+    for done, name in enumerate(others, len(runs)):
+        said(done, len(runs) + len(others))
+        store.fetch_file(name, folder / name)
+    said(len(runs) + len(others), len(runs) + len(others))
+    return len(runs)
+
+
+def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs: Sequence[str]) -> None:
+    """Refuse a folder that holds another comparison, or a run that is not as it stands in the store.
+
+    Before anything is written: runs of one comparison under the manifest of another would look whole.
+    """
+    do = "give --out another folder, or delete this one"
+    hashes: Mapping[str, str] = {}
+    with tempfile.TemporaryDirectory() as beside:
+        there = Path(beside)
+        listed = {}
+        if store.fetch_file(FILE, there / FILE):
+            found = Experiment.load(there)
+            listed = {run.folder: run.digest for run in found.runs}
+            hashes = {run.folder: run.content_hash for run in found.finished}
+        if (folder / FILE).is_file() and any(
+            listed.get(run.folder) != run.digest for run in Experiment.load(folder).runs
+        ):
+            raise RecordError(str(folder), got=f"a comparison that is not the one of {store.where}", do=do)
+        for run in (run for run in runs if holds_run(folder / run)):
+            if run in hashes:
+                is_same = Run.open(folder / run).content_hash == hashes[run]
+            else:
+                store.fetch_file(f"{run}/{SETTINGS_FILE}".strip("/"), there / SETTINGS_FILE)
+                is_same = _bytes(there / SETTINGS_FILE) == _bytes(folder / run / SETTINGS_FILE)
+            if not is_same:
+                got = f"another run than that of {store.where}, or a copy of before it went on"
+                raise RecordError(str(folder / run), got=got, do=do)
+
+
+def _bytes(file: Path) -> bytes:
+    return file.read_bytes() if file.is_file() else b""

@@ -1,0 +1,101 @@
+"""A run that is written on the machine that executes it, and goes to a store when it has ended."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from townsquare.core.errors import RecordError, RunBusy
+from townsquare.experiments.cluster.stores import Store
+from townsquare.experiments.run_folders import FINISHED, holds_run, state_of
+from townsquare.record.lock import RunLock
+from townsquare.record.run import Run
+from townsquare.settings.resolve import Settings
+
+
+@contextmanager
+def written_here(store: Store, name: str, settings: Settings) -> Iterator[Path]:
+    """A folder of this machine to write a run into, which holds what the store has of it.
+
+    When the context ends, whole or interrupted or with an error, what came of the run goes to the store and the folder
+    is taken away. Where the process is killed it stays, and the next try on this machine goes on with it, unless the
+    store has come further.
+
+    Parameters
+    ----------
+    store : Store
+        Where the run goes.
+    name : str
+        Its folder there.
+    settings : Settings
+        Of the run; of other ones, there is another folder.
+
+    Raises
+    ------
+    RunBusy
+        Another process of this machine executes the same run.
+    RecordError
+        Files cannot be copied, or the folder belongs to somebody else.
+    """
+    folder = scratch_folder() / hashlib.sha256(f"{store.where}\n{name}\n{settings.digest}".encode()).hexdigest()[:24]
+    with _alone(folder, f"{store.where}/{name}"):
+        _bring(store, name, folder)
+        was_finished = state_of(folder, settings) == FINISHED
+        try:
+            yield folder
+        finally:
+            if holds_run(folder) and not (was_finished and store.holds(name)):
+                store.put(folder, name)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _alone(folder: Path, where: str) -> Iterator[None]:
+    """Keep other processes off a folder, which need not be there: its own lock comes too late, and goes with it."""
+    try:
+        lock = RunLock(folder.parent, f"{folder.name}.lock")
+    except RunBusy as error:
+        raise RunBusy(where, got=error.got, do="wait until it ends") from None
+    try:
+        yield
+    finally:
+        lock.release(remove=True)
+
+
+def _bring(store: Store, name: str, folder: Path) -> None:
+    """Have the folder hold the run as far as it has come, here or in the store."""
+    is_here, is_there = holds_run(folder), store.holds(name)
+    if not is_here:
+        shutil.rmtree(folder, ignore_errors=True)
+    if not is_there:
+        return
+    if not is_here:
+        store.fetch(name, folder)
+        return
+    theirs = folder.with_name(f"{folder.name}.theirs")
+    shutil.rmtree(theirs, ignore_errors=True)
+    store.fetch(name, theirs)
+    if Run.open(theirs).last_step > Run.open(folder).last_step:
+        shutil.rmtree(folder)
+        theirs.rename(folder)
+    shutil.rmtree(theirs, ignore_errors=True)
+
+
+def scratch_folder() -> Path:
+    """Where this machine keeps runs that go to a store: below ``TMPDIR``, for this user alone.
+
+    Raises
+    ------
+    RecordError
+        Somebody else made it.
+    """
+    folder = Path(tempfile.gettempdir()) / f"townsquare-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o077:
+        raise RecordError(str(folder), got="a folder that others may write", do="take it away, or set TMPDIR")
+    return folder

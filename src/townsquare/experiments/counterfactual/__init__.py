@@ -1,0 +1,12 @@
+"""What people would have believed without a post, an author, a record, or all false posts.
+
+Two questions, kept apart. *By the rule*: what people saw is held fixed, and the belief rule is executed again on the
+recorded exposures without the rows in question (:mod:`townsquare.experiments.counterfactual.again`); exact for the
+rule. *By another run*: the same configuration without them, so that feeds, actions and all that follows may change too
+(:mod:`townsquare.experiments.counterfactual.other_run`).
+"""
+
+from townsquare.experiments.counterfactual.again import Without, beliefs_again, without
+from townsquare.experiments.counterfactual.removal import Removal
+
+__all__ = ["Removal", "Without", "beliefs_again", "without"]

@@ -1,0 +1,208 @@
+"""The belief rule of a run, executed again on what was recorded, with some of it taken away.
+
+What people saw is held fixed: the recorded exposures with their likes, labels and first sights, the recorded posts,
+reactions and newcomers. Of the past nothing else is needed, so the world is rebuilt from the record step by step, and
+only the stages that move beliefs run: argument records, then the rule. Trust, confidence, records and all else that a
+rule keeps follow from the rows that stay. With everything left in, that gives the recorded beliefs to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.core import schema
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.frames import ORDERED, collected
+from townsquare.core.schema import NONE
+from townsquare.experiments.counterfactual.removal import Gone, Removal
+from townsquare.experiments.run_folders import settings_of
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import ColumnsOf
+from townsquare.record.run import Run
+from townsquare.scenario.contents import Scenario
+from townsquare.settings.resolve import Settings, check_version, resolve
+from townsquare.simulation import belief_step
+from townsquare.simulation.change import Change
+from townsquare.simulation.evidence import holdings
+from townsquare.simulation.scenario_copy import recorded_scenario
+from townsquare.simulation.step import Setup, begin
+from townsquare.simulation.world import World
+
+HELD_FIXED = (
+    "The rule was executed again on the recorded exposures without these rows. That is exact for the rule; what "
+    "people saw, did and wrote is held fixed, though without them it might have been otherwise."
+)
+_KEPT = ("texts", "agents", "follows", "posts", "post_stances", "claims", "near_duplicates")
+"""Tables of the record that the stages of belief look back at."""
+_KEY = ["step", "agent", "proposition"]
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Beliefs with and without something.
+
+    Attributes
+    ----------
+    removal : Removal
+        What was left out.
+    rows : int
+        Exposures that were taken away, or that speak to nothing any more.
+    beliefs : DataFrame
+        One row a step, person and proposition: ``step``, ``agent``, ``proposition``, ``recorded`` and ``without``
+        (stances, -1 to 1).
+    """
+
+    removal: Removal
+    rows: int
+    beliefs: pl.DataFrame
+
+    @property
+    def effect(self) -> pl.DataFrame:
+        """What it did by the end: one row a proposition.
+
+        ``proposition``; ``agents``; ``mean_recorded``, ``mean_without``, ``effect`` = recorded less without (mean,
+        stance), ``absolute_effect`` (mean of its size), ``affected`` (persons who would stand elsewhere), ``largest``
+        (size of the largest difference), ``changed_side`` (persons who would stand on the other side of 0).
+        """
+        last = self.beliefs.filter(pl.col("step") == pl.col("step").max())
+        apart = pl.col("recorded") - pl.col("without")
+        return (
+            last.group_by("proposition")
+            .agg(
+                pl.len().cast(pl.Int64).alias("agents"),
+                pl.col("recorded").mean().alias("mean_recorded"),
+                pl.col("without").mean().alias("mean_without"),
+                apart.mean().alias("effect"),
+                apart.abs().mean().alias("absolute_effect"),
+                (apart != 0).sum().cast(pl.Int64).alias("affected"),
+                apart.abs().max().alias("largest"),
+                (pl.col("recorded") * pl.col("without") < 0).sum().cast(pl.Int64).alias("changed_side"),
+            )
+            .sort("proposition")
+        )
+
+    def course(self, run: Run) -> pl.DataFrame:
+        """Mean stances over steps: ``step``, ``proposition``, ``name``, ``recorded``, ``without``, ``effect``."""
+        return (
+            self.beliefs.group_by("step", "proposition")
+            .agg(pl.col("recorded").mean(), pl.col("without").mean())
+            .with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
+            .join(names(run).select("proposition", "name"), on="proposition")
+            .sort("step", "proposition")
+        )
+
+
+def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Without:
+    """Beliefs as the rule would have moved them without something, what people saw being held fixed.
+
+    Parameters
+    ----------
+    run : Run
+        Finished or not; its committed steps count.
+    removal : Removal
+        What to leave out.
+    scenario : Scenario, optional
+        The one that the run was made from; loaded by the name in its settings if it is not given.
+
+    Raises
+    ------
+    SettingError
+        The run holds no such post, agent or claim.
+    WrongVersion, DataError
+        Another version recorded it, or its scenario has changed or gone.
+    """
+    gone = Gone.of(run, removal)
+    recorded = person_beliefs(run).select(*_KEY, pl.col("stance").alias("recorded")).pipe(collected, ORDERED)
+    again, rows = beliefs_again(run, gone, scenario)
+    both = recorded.join(again.select(*_KEY, pl.col("stance").alias("without")), on=_KEY, maintain_order="left")
+    return Without(removal, rows, both)
+
+
+def beliefs_again(run: Run, gone: Gone | None = None, scenario: Scenario | None = None) -> tuple[pl.DataFrame, int]:
+    """Beliefs from executing the rule again, and how many exposures counted no more.
+
+    Returns
+    -------
+    DataFrame
+        As the table ``beliefs``: ``step``, ``agent``, ``proposition``, ``stance``, ``confidence``.
+    int
+        Exposures that were taken away, or whose root speaks to nothing any more.
+
+    Raises
+    ------
+    WrongVersion, DataError
+        Another version recorded it, or its scenario has changed or gone.
+    """
+    settings = settings_of(run, str(run.folder or "run")) if scenario is None else _settings(run, scenario)
+    made = _Again(run, settings, scenario or recorded_scenario(settings, run.folder), gone or Gone())
+    parts = [pl.DataFrame(dict(rows)) for rows in made.beliefs()]
+    return pl.concat(parts), made.taken
+
+
+def _settings(run: Run, scenario: Scenario) -> Settings:
+    check_version(run.settings, scenario.name)
+    return resolve(run.settings)
+
+
+class _Again:
+    """One execution; ``taken`` counts the exposures that were taken away so far."""
+
+    def __init__(self, run: Run, settings: Settings, scenario: Scenario, gone: Gone) -> None:
+        self._run, self._gone, self.taken = run, gone, 0
+        self._setup, self._world, self._start = begin(settings, scenario)
+        self._world.silenced = gone.claims.astype(np.int32)
+
+    def beliefs(self) -> Iterator[schema.Columns]:
+        """Rows of beliefs after each committed step."""
+        if self._run.last_step < 0:
+            yield schema.empty("beliefs")
+            return
+        yield self._start.get("beliefs")
+        for step in range(1, self._run.last_step + 1):
+            yield self._advance(self._setup.at(step), self._run.added(step))
+
+    def _advance(self, setup: Setup, added: ColumnsOf) -> schema.Columns:
+        world, config = self._world, setup.settings.config
+        draw = Draws(config.seed, world.step + 1)
+        newborn = setup.arrivals.arrive(world, draw(Stage.ARRIVE)).newborn
+        rows = {name: added(name) for name in _KEPT} | {"holdings": _seeds(added("holdings"))}
+        world.append(Change({name: columns for name, columns in rows.items() if _many(columns)}, newborn=newborn))
+        self._silence()
+        out = Batches(world.step + 1)
+        out.add({"exposures": self._shown(added("exposures"), world), "actions": added("actions")})
+        rule = setup.member("beliefs")
+        if "holdings" in rule[0].needs:
+            change = holdings.update(world, out, setup.arrivals.judges, config.evidence)
+            out.add(world.append(change))
+        moved = belief_step.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=False)
+        world.append(moved)
+        world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
+        return moved.rows["beliefs"]
+
+    def _silence(self) -> None:
+        """Roots that are left out speak to no proposition and make no claim, as exposures and as own posts."""
+        roots = self._gone.roots[self._gone.roots < self._world.posts.n]
+        for column in ("n_stances", "n_claims"):
+            self._world.posts.write(column)[roots] = 0
+
+    def _shown(self, rows: schema.Columns, world: World) -> schema.Columns:
+        """The exposures of a step that stay."""
+        gone = self._gone
+        away = np.isin(rows["post"], gone.rows) | np.isin(rows["author"], gone.authors)
+        self.taken += int(np.count_nonzero(away | np.isin(rows["root"], gone.roots)))
+        return {name: np.asarray(column)[~away] for name, column in rows.items()} if away.any() else rows
+
+
+def _seeds(rows: schema.Columns) -> schema.Columns:
+    """The records that newcomers start with; all others follow from what is shown."""
+    mine = np.asarray(rows["post"]) == NONE
+    return {name: np.asarray(column)[mine] for name, column in rows.items()}
+
+
+def _many(columns: schema.Columns) -> int:
+    return len(next(iter(columns.values())))

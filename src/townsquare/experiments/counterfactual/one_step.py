@@ -1,0 +1,184 @@
+"""A step of one belief without one of the things that moved it, computed again on the spot.
+
+For rules that read exposures, the rule itself is executed again on the recorded exposures of that agent and step: its
+stance and confidence before the step, its start, the label weights, likes and novelty are on record, and the trust that
+was read stands in the trail. First with all rows: only if that gives the recorded stance is the answer without one row
+called exact. For rules in log odds, whose contributions add, the contribution is taken off the recorded sum; what the
+row had archived stays archived. Otherwise the contribution is taken off the stance, and the answer is called a
+subtraction. What would have followed in later steps is not asked: that is another run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from townsquare.analysis.causes.contributions import unit_of
+from townsquare.analysis.contract import Kept, setting
+from townsquare.beliefs.contract import BeliefInputs, BeliefRule, BeliefState, Exposed, Own, per_agent
+from townsquare.beliefs.equation import stances_of, start_log_odds
+from townsquare.core import registry
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.errors import SettingError
+from townsquare.core.pairs import PairBlock
+from townsquare.core.schema import NONE, PostKind, TrailKind
+from townsquare.record.run import Run
+from townsquare.settings.resolve import resolve
+
+EXACT, ADDITIVE, SUBTRACTED = "exact", "additive", "subtracted"
+_AGREES = 1e-9
+_NO_MARGIN = 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutRow:
+    """The stance after a step without one row of its trail.
+
+    ``method`` is ``exact`` (the rule executed again, which with all rows gives the recorded stance), ``additive``
+    (contributions in log odds add) or ``subtracted`` (the contribution taken off; the others might have weighed more).
+    """
+
+    stance: float
+    recorded: float
+    method: str
+
+
+def without(run: Run, kept: Kept, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
+    """The stance on a proposition after ``step`` had the agent not been shown a row, or not written a post.
+
+    Parameters
+    ----------
+    rank, post : int
+        Which row of the trail: as recorded there, ``rank`` -1 for an own post.
+
+    Raises
+    ------
+    SettingError
+        The trail of this step has no such row.
+    """
+    trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("proposition") == proposition)
+    row = trail.filter((pl.col("rank") == rank) & (pl.col("post") == post) & (pl.col("post") != NONE))
+    if row.is_empty():
+        raise SettingError("row of the trail", got=f"rank {rank}, post {post}", allowed="a row that this step has")
+    recorded = _stance(run, agent, step, proposition)
+    amount = float(row["amount"].sum())
+    if unit_of(run) != "stance":
+        log_odds = float(start_log_odds([recorded], margin=_NO_MARGIN)[0]) - amount
+        return WithoutRow(float(stances_of([log_odds])[0]), recorded, ADDITIVE)
+    name = str(setting(run, "beliefs", "rule", default=""))
+    if name in registry.names("beliefs"):
+        again = _Again(run, kept, registry.get("beliefs", name), agent, step)
+        if abs(again.stance(proposition) - recorded) <= _AGREES:
+            return WithoutRow(again.stance(proposition, leave_out=(rank, post)), recorded, EXACT)
+    return WithoutRow(float(np.clip(recorded - amount, -1.0, 1.0)), recorded, SUBTRACTED)
+
+
+def _stance(run: Run, agent: int, step: int, proposition: int) -> float:
+    rows = run.rows_where("beliefs", agent=agent, step=step)
+    return float(rows.filter(pl.col("proposition") == proposition)["stance"][0])
+
+
+class _Again:
+    """One step of one agent, executed again from what was recorded."""
+
+    def __init__(self, run: Run, kept: Kept, rule: BeliefRule, agent: int, step: int) -> None:
+        self._rule, self._agent, self._step = rule, agent, step
+        settings = resolve(run.settings).at(step)
+        params: Any = settings.params["beliefs"]
+        self._params = per_agent(params, 1)
+        self._draw = Draws(int(run.settings["seed"]), step)(Stage.BELIEF)
+        self._n = kept.table("propositions").height
+        beliefs = run.rows_where("beliefs", agent=agent)
+        self._before = beliefs.filter(pl.col("step") == step - 1).sort("proposition")
+        self._start = beliefs.filter(pl.col("step") == beliefs["step"].min()).sort("proposition")
+        self._rows = _weighed(run, kept, agent, step)
+        self._own = _written(kept, agent, step)
+
+    def stance(self, proposition: int, leave_out: tuple[int, int] | None = None) -> float:
+        """The stance after the step; NaN for the step in which the agent joined."""
+        if self._before.height != self._n:
+            return float("nan")
+        rows, own = self._rows, self._own
+        if leave_out is not None:
+            rank, post = leave_out
+            rows = rows.filter((pl.col("rank") != rank) | (pl.col("post") != post))
+            own = own.filter(pl.col("post") != post) if rank == NONE else own
+        inputs = BeliefInputs(self._agent, _exposed(rows), _own(own, self._n))
+        after, _ = self._rule.step(self._state(rows), inputs, self._params, self._draw)
+        return float(after.stance[0, proposition])
+
+    def _state(self, rows: pl.DataFrame) -> BeliefState:
+        stance, confidence, start = (
+            frame[name].to_numpy().astype(np.float64).reshape(1, -1)
+            for frame, name in ((self._before, "stance"), (self._before, "confidence"), (self._start, "stance"))
+        )
+        made = self._rule.init(start, confidence, self._params)
+        # Trust is read as it stood at the start of the step, once for each author: the trail has it.
+        authors = rows.filter(pl.col("trust").is_not_nan()).unique("author", keep="first").sort("author")
+        pairs = {
+            name: PairBlock(
+                np.array([0, authors.height]),
+                authors["author"].to_numpy().astype(np.int32),
+                authors["trust"].to_numpy(),
+            )
+            for name in made.pairs
+        }
+        return BeliefState(stance, confidence, start, made.arrays, pairs)
+
+
+def _weighed(run: Run, kept: Kept, agent: int, step: int) -> pl.DataFrame:
+    """The rows that the rule weighed, in its order, with what it read of each."""
+    trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("kind") == TrailKind.EXPOSURE)
+    shown = run.rows_where("exposures", agent=agent, step=step)
+    seen = shown.select("rank", "post", "root", "author", "likes", "first_seen", "weight")
+    said = kept.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
+    people = kept.table("agents").select(pl.col("agent").alias("author"), "credibility")
+    return (
+        trail.select("proposition", "rank", "post", "trust")
+        .join(seen, on=["rank", "post"], maintain_order="left")
+        .join(said, on=["root", "proposition"], maintain_order="left")
+        .join(people, on="author", maintain_order="left")
+    )
+
+
+def _written(kept: Kept, agent: int, step: int) -> pl.DataFrame:
+    wrote = pl.col("kind").is_in([int(PostKind.ORIGINAL), int(PostKind.COMMENT)])
+    mine = kept.table("posts").filter((pl.col("author") == agent) & (pl.col("step") == step) & wrote)
+    said = kept.table("post_stances").select("post", "proposition", "stance")
+    return mine.select("post").join(said, on="post").sort("proposition", "post")
+
+
+def _exposed(rows: pl.DataFrame) -> Exposed:
+    return Exposed(
+        indptr=np.array([0, rows.height]),
+        proposition=_column(rows, "proposition", np.int16),
+        post=_column(rows, "post", np.int32),
+        rank=_column(rows, "rank", np.int16),
+        author=_column(rows, "author", np.int32),
+        credibility=_column(rows, "credibility", np.float64),
+        stance=_column(rows, "stance", np.float64),
+        likes=_column(rows, "likes", np.int32),
+        first_seen=_column(rows, "first_seen", np.bool_),
+        weight=_column(rows, "weight", np.float64),
+    )
+
+
+def _own(rows: pl.DataFrame, n_propositions: int) -> Own:
+    none = np.zeros((1, n_propositions), np.int32)  # reactions move confidence only, which is not asked for
+    return Own(
+        likes=none,
+        dislikes=none,
+        indptr=np.array([0, rows.height]),
+        proposition=_column(rows, "proposition", np.int16),
+        post=_column(rows, "post", np.int32),
+        stance=_column(rows, "stance", np.float64),
+    )
+
+
+def _column(rows: pl.DataFrame, name: str, dtype: Any) -> Any:
+    values: Sequence[Any] = rows[name].to_list()
+    return np.array(values, dtype=dtype)

@@ -1,0 +1,76 @@
+"""The settings of a run that goes without something, so that what people see may change as well.
+
+The same configuration with ``leave_out`` set: the posts never enter, the authors never come online or publish. All
+draws are keyed by agent and object, so the two runs are the same up to what follows from that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from townsquare.core.errors import SettingError
+from townsquare.core.schema import PostKind
+from townsquare.experiments.counterfactual.removal import Gone, Removal
+from townsquare.record.run import Run
+from townsquare.scenario.contents import Scenario
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.arrivals import Arrivals
+
+FREE_TO_CHANGE = (
+    "The run was made again without them, with the same draws: feeds, actions and beliefs differ where that follows. "
+    "One pair of runs shows one course of events; with more seeds there is an interval."
+)
+
+
+def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scenario) -> dict[str, list[Any]]:
+    """The value of the setting ``leave_out`` that takes something out of a run.
+
+    Parameters
+    ----------
+    run : Run
+        In which the removal names its posts and authors.
+    removal : Removal
+        Injected posts, authors, or a class of veracity.
+    settings, scenario
+        Of the run.
+
+    Raises
+    ------
+    SettingError
+        It names a post that somebody wrote in the course of the run, or an argument record: another run may not
+        have it.
+    """
+    Gone.of(run, removal)  # checks that they are there
+    if removal.records:
+        raise SettingError(
+            "--without record",
+            got=f"record {removal.records[0]}",
+            allowed="posts, authors and veracities, with --run",
+            do="leave out --run: by the rule alone it can be told",
+        )
+    gone = settings.config.leave_out
+    rows = _rows_of_scenario(run, removal, Arrivals.plan(settings, scenario))
+    out: dict[str, list[Any]] = {
+        "posts": sorted({*gone.posts, *rows}),
+        "agents": sorted({*gone.agents, *removal.authors}),
+        "veracity": sorted({*gone.veracity, *(one.name.lower() for one in removal.veracities)}),
+    }
+    return {name: value for name, value in out.items() if value}
+
+
+def _rows_of_scenario(run: Run, removal: Removal, arrivals: Arrivals) -> list[int]:
+    """Rows of the scenario's posts: they entered in the order of the plan."""
+    injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)["post"].to_numpy()
+    wanted = np.array(removal.posts, np.int64)
+    written = wanted[~np.isin(wanted, injected)]
+    if written.size:
+        raise SettingError(
+            "--without post",
+            got=f"{int(written[0])}, which was written in the course of the run",
+            allowed="an injected post, with --run",
+            do="leave out --run, or name its author",
+        )
+    return [int(row) for row in arrivals.post[np.searchsorted(injected, wanted)]]

@@ -1,0 +1,129 @@
+"""What is left out of a counterfactual, as a user names it, and which rows of a recorded run that means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.core.errors import SettingError
+from townsquare.core.schema import PostKind, Veracity
+
+_ALLOWED = "post=N, author=N, record=N or veracity=false"
+_NUMBERED = ("post", "author", "record")
+_VERACITY = {"true": Veracity.TRUE, "false": Veracity.FALSE}
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What to leave out; several things are left out together.
+
+    Attributes
+    ----------
+    posts : tuple of int
+        Rows of posts. A root goes with everybody who passed it on; a share goes alone.
+    authors : tuple of int
+        Rows of agents: what they wrote, and what they passed on.
+    records : tuple of int
+        Rows of claims: arguments that reach nobody, whoever makes them. Those that agents start with stay.
+    veracities : tuple of Veracity
+        Injected posts of this truth.
+    """
+
+    posts: tuple[int, ...] = ()
+    authors: tuple[int, ...] = ()
+    records: tuple[int, ...] = ()
+    veracities: tuple[Veracity, ...] = ()
+
+    @classmethod
+    def parse(cls, texts: Sequence[str]) -> Removal:
+        """From words such as ``post=12``.
+
+        Raises
+        ------
+        SettingError
+            For anything else.
+
+        >>> Removal.parse(["post=3", "author=7", "post=4", "veracity=false"]).posts
+        (3, 4)
+        """
+        found = cls()
+        for text in texts:
+            kind, _, value = (part.strip() for part in text.partition("="))
+            if kind in _NUMBERED and re.fullmatch(r"\d{1,9}", value):
+                name = f"{kind}s"
+                found = replace(found, **{name: (*getattr(found, name), int(value))})
+            elif kind == "veracity" and value in _VERACITY:
+                found = replace(found, veracities=(*found.veracities, _VERACITY[value]))
+            else:
+                raise SettingError("--without", got=repr(text), allowed=_ALLOWED)
+        return found
+
+    @property
+    def nothing(self) -> bool:
+        """Whether everything stays."""
+        return not (self.posts or self.authors or self.records or self.veracities)
+
+    def words(self) -> str:
+        """As a sentence says it.
+
+        >>> Removal(posts=(3,), veracities=(Veracity.FALSE,)).words()
+        'post 3, all false posts'
+        """
+        parts = [f"{kind} {n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")]
+        return ", ".join([*parts, *(f"all {one.name.lower()} posts" for one in self.veracities)]) or "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What a removal means in one run.
+
+    ``roots`` (rows of posts) speak to nothing any more; exposures whose row is one of ``rows`` or whose author is one
+    of ``authors`` are taken away; ``claims`` (firsts of their kinds) reach nobody. All int64, ascending.
+    """
+
+    roots: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    authors: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    claims: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @classmethod
+    def of(cls, run: Reads, removal: Removal) -> Gone:
+        """In a recorded run.
+
+        Raises
+        ------
+        SettingError
+            The run has no such post, agent or claim.
+        """
+        posts = run.table("posts")
+        _check(removal.posts, posts.height, "post")
+        _check(removal.authors, run.table("agents").height, "author")
+        claims = run.table("claims")
+        _check(removal.records, claims.height, "record")
+        is_root = pl.col("root") == pl.col("post")
+        named = is_root & pl.col("post").is_in(removal.posts)
+        written = is_root & pl.col("author").is_in(removal.authors)
+        classed = (pl.col("kind") == PostKind.INJECTED) & pl.col("veracity").is_in([int(v) for v in removal.veracities])
+        return cls(
+            roots=_rows(posts.filter(named | written | classed), "post"),
+            rows=_rows(posts.filter(~is_root & pl.col("post").is_in(removal.posts)), "post"),
+            authors=np.unique(np.array(removal.authors, np.int64)),
+            claims=_rows(claims.filter(pl.col("claim").is_in(removal.records)), "same_as"),
+        )
+
+
+def _rows(frame: pl.DataFrame, column: str) -> npt.NDArray[np.int64]:
+    return np.unique(frame[column].to_numpy().astype(np.int64))
+
+
+def _check(numbers: Sequence[int], n: int, what: str) -> None:
+    for number in numbers:
+        if number >= n:
+            allowed = f"0 to {n - 1}" if n else f"none: this run has no {what}s"
+            raise SettingError(f"--without {what}", got=str(number), allowed=allowed)

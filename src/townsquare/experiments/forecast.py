@@ -1,0 +1,218 @@
+"""What a run would ask of a language model, before anything is spent.
+
+The run is executed with the embedded policy in the place of the model: who is online, what stands in feeds and what
+moderators look at are those of the simulation, and every question is really put together, of a stated sample of agents.
+What agents would write differs, so tokens are an estimate, and answers are not known at all: their length is assumed,
+or taken from a recorded run.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from townsquare.core.draws import StageDraws
+from townsquare.models import usage
+from townsquare.models.client import Door
+from townsquare.models.contract import Outcome, Reply, Request
+from townsquare.models.fake import FakeModel
+from townsquare.models.store import MemoryCalls
+from townsquare.models.usage import Price, estimate
+from townsquare.record.contract import StepMark
+from townsquare.record.run import Run
+from townsquare.settings.config import MemberParams
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.policies import llm, mix, statistical
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.policies.statistical_params import Params as StatisticalParams
+from townsquare.simulation.run import simulate
+from townsquare.simulation.views import Chosen, Views
+
+ASSUMED_REPLY = {"react": (15, 60, 250), "post": (30, 70, 150), "reflect": (60, 110, 200), "fact_check": (60, 130, 300)}
+"""Tokens of a reply by purpose: low, expected, high. Assumptions, for want of a recorded run."""
+_OTHER = (10, 60, 250)
+AGENT_STEP = ("react", "post")
+"""Purposes of the questions by which an agent takes its turn in a step."""
+TOKEN_RULE = (0.7, 1.35)
+"""Low and high: characters / 4 is a rule of thumb for English, and agents may write less or more than assumed."""
+SAMPLE = 200
+
+
+class Amount(NamedTuple):
+    """An estimate with the ends of its interval."""
+
+    low: float
+    expected: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What one kind of call comes to. ``usd`` is None where the price table has no price for the model.
+
+    ``agent_steps`` are the times that an agent for which the model speaks has its turn, for questions that belong to
+    one; 0 for others.
+    """
+
+    purpose: str
+    calls: float
+    tokens_in: Amount
+    tokens_out: Amount
+    usd: Amount | None
+    agent_steps: float = 0.0
+
+
+@dataclass
+class _Counted:
+    """Prompt tokens of sampled requests and the weight that each stands for, by purpose."""
+
+    tokens: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    weights: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    kept: list[Request] = field(default_factory=list)
+    agent_steps: float = 0.0
+
+    def add(self, requests: Sequence[Request], weight: float) -> None:
+        for request in requests:
+            self.tokens[request.purpose].append(sum(estimate(message.content) for message in request.messages))
+            self.weights[request.purpose].append(weight)
+
+
+def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = None) -> list[Purpose]:
+    """Calls, tokens and cost of a run, by purpose.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the run.
+    sample : int
+        Agents a step whose questions are put together, at most; the others count as these.
+    like : Run, optional
+        A recorded run whose replies say how long replies are.
+    """
+    price = usage.of(settings.config.serving.prices).price(settings.config.model.name)
+    counted = count(settings, sample)
+    lengths = ASSUMED_REPLY if like is None else reply_lengths(like)
+    return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in counted.tokens]
+
+
+def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
+    """``tokens_in`` and ``tokens_out`` of an agent that takes its turn in a step; empty if no model speaks for any."""
+    turns = [one for one in found if one.agent_steps]
+    return {
+        name: Amount(
+            *(sum(ends) / turns[0].agent_steps for ends in zip(*(getattr(one, name) for one in turns), strict=True))
+        )
+        for name in ("tokens_in", "tokens_out")
+        if turns
+    }
+
+
+def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
+    """Execute the run without a model and put its questions together."""
+    counted = _Counted()
+    door: Any = _CountingDoor(counted, settings.config.seed)
+    simulate(_stood_in(settings, _Stand(counted, sample)), door=door)
+    return counted
+
+
+def _stood_in(settings: Settings, stand: _Stand) -> Settings:
+    """The settings with ``stand`` in the place of the policy `llm`, also as a member of a mix."""
+    policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
+    name = settings.member("policy")
+    if name == "mix":
+        policy = replace(mix.POLICY, decide=partial(mix.decide, instead={"llm": policy}), bind=None)
+    elif name != "llm":
+        return settings
+    return replace(settings, members={**settings.members, "policy": policy})
+
+
+def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Request | None:
+    """The question of an agent in a step as the run would put it; of any agent where ``agent`` is -1; None for none."""
+    counted = _Counted()
+    cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
+    door: Any = _CountingDoor(counted, settings.config.seed, keep=(purpose, agent, step))
+    stand = _Stand(counted, None, (purpose, agent, step))
+
+    def on_step(mark: StepMark) -> None:
+        if mark.step < step:
+            counted.kept.clear()  # questions of earlier steps
+
+    simulate(_stood_in(cut, stand), door=door, on_step=on_step)
+    return counted.kept[0] if counted.kept else None
+
+
+class _Stand:
+    """The embedded policy in the place of the model's: it acts, and the model's questions are counted."""
+
+    def __init__(self, counted: _Counted, sample: int | None, keep: tuple[str, int, int] | None = None) -> None:
+        self._counted, self._sample, self._keep = counted, sample, keep
+
+    def __call__(self, views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+        n = views.agents.size
+        if n and (self._keep is None or views.step == self._keep[2]):
+            taken = np.ones(n, np.bool_)
+            if self._sample is not None and n > self._sample:
+                first = np.argsort(draws.uniform("forecast", views.agents), kind="stable")[: self._sample]
+                taken = np.isin(np.arange(n), first)
+            asked = [one.request for one in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
+            self._counted.add(asked, n / int(taken.sum()))
+            self._counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
+            if self._keep is not None:
+                self._counted.kept += [one for one in asked if _wanted(one, self._keep)]
+        return statistical.decide(views, draws, StatisticalParams())
+
+
+class _CountingDoor(Door):
+    """Counts what is asked, and answers as ``fake`` does, so that a mix of policies and moderators go on."""
+
+    def __init__(self, counted: _Counted, seed: int, keep: tuple[str, int, int] | None = None) -> None:
+        super().__init__(FakeModel(), MemoryCalls(), seed, concurrency=1)  # so no step is taken before on_step
+        self._counted, self._keep = counted, keep
+
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
+        requests = list(requests)
+        self._counted.add(requests, 1.0)
+        if self._keep is not None:
+            self._counted.kept += [one for one in requests if _wanted(one, self._keep)]
+        return super().ask(requests)
+
+
+def _wanted(request: Request, keep: tuple[str, int, int]) -> bool:
+    purpose, agent, _ = keep
+    return request.purpose == purpose and agent in (-1, request.agent)
+
+
+def reply_lengths(run: Run) -> Mapping[str, tuple[float, float, float]]:
+    """Tokens of replies in a recorded run by purpose: the 5th percentile, the mean and the 95th."""
+    calls = run.table("model_calls")
+    out = {}
+    for (purpose,), rows in calls.group_by("purpose"):
+        answered = rows.filter((rows["outcome"] == Outcome.OK) & (rows["tokens_out"] >= 0))["tokens_out"].to_numpy()
+        if answered.size:
+            low, high = np.percentile(answered, [5, 95])
+            out[str(purpose)] = (float(low), float(answered.mean()), float(high))
+    return out
+
+
+def _purpose(name: str, counted: _Counted, reply: tuple[float, float, float], price: Price | None) -> Purpose:
+    tokens, weights = np.array(counted.tokens[name], np.float64), np.array(counted.weights[name])
+    calls = float(weights.sum())
+    total = float((tokens * weights).sum())
+    spread = 1.96 * float(tokens.std(ddof=1)) / np.sqrt(tokens.size) * calls if tokens.size > 1 else 0.0
+    if (weights == 1).all():
+        spread = 0.0  # every question was put together: nothing is sampled
+    low, high = TOKEN_RULE
+    tokens_in = Amount(max(0.0, total - spread) * low, total, (total + spread) * high)
+    tokens_out = Amount(*(calls * each for each in reply))
+    usd = None
+    if price is not None:
+        usd = Amount(
+            *((price.tokens_in * i + price.tokens_out * o) / 1e6 for i, o in zip(tokens_in, tokens_out, strict=True))
+        )
+    steps = counted.agent_steps if name in AGENT_STEP else 0.0
+    return Purpose(name, calls, tokens_in, tokens_out, usd, steps)

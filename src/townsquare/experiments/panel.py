@@ -1,0 +1,119 @@
+"""Fixed panels: everybody reacts once to given feeds (MOSAIC, section 2.2).
+
+A file of posts is one feed, or several by its column ``feed``. Each feed becomes a run of one step in which every agent
+is shown all its posts, in the order of the file, and nothing else: nobody follows anybody. So a panel is recorded,
+replayed and analyzed as any run is, and any policy can take part.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from townsquare.core import tabular
+from townsquare.core.errors import DataError, SettingError
+from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.models.client import OnCall
+from townsquare.record.run import Run
+from townsquare.scenario.load import load_scenario
+from townsquare.scenario.settings import resolve_with_scenario
+from townsquare.settings.resolve import Settings, parse_set
+from townsquare.simulation.run import simulate
+
+COLUMN = "feed"
+LARGEST = 1000  # posts of one feed: the most that a feed can hold
+
+
+def split_feeds(posts: Path, folder: Path) -> dict[str, Path]:
+    """The feeds of a file: the file itself where it names none, else one file a feed, written into ``folder``.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a row names no feed.
+    """
+    if posts.suffix.lower() != ".csv":
+        return {"1": posts}
+    records = tabular.read_csv(posts)
+    if COLUMN not in records.columns:
+        return {"1": posts}
+    feeds: dict[str, list[Mapping[str, object]]] = {}
+    for record in records.records:
+        name = str(record.cells.get(COLUMN) or "").strip()
+        if not name:
+            raise DataError(record.where(COLUMN), got="nothing", allowed="the name of a feed")
+        feeds.setdefault(name, []).append(record.cells)
+    out = {}
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = [name for name in records.columns if name != COLUMN]
+    for number, (name, rows) in enumerate(feeds.items(), 1):
+        path = folder / f"feed-{number}.csv"
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, columns, extrasaction="ignore")
+            writer.writeheader()
+            writer.writerows(rows)
+        out[name] = path
+    return out
+
+
+def panel_settings(feed: Path, people: int, personas: Path | None, sets: Sequence[str], seed: int | None) -> Settings:
+    """Settings of one panel; ``sets`` win over what makes it a panel.
+
+    Raises
+    ------
+    SettingError
+        The feed is longer than a feed can be, or a setting is wrong.
+    """
+    size = len(load_scenario(str(feed)).posts)
+    if not 0 < size <= LARGEST:
+        raise SettingError(str(feed), got=f"{size} posts", allowed=f"1 to {LARGEST}")
+    base: dict[str, Any] = {
+        "scenario": str(feed),
+        "agents": people,
+        "steps": 1,
+        "graph": {"kind": "random", "p": 0.0},
+        "feed": {"ranker": "oldest", "followed": 0, "others": size, "pool": max(256, 2 * size), "comments": 0},
+        "injection": {"start_step": 1, "posts_per_step": size, "order": "file"},
+    }
+    if personas is not None:
+        base["population"] = {"file": str(personas)}
+    if seed is not None:
+        base["seed"] = seed
+    return resolve_with_scenario(base, *map(parse_set, sets))
+
+
+def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) -> Run:
+    """Record one panel."""
+    return simulate(settings, folder, on_call=on_call)
+
+
+def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
+    """What people did, by feed and post: ``feed``, ``position`` from 1, ``text``, ``people``, and a count a kind."""
+    parts = []
+    kinds = [kind.name.lower() for kind in ActionKind if kind not in (ActionKind.POST, ActionKind.IGNORE)]
+    for name, run in runs.items():
+        done = run.words("actions").filter(pl.col("status") == ActionStatus.ACCEPTED.name.lower())
+        counts = done.with_columns(pl.col("kind").cast(pl.String)).pivot(
+            "kind", index="target", values="agent", aggregate_function="len"
+        )
+        posts = run.table("posts").filter(pl.col("kind") == 3).select("post", "text")
+        texts = run.table("texts").select("text", "content")
+        people = int(run.steps["agents"][-1])
+        frame = posts.join(texts, on="text").join(counts, left_on="post", right_on="target", how="left").sort("post")
+        parts.append(
+            frame.select(
+                pl.lit(name).alias("feed"),
+                pl.int_range(1, pl.len() + 1).alias("position"),
+                pl.col("content").alias("text"),
+                pl.lit(people).alias("people"),
+                *(
+                    (pl.col(kind).fill_null(0) if kind in frame.columns else pl.lit(0)).cast(pl.Int64).alias(kind)
+                    for kind in kinds
+                ),
+            )
+        )
+    return pl.concat(parts)

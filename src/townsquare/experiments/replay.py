@@ -1,0 +1,112 @@
+"""Runs again: from recorded calls alone, or from a step on under other settings (replay and branch)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.private_files import make_folder
+from townsquare.models.client import OnCall
+from townsquare.models.open import check_chosen, open_door
+from townsquare.models.store import SqliteCalls, kept_at
+from townsquare.models.usage import check_priced
+from townsquare.record.contract import StepMark
+from townsquare.record.places import reader_of
+from townsquare.record.reader import rows_of_step
+from townsquare.record.replay import ReplayEnded, ReplayRecorder, first_difference
+from townsquare.record.run import Run
+from townsquare.scenario.settings import resolve_with_scenario
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.model_calls import CALLS_FILE, asks
+from townsquare.simulation.run import simulate
+from townsquare.simulation.scenario_copy import recorded_scenario
+
+OnStep = Callable[[StepMark], None]
+
+
+def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> int:
+    """Execute a recorded run again, offline, and compare it step by step; the number of steps compared.
+
+    What it asked of a language model is answered from its recorded calls alone.
+
+    Raises
+    ------
+    NotRecorded
+        At the first request that was never recorded.
+    HashMismatch
+        At the first step that differs, with what differs in it.
+    """
+    reader = reader_of(folder)
+    recorder: Any = ReplayRecorder(reader)
+    with ExitStack() as stack, suppress(ReplayEnded):
+        door = None
+        if asks(settings):
+            store = SqliteCalls(folder / CALLS_FILE, read_only=True)
+            stack.callback(store.close)
+            door = stack.enter_context(open_door(settings.config, store, settings.config.seed, offline=True))
+        scenario = recorded_scenario(settings, folder)
+        simulate(settings, recorder, scenario=scenario, on_step=on_step, door=door)
+    return int(recorder.compared)
+
+
+class Branch(NamedTuple):
+    """A branch: its run, the first step that differs from the old run (None if none does), and what differs in it."""
+
+    run: Run
+    step: int | None
+    difference: str
+
+
+def branch_settings(settings: Settings, at: int, layer: dict[str, Any], old: Path | None = None) -> Settings:
+    """The settings of a run with others from step ``at`` on; ``old`` is its folder, which may hold its scenario.
+
+    Raises
+    ------
+    SettingError
+        ``at`` is no step of the run, or an event cannot set one of the settings.
+    """
+    if not 1 <= at <= settings.config.steps:
+        raise SettingError("--at", got=str(at), allowed=f"a step from 1 to {settings.config.steps}")
+    plain = settings.plain()
+    events = [*plain.get("events", ()), {"step": at, "set": layer}]
+    return resolve_with_scenario(plain | {"events": events}, scenario=recorded_scenario(settings, old))
+
+
+def branch(
+    old: Path, new: Path, settings: Settings, on_step: OnStep | None = None, on_call: OnCall | None = None
+) -> Branch:
+    """Record a branch of ``old`` into ``new``; ``settings`` are those of :func:`branch_settings`.
+
+    Calls that the old run recorded are not asked again; what differs is, and is recorded with the branch.
+    """
+    with ExitStack() as stack:
+        door = None
+        if asks(settings):
+            check_chosen(settings.config.model, settings.config.serving)
+            check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
+            make_folder(new)
+            past = old / CALLS_FILE
+            layers = kept_at(new / CALLS_FILE, str(past) if past.is_file() else settings.config.serving.calls)
+            stack.callback(layers.close)
+            door = stack.enter_context(open_door(settings.config, layers, settings.config.seed, on_call=on_call))
+        run = simulate(settings, new, scenario=recorded_scenario(settings, old), on_step=on_step, door=door)
+    return Branch(run, *_first_difference(old, new))
+
+
+def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
+    was, now = reader_of(old), reader_of(new)
+    hashes = zip(was.marks()["hash"].to_list(), now.marks()["hash"].to_list(), strict=False)
+    for step, (one, other) in enumerate(hashes):
+        if one != other:
+            new_rows = rows_of_step(now, step)
+            return step, first_difference(rows_of_step(was, step), new_rows)
+    return None, ""
+
+
+def check_replayable(run: Run, where: str) -> None:
+    """Refuse a run that holds no step."""
+    if run.last_step < 0:
+        raise RecordError(where, got="no recorded step", do="run it first")

@@ -1,0 +1,78 @@
+"""Personas in a language model's words, checked to keep every answer (MOSAIC, appendix A.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.core.files import clean
+from townsquare.models.contract import Asker, Message, Reply, Request
+from townsquare.models.prompts.filling import filled, quoted
+from townsquare.scenario.population.personas import MAX_CHARACTERS, Personas, missing_attributes, render_persona
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
+
+MOST_TOKENS = 700
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """``texts`` (n); ``kept`` (n,) bool: the model's words stand, else those of the question bank; why not, by row."""
+
+    texts: tuple[str, ...]
+    kept: tuple[bool, ...]
+    why: dict[int, str]
+
+
+def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: float = 1.0) -> Rewritten:
+    """Have every persona written anew.
+
+    A text that leaves out an answer goes back once with what is missing; if the second one does too, the persona stays
+    as it was (rendered from the answers where it had no text).
+    """
+    n = len(people)
+    texts = [people.texts[row] or render_persona(people.traits[row], bank) for row in range(n)]
+    kept = [False] * n
+    why: dict[int, str] = {}
+    left = list(range(n))
+    asked: dict[int, tuple[Message, ...]] = {row: (Message("user", _prompt(people, row, bank)),) for row in left}
+    for turn in range(2):
+        requests = [
+            Request(
+                purpose="persona", messages=asked[row], temperature=temperature, max_tokens=MOST_TOKENS, agent=row,
+                turn=turn,
+            )
+            for row in left
+        ]  # fmt: skip
+        again = []
+        for row, reply in zip(left, asker.ask(requests), strict=True):
+            text = clean(str(reply.value)).strip() if reply.ok else ""
+            why[row] = _fault(text, reply, people, row, bank)
+            if not why[row]:
+                texts[row], kept[row] = text, True
+                del why[row]
+            else:
+                again.append(row)
+                back = f"This leaves out or changes: {why[row]}. Write it again with every fact in it."
+                asked[row] = (*asked[row], Message("assistant", text or "(nothing)"), Message("user", back))
+        left = again
+    return Rewritten(tuple(texts), tuple(kept), why)
+
+
+def _fault(text: str, reply: Reply, people: Personas, row: int, bank: QuestionBank) -> str:
+    if not reply.ok:
+        return f"no answer ({reply.outcome.name.lower()})"
+    if not text or len(text) > MAX_CHARACTERS:
+        return f"{len(text):,} characters"
+    return ", ".join(missing_attributes(text, people.traits[row], bank))
+
+
+def _prompt(people: Personas, row: int, bank: QuestionBank) -> str:
+    codes = people.traits[row]
+    facts = {
+        label: int(codes[k]) if bank.traits[k].number else bank.answer(k, int(codes[k]))
+        for k, label in enumerate(bank.labels)
+        if codes[k] != NO_ANSWER
+    }
+    said = people.texts[row] if not np.any(codes != NO_ANSWER) else ""
+    return filled("persona", facts=quoted(facts | ({"as told": said} if said else {})))

@@ -1,0 +1,116 @@
+"""What a user may expect of a run's settings and does not get: one sentence each, for the screen and for the report."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from townsquare.analysis.contract import Reads, setting
+from townsquare.core import registry
+from townsquare.core.files import clean
+from townsquare.core.frames import collected
+from townsquare.models import fake, faulty
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.model_calls import asks
+from townsquare.simulation.policies import mix
+
+LONGEST = 80  # characters of a name that a file or a user chose
+
+
+class Facts(NamedTuple):
+    """What the notes depend on.
+
+    Attributes
+    ----------
+    model : str
+        ``model.name``.
+    asks : bool or None
+        Whether a language model is asked; None while that cannot be known.
+    policy : str
+        ``policy.name``.
+    personas : str
+        ``population.file``; "" for none.
+    reads_personas : bool or None
+        Whether a policy reads who people are in words; None while that cannot be known.
+    stance_scorer : str
+        ``beliefs.stance_scorer``.
+    """
+
+    model: str
+    asks: bool | None
+    policy: str
+    personas: str
+    reads_personas: bool | None
+    stance_scorer: str
+
+
+def facts_of_settings(settings: Settings) -> Facts:
+    """Of a run that is about to begin."""
+    config, ever = settings.config, (settings, *(later for _, later in settings.changes))
+    return Facts(
+        model=config.model.name,
+        asks=asks(settings),
+        policy=config.policy.name,
+        personas=config.population.file or "",
+        reads_personas=any("persona" in mix.reads(one.members["policy"], one.params["policy"]) for one in ever),
+        stance_scorer=config.beliefs.stance_scorer,
+    )
+
+
+def facts_of_run(run: Reads) -> Facts:
+    """Of a recorded run, from its settings and rows alone: its files and members need not be there."""
+    return Facts(
+        model=str(setting(run, "model", "name", default="none")),
+        asks=_has_rows(run, "model_calls") if run.last_step > 0 else None,
+        policy=str(setting(run, "policy", "name", default="")),
+        personas=str(setting(run, "population", "file", default=None) or ""),
+        reads_personas=_has_rows(run, "personas") if run.last_step >= 0 else None,
+        stance_scorer=str(setting(run, "beliefs", "stance_scorer", default="declared")),
+    )
+
+
+def _has_rows(run: Reads, table: str) -> bool:
+    return not run.lazy(table).head(1).pipe(collected).is_empty()
+
+
+def setting_notes(facts: Facts) -> list[str]:
+    """Settings without effect, and tone that is taken for stance."""
+    model, policy = _short(facts.model), _short(facts.policy)
+    cases = [
+        (
+            facts.model != "none" and facts.asks is False,
+            f"The model {model} has no effect: nothing in this run asks it. Agents act by the policy {policy}; choose "
+            "`policy=llm` to have the model speak for them.",
+        ),
+        (
+            facts.personas != "" and facts.reads_personas is False,
+            f"Texts in {_short(facts.personas)} have no effect: the policy {policy} does not read them. Answers, "
+            "activity and stances in that file count; only a language model (`policy=llm`) reads the texts.",
+        ),
+        (
+            measures_tone(facts.stance_scorer),
+            f"Tone is taken for stance: `beliefs.stance_scorer={_short(facts.stance_scorer)}` measures how "
+            "positive the words of agents are, not which side they take.",
+        ),
+    ]
+    return [sentence for holds, sentence in cases if holds]
+
+
+def answer_notes(facts: Facts) -> list[str]:
+    """What must be known of the answers that agents and judges were given."""
+    if not facts.asks or facts.model.partition("/")[0] not in (fake.NAME, faulty.NAME):
+        return []
+    return [
+        f"The answers of `{_short(facts.model)}` are pseudo-random: it does not read its input. No outcome of this run "
+        "says anything about people or about language models."
+    ]
+
+
+def measures_tone(scorer: str) -> bool:
+    """Whether a scorer of stances says of itself that it measures tone; one that is not installed says nothing."""
+    return scorer in registry.names("stance") and registry.get("stance", scorer).measures == "tone"
+
+
+def _short(name: str) -> str:
+    """A name on one line, without control characters; of a long one, its end, where the name of a file stands."""
+    plain = " ".join(clean(name).split())
+    return plain if len(plain) <= LONGEST else f"…{plain[1 - LONGEST :]}"

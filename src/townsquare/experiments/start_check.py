@@ -1,0 +1,59 @@
+"""Whether the arms of a comparison start alike: a rule in log odds may start elsewhere than at the stance drawn."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.errors import SettingError
+from townsquare.scenario.load import load_scenario
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.arrivals import Arrivals
+
+SAMPLE = 1000
+"""Persons that are compared: the first of each arm, who are the same persons in all."""
+
+
+def check_starts(arms: Mapping[str, Settings]) -> None:
+    """Refuse arms whose persons start further apart than ``evidence.start_tolerance``, the least of the arms'.
+
+    The distance of two arms is the mean, over persons, of how far apart one and the same person starts, on the
+    proposition where that is most. Arms of which none counts in log odds start alike and are not looked at, nor are
+    those with other people or other propositions.
+
+    Parameters
+    ----------
+    arms : mapping of str to Settings
+        By name, all of one seed.
+
+    Raises
+    ------
+    SettingError
+        The two arms, how far they are apart, and what brings them together.
+    """
+    if not any(settings.members["beliefs"].unit == "log odds" for settings in arms.values()):
+        return
+    found = {name: attained(settings) for name, settings in arms.items()}
+    tolerance = min(settings.config.evidence.start_tolerance for settings in arms.values())
+    for (one, here), (other, there) in itertools.combinations(found.items(), 2):
+        same_people = arms[one].config.population == arms[other].config.population and here.shape == there.shape
+        if not same_people or arms[one].scenario_digest != arms[other].scenario_digest or not here.size:
+            continue
+        apart = float(np.abs(here - there).mean(axis=0).max())
+        if apart > tolerance:
+            raise SettingError(
+                f"arms {one} and {other}",
+                got=f"starts that are {apart:.3f} apart in stance, on average over persons",
+                allowed=f"at most evidence.start_tolerance = {tolerance:g}",
+                do="bring the starts together (beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, "
+                "beliefs.prior_scale) or raise the tolerance",
+            )
+
+
+def attained(settings: Settings) -> npt.NDArray[np.float64]:
+    """The stances that the first persons of a run start with, (n, P) for up to :data:`SAMPLE` persons."""
+    scenario = load_scenario(settings.config.scenario)
+    return Arrivals.plan(settings, scenario).starts(min(settings.config.agents, SAMPLE))

@@ -1,0 +1,1 @@
+"""Belief rules fitted to people and tested on people left out."""

@@ -1,0 +1,72 @@
+"""Baselines that every fit is shown beside; each is fitted on the training folds alone.
+
+``no_change``: the initial stance. ``prior_only``: the rule ``log_odds`` with u = 0, so a·ln((1 + S₀)/(1 − S₀)) with a
+fitted, and no evidence at all. ``linear``: S₀ + β E, E the signed net evidence (appendix E), not clipped.
+``mean_received``: the mean stance of what was taken in, the initial one where nothing was. ``regression``: a constant,
+S₀ and E by least squares, clipped to [-1, 1]: what a plain statistical model makes of the same inputs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from townsquare.humans.fit.grids import ANCHORING
+from townsquare.humans.fit.predict import prior_only
+from townsquare.humans.fit.replayed import Spans, mean_shown, net_evidence
+from townsquare.humans.trajectories import Bool, Float
+
+BASELINES = ("no_change", "prior_only", "linear", "mean_received", "regression")
+_LARGEST = 5.0
+
+
+class Baselines(NamedTuple):
+    """The fitted numbers of the baselines: a of prior only, β of linear, and constant, S₀ and E of the regression."""
+
+    anchoring: float
+    beta: float
+    regression: tuple[float, float, float]
+
+
+def fit_baselines(spans: Spans, rows: Bool, margin: float, *, continuous: bool = False) -> Baselines:
+    """Fit on the stretches ``rows``; anchoring on the grid of appendix E, or by continuous search."""
+    evidence = net_evidence(spans.rows)[rows]
+    start, change = spans.initial[rows], (spans.final - spans.initial)[rows]
+    square = float(evidence @ evidence)
+    design = np.stack([np.ones(start.size), start, evidence], axis=1)
+    weights = np.linalg.lstsq(design, spans.final[rows], rcond=None)[0]
+    return Baselines(
+        _anchoring(spans, rows, margin, continuous=continuous),
+        float(evidence @ change) / square if square > 0 else 0.0,
+        (float(weights[0]), float(weights[1]), float(weights[2])),
+    )
+
+
+def _anchoring(spans: Spans, rows: Bool, margin: float, *, continuous: bool) -> float:
+    grid = np.array(ANCHORING)
+    error = prior_only(spans.rows, margin, grid)[rows] - spans.final[rows, None]
+    best = float(grid[int(np.argmin((error**2).mean(axis=0)))])
+    if not continuous:
+        return best
+
+    def loss(anchoring: float) -> float:
+        found = prior_only(spans.rows, margin, np.array([anchoring]))[rows, 0]
+        return float(((found - spans.final[rows]) ** 2).mean())
+
+    found = optimize.minimize_scalar(loss, bounds=(0.0, _LARGEST), method="bounded", options={"xatol": 1e-6})
+    return float(found.x) if found.fun < loss(best) else best
+
+
+def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str, Float]:
+    """What each baseline says of every stretch, (k,) each."""
+    evidence, mean = net_evidence(spans.rows), mean_shown(spans.rows)
+    constant, by_start, by_evidence = fitted.regression
+    return {
+        "no_change": spans.initial.copy(),
+        "prior_only": prior_only(spans.rows, margin, np.array([fitted.anchoring]))[:, 0],
+        "linear": spans.initial + fitted.beta * evidence,
+        "mean_received": np.where(np.isnan(mean), spans.initial, mean),
+        "regression": np.clip(constant + by_start * spans.initial + by_evidence * evidence, -1.0, 1.0),
+    }

@@ -1,0 +1,131 @@
+"""Profiles of the groups of Table A4, held out as everything else: Tables 1, A6 and A7."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
+from townsquare.humans.fit.baselines import apply_baselines, fit_baselines
+from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose
+from townsquare.humans.fit.predict import predict_cell
+from townsquare.humans.fit.replayed import Spans
+from townsquare.humans.fit.scores import Interval, t_interval
+from townsquare.humans.trajectories import Bool, Float
+
+ALL = "all"
+FEWEST = 5
+
+
+class GroupRow(NamedTuple):
+    """One row of Tables 1 and A6.
+
+    ``x`` and ``y`` are fitted to the whole group. Of the errors, ``linear`` is that of the pooled fit, as in the paper;
+    ``linear_own`` and ``prior_own`` are fitted to the group as the rule is.
+    """
+
+    group: str
+    n: int
+    mean_change: float
+    no_change: float
+    linear: float
+    rule: float
+    gain: float
+    prior_own: float
+    linear_own: float
+    x: float
+    y: float
+
+
+class Robustness(NamedTuple):
+    """One row of Table A7: RMSE of the groups' profiles over folds, less prior-only, less one profile for all."""
+
+    split: str
+    rmse: Interval
+    less_prior: Interval
+    less_global: Interval
+    folds_better: tuple[int, int]
+    folds: int
+
+
+def group_rows(
+    spans: Spans, setup: Setup, square: Float, held: HeldOut, at: Thresholds
+) -> tuple[list[GroupRow], Float]:
+    """Rows of all and of each group, and what the groups' profiles say of each stretch, out of fold (k,).
+
+    Weak-signal stretches are predicted by the profile for all, as they are no profile of the paper's.
+    """
+    groups = groups_of(spans, at)
+    said = held.predicted[RULE].copy()
+    rows = [_row(ALL, np.ones(spans.final.size, np.bool_), spans, setup, square, held, said)]
+    for name, member in groups.items():
+        if member.sum() < FEWEST:
+            continue
+        own = _held_out(spans, setup, square, held, member)
+        rows.append(_row(name, member, spans, setup, square, held, own))
+        if name != WEAK:
+            said[member] = own[member]
+    return rows, said
+
+
+def _held_out(spans: Spans, setup: Setup, square: Float, held: HeldOut, member: Bool) -> Float:
+    """The rule fitted to the members outside each fold; the profile for all where there are none."""
+    out = held.predicted[RULE].copy()
+    for number, chosen in enumerate(held.chosen):
+        train, test = member & (held.fold != number), member & (held.fold == number)
+        if test.any():
+            x, y = choose(spans, setup, square, train) if train.any() else chosen
+            out[test] = predict_cell(spans.rows, setup.grid, setup.margin, x, y)[test]
+    return out
+
+
+def _own_baselines(spans: Spans, setup: Setup, held: HeldOut, member: Bool) -> dict[str, Float]:
+    """Linear and prior-only fitted to the members outside each fold."""
+    out = {name: np.full(spans.final.size, math.nan) for name in ("linear", "prior_only")}
+    for number in range(len(held.chosen)):
+        train, test = member & (held.fold != number), member & (held.fold == number)
+        if test.any() and train.any():
+            fitted = fit_baselines(spans, train, setup.margin, continuous=setup.continuous)
+            for name, values in apply_baselines(spans, fitted, setup.margin).items():
+                if name in out:
+                    out[name][test] = values[test]
+    return out
+
+
+def _row(name: str, member: Bool, spans: Spans, setup: Setup, square: Float, held: HeldOut, rule: Float) -> GroupRow:
+    final = spans.final
+    own = _own_baselines(spans, setup, held, member)
+    x, y = choose(spans, setup, square, member)
+    linear, ours = _rmse(held.predicted["linear"], final, member), _rmse(rule, final, member)
+    return GroupRow(
+        group=name,
+        n=int(member.sum()),
+        mean_change=float(np.abs(final - spans.initial)[member].mean()),
+        no_change=_rmse(spans.initial, final, member),
+        linear=linear,
+        rule=ours,
+        gain=linear - ours,
+        prior_own=_rmse(own["prior_only"], final, member),
+        linear_own=_rmse(own["linear"], final, member),
+        x=x,
+        y=y,
+    )
+
+
+def _rmse(said: Float, final: Float, member: Bool) -> float:
+    known = member & np.isfinite(said)
+    return math.sqrt(float(((said - final)[known] ** 2).mean())) if known.any() else math.nan
+
+
+def robustness(split: str, final: Float, held: HeldOut, said: Float) -> Robustness:
+    """Table A7 for one kind of folds; ``said`` is from :func:`group_rows`."""
+    errors = np.stack([said - final, held.predicted["prior_only"] - final, held.predicted[RULE] - final], axis=1)
+    folds = range(len(held.chosen))
+    by_fold = np.array([np.sqrt((errors[held.fold == number] ** 2).mean(axis=0)) for number in folds])
+    less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]
+    better = (int((less_prior < 0).sum()), int((less_global < 0).sum()))
+    return Robustness(
+        split, t_interval(by_fold[:, 0]), t_interval(less_prior), t_interval(less_global), better, len(held.chosen)
+    )

@@ -1,0 +1,35 @@
+"""How evidence is read from received messages: every choice of ``townsquare fit`` that comes before the fit."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from townsquare.beliefs.equation import STANCE_MARGIN
+from townsquare.settings.config import MemberParams
+
+Polarity = Literal["given", "named", "listed", "embedded"]
+Strength = Literal["given", "constant", "embedded"]
+UptakeFilter = Literal["none", "first_per_author", "stronger_half"]
+PAPER_THETA = 0.85
+"""The paper's threshold, for its own embedder (appendix B)."""
+
+
+class EvidenceChoice(MemberParams):
+    """One choice, kept with every fit and used again by ``--apply``."""
+
+    polarity: Polarity | None = Field(None, description="who says on which side a message is; unset: by the data")
+    strength: Strength | None = Field(None, description="who says how strong it is; unset: the data, else constant")
+    constant: float = Field(0.5, ge=0, le=1, description="strength of what nobody rated")
+    embedder: str = Field("hashing", description="what finds near-duplicates")
+    theta: float | None = Field(
+        None, gt=0, le=1, description="cosine from which claims are near-duplicates; unset: the embedder's own"
+    )
+    dedup: bool = Field(True, description="keep only the stronger of near-duplicates (appendix B)")
+    uptake_filter: UptakeFilter = Field(
+        "none", description="which claims a person takes in: all; the first of each author and side; the stronger half"
+    )
+    stance_margin: float = Field(
+        STANCE_MARGIN, gt=0, lt=1, description="starting stances are clipped to 1 less this before their log odds"
+    )

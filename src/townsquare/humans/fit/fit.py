@@ -1,0 +1,115 @@
+"""Fitting the two numbers of a rule: the best cell of a grid, or continuous search from there; and held-out folds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import optimize
+
+from townsquare.humans.fit.baselines import Baselines, apply_baselines, fit_baselines
+from townsquare.humans.fit.grids import Grid
+from townsquare.humans.fit.predict import predict_cell, predict_grid
+from townsquare.humans.fit.replayed import Spans, take
+from townsquare.humans.trajectories import Bool, Float, Int
+
+RULE = "rule"
+"""Name of the rule among the methods that are scored; the others are :data:`townsquare.humans.fit.baselines.BASELINES`.
+"""
+_TOLERANCE = 1e-7
+
+
+class Setup(NamedTuple):
+    """What is fitted and how: the grid of a rule, ε, and whether to search beyond the grid."""
+
+    grid: Grid
+    margin: float
+    continuous: bool = False
+
+
+class HeldOut(NamedTuple):
+    """What held-out folds gave.
+
+    Attributes
+    ----------
+    fold : (k,) int64
+        Fold of each stretch.
+    chosen : tuple of (float, float)
+        x and y chosen without each fold.
+    baselines : tuple of Baselines
+        Fitted without each fold.
+    predicted : dict of str to (k,) float64
+        What each method says of every stretch, fitted without the stretch's fold.
+    """
+
+    fold: Int
+    chosen: tuple[tuple[float, float], ...]
+    baselines: tuple[Baselines, ...]
+    predicted: dict[str, Float]
+
+
+def best_cell(square: Float, rows: Bool) -> int:
+    """The cell with the least mean squared error over some rows of (k, cells); the first of equals."""
+    return int(np.argmin(np.asarray(rows, np.float64) @ square))
+
+
+def square_errors(spans: Spans, setup: Setup) -> Float:
+    """(k, cells) squared error of every stretch in every cell."""
+    return np.asarray((predict_grid(spans.rows, setup.grid, setup.margin) - spans.final[:, None]) ** 2)
+
+
+def choose(spans: Spans, setup: Setup, square: Float, rows: Bool) -> tuple[float, float]:
+    """x and y with the least error over some stretches."""
+    start = setup.grid.cell(best_cell(square, rows))
+    return refine(spans, setup, rows, start) if setup.continuous else start
+
+
+def refine(spans: Spans, setup: Setup, rows: Bool, start: tuple[float, float]) -> tuple[float, float]:
+    """Search from a cell, within the bounds of the two numbers; never worse than the cell."""
+    grid, at = setup.grid, np.flatnonzero(rows)
+    held, final = take(spans.rows, at), spans.final[at]
+
+    def loss(point: Float) -> float:
+        found = predict_cell(held, grid, setup.margin, float(point[0]), float(point[1]))
+        return float(((found - final) ** 2).mean())
+
+    # Steps are relative: the grids are nearly geometric, and each starts where its own values lie.
+    first = np.array(start)
+    simplex = np.stack([first, first * [1.4, 1.0] + [1e-3, 0.0], first * [1.0, 1.4] + [0.0, 1e-3]])
+    bounds = [grid.x_bounds, grid.y_bounds]
+    simplex = np.clip(simplex, [low for low, _ in bounds], [high for _, high in bounds])
+    found = optimize.minimize(
+        loss, first, method="Nelder-Mead", bounds=bounds,
+        options={"initial_simplex": simplex, "xatol": 1e-5, "fatol": _TOLERANCE, "maxiter": 400},
+    )  # fmt: skip
+    return (float(found.x[0]), float(found.x[1])) if found.fun <= loss(first) else start
+
+
+def hold_out(spans: Spans, setup: Setup, fold: Int, square: Float) -> HeldOut:
+    """Fit rule and baselines without each fold in turn, and say what they make of it.
+
+    Parameters
+    ----------
+    spans : Spans
+        k stretches.
+    setup : Setup
+    fold : (k,) int64
+        From 0.
+    square : (k, cells) float64
+        From :func:`square_errors`.
+    """
+    chosen, baselines = [], []
+    predicted: dict[str, Float] = {}
+    for number in range(int(fold.max()) + 1):
+        out = fold == number
+        x, y = choose(spans, setup, square, ~out)
+        fitted = fit_baselines(spans, ~out, setup.margin, continuous=setup.continuous)
+        chosen.append((x, y))
+        baselines.append(fitted)
+        said = {
+            RULE: predict_cell(spans.rows, setup.grid, setup.margin, x, y),
+            **apply_baselines(spans, fitted, setup.margin),
+        }
+        for name, values in said.items():
+            predicted.setdefault(name, np.empty(spans.final.size))[out] = values[out]
+    return HeldOut(fold, tuple(chosen), tuple(baselines), predicted)

@@ -1,0 +1,135 @@
+"""A fit as a file, and what it says of other people: ``fit.json``, ``--apply``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from townsquare.core.documents import read_json
+from townsquare.core.errors import DataError
+from townsquare.humans.fit.baselines import Baselines, apply_baselines
+from townsquare.humans.fit.by_group import ALL
+from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.grids import grid_of
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.pooling import NEW
+from townsquare.humans.fit.predict import predict_cell, predict_grid
+from townsquare.humans.fit.prepared import prepare
+from townsquare.humans.fit.scores import Scored, score_all
+from townsquare.humans.fit.study import Study
+from townsquare.humans.trajectories import Trajectories
+from townsquare.settings.config import MemberParams
+
+FORMAT = "townsquare-fit 1"
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+class Profile(MemberParams):
+    """The two numbers of a rule."""
+
+    x: float
+    y: float
+
+
+class SavedFit(MemberParams):
+    """What is kept of a fit: everything that predicting other people takes."""
+
+    format: str
+    data: str
+    rows: int
+    options: FitOptions
+    names: tuple[str, str]
+    point: Profile
+    low: tuple[float | None, float | None]
+    high: tuple[float | None, float | None]
+    warnings: tuple[str, ...]
+    anchoring: float
+    beta: float
+    regression: tuple[float, float, float]
+    groups: dict[str, Profile] = Field(default_factory=dict)
+    population: tuple[float, ...]
+    error: float
+
+    @property
+    def baselines(self) -> Baselines:
+        """The fitted baselines."""
+        return Baselines(self.anchoring, self.beta, self.regression)
+
+
+def saved(found: Study) -> SavedFit:
+    """A fit in the form that is kept."""
+    x, y = found.certainty.x, found.certainty.y
+    grid = found.setup.grid
+    return SavedFit(
+        format=FORMAT,
+        data=found.ready.people.name,
+        rows=int(found.ready.spans.final.size),
+        options=found.options,
+        names=(grid.x_name, grid.y_name),
+        point=Profile(x=found.point[0], y=found.point[1]),
+        low=(_finite(x.low), _finite(y.low)),
+        high=(_finite(x.high), _finite(y.high)),
+        warnings=found.certainty.warnings,
+        anchoring=found.baselines.anchoring,
+        beta=found.baselines.beta,
+        regression=found.baselines.regression,
+        groups={row.group: Profile(x=row.x, y=row.y) for row in found.groups if row.group != ALL},
+        population=tuple(found.people.population.share.tolist()),
+        error=found.people.population.error,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def as_json(fit: SavedFit) -> str:
+    """The text of ``fit.json``."""
+    return json.dumps(fit.model_dump(), indent=1, allow_nan=False) + "\n"
+
+
+def read_fit(path: Path) -> SavedFit:
+    """A saved fit, from its file or from the folder it is in.
+
+    Raises
+    ------
+    DataError
+        No such file, or no fit.
+    """
+    file = path / "fit.json" if path.is_dir() else path
+    try:
+        fit = SavedFit.model_validate(read_json(file, limit=_MOST_BYTES))
+    except ValidationError as error:
+        first = error.errors()[0]
+        at = ".".join(str(part) for part in first["loc"])
+        do = "give the fit.json that `townsquare fit` wrote"
+        raise DataError(f"{file}, {at}", got=str(first["input"])[:80], allowed=first["msg"], do=do) from None
+    if fit.format != FORMAT:
+        raise DataError(f"{file}, format", got=repr(fit.format)[:80], allowed=FORMAT)
+    grid = grid_of(fit.options.rule)
+    if len(fit.population) != len(grid.x) * len(grid.y):
+        cells = len(grid.x) * len(grid.y)
+        raise DataError(f"{file}, population", got=f"{len(fit.population)} shares", allowed=f"{cells}, one a cell")
+    return fit
+
+
+def apply_fit(fit: SavedFit, data: Trajectories) -> Scored:
+    """How far a saved fit, and its baselines, are off on other people; nothing is fitted.
+
+    Raises
+    ------
+    DataError
+        Too few people, or messages that cannot be judged as they were for the fit.
+    """
+    ready = prepare(data, fit.options)
+    spans, margin, grid = ready.spans, fit.options.evidence.stance_margin, grid_of(fit.options.rule)
+    said = {
+        RULE: predict_cell(spans.rows, grid, margin, fit.point.x, fit.point.y),
+        **apply_baselines(spans, fit.baselines, margin),
+        NEW: predict_grid(spans.rows, grid, margin) @ np.array(fit.population),
+    }
+    nothing = np.zeros(spans.final.size, np.int64)
+    return score_all(spans.final, said, nothing, ready.group, RULE, fit.options.seed)

@@ -1,0 +1,63 @@
+"""Held-out folds: whole conversations, or whole topics, never parts of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from townsquare.core.draws import chain, text_key
+from townsquare.core.errors import DataError, UnknownName
+from townsquare.humans.trajectories import Int, Trajectories
+
+FOLDS = 5
+SEED = 42
+"""The paper's (appendix E)."""
+KINDS = ("group", "topic")
+
+
+def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLDS) -> Int:
+    """The fold of each trajectory, (n,) from 0.
+
+    Groups come in an order drawn by seed and name; each goes to the fold that holds the fewest trajectories so far. So
+    the folds do not depend on the order of the file, and are of like size unless one group is most of the data.
+
+    Parameters
+    ----------
+    people : Trajectories
+    kind : str
+        ``"group"``: conversations; ``"topic"``: topics.
+    seed, folds : int
+        Fewer groups than folds make fewer folds.
+
+    Raises
+    ------
+    UnknownName
+        Another kind.
+    DataError
+        One group only.
+    """
+    if kind not in KINDS:
+        raise UnknownName("--folds", got=repr(kind), allowed=", ".join(KINDS))
+    return folds_by(people.conversation if kind == "group" else people.topic, kind, people.name, seed, folds)
+
+
+def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, folds: int = FOLDS) -> Int:
+    """Folds of rows that bear the name of their group.
+
+    >>> folds_by(["a", "a", "b", "c"], "group", "made", folds=2).tolist()
+    [1, 1, 0, 0]
+    """
+    sizes: dict[str, int] = {}
+    for name in names:
+        sizes[name] = sizes.get(name, 0) + 1
+    if len(sizes) < 2:
+        other = "group" if kind == "topic" else "topic"
+        got, do = f"one {kind} in all trajectories", f"give --folds {other}"
+        raise DataError(where, got=got, allowed="at least two, as some must be held out", do=do)
+    held = [0] * min(folds, len(sizes))
+    fold: dict[str, int] = {}
+    for name in sorted(sizes, key=lambda name: (chain(seed, text_key(name)), name)):
+        fold[name] = held.index(min(held))
+        held[fold[name]] += sizes[name]
+    return np.array([fold[name] for name in names], np.int64)

@@ -1,0 +1,230 @@
+"""A pair of numbers for each person, by partial pooling: people differ, but come from one population.
+
+Each person has a cell of the grid. Over cells, counted by their place in the grid, the population is a normal
+distribution cut off at the grid's edges; given the cell, what the person held at the end of a stretch is the rule's
+prediction with normal error. Mean, covariance and error are found by expectation-maximization; a person's posterior
+over cells is the population's weighed by how well each cell predicts the person (empirical Bayes).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.humans.fit.fit import RULE, HeldOut
+from townsquare.humans.fit.grids import Grid
+from townsquare.humans.fit.prepared import Prepared
+from townsquare.humans.fit.scores import Scored, score_all
+from townsquare.humans.trajectories import Bool, Float, Int
+
+ROUNDS = 60
+_LEAST_SPREAD = 0.3  # of places in the grid: a population narrower than its cells cannot be told from one point
+_LEAST_ERROR = 1e-3
+UNTOLD = 0.9
+"""A posterior whose spread is more than this share of the population's tells nothing about the person."""
+TIED = 0.8
+
+
+class Population(NamedTuple):
+    """The population of one fit.
+
+    Attributes
+    ----------
+    share : (cells,) float64
+        Of each cell; sums to 1.
+    error : float
+        Standard deviation of what people held around the prediction.
+    mean, spread : (2,) and (2, 2) float64
+        Of the places in the grid, x and y.
+    """
+
+    share: Float
+    error: float
+    mean: Float
+    spread: Float
+
+
+class Person(NamedTuple):
+    """What is known of one person: means and 95 % posterior intervals of x and y, and what is not known."""
+
+    name: str
+    rows: int
+    x: tuple[float, float, float]
+    y: tuple[float, float, float]
+    x_told: bool
+    y_told: bool
+    told_apart: bool
+
+
+def places(grid: Grid) -> Float:
+    """(cells, 2) places of the cells in the grid, x and y, from 0."""
+    x, y = np.meshgrid(np.arange(len(grid.x)), np.arange(len(grid.y)), indexing="ij")
+    return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
+
+
+def fit_population(square: Float, person: Int, grid: Grid) -> Population:
+    """The population that makes what people held most likely.
+
+    Parameters
+    ----------
+    square : (k, cells) float64
+        Squared error of every stretch in every cell.
+    person : (k,) int64
+        Whose stretch it is; any codes.
+    grid : Grid
+        The cells.
+    """
+    at, code = places(grid), np.unique(person, return_inverse=True)[1]
+    sums = _by_person(square, code)
+    found = Population(
+        np.full(square.shape[1], 1.0 / square.shape[1]), math.sqrt(max(float(square.mean(axis=0).min()), _LEAST_ERROR)),
+        at.mean(axis=0), np.diag(at.var(axis=0)),
+    )  # fmt: skip
+    for _ in range(ROUNDS):
+        weight = _posterior(sums, found)
+        error = math.sqrt(max(float((weight * sums).sum()) / square.shape[0], _LEAST_ERROR**2))
+        share = weight.mean(axis=0)
+        mean = share @ at
+        apart = at - mean
+        spread = (apart * share[:, None]).T @ apart + _LEAST_SPREAD**2 * np.eye(2)
+        found = Population(_normal(at, mean, spread), error, mean, spread)
+    return found
+
+
+def _by_person(square: Float, code: Int) -> Float:
+    sums = np.zeros((int(code.max()) + 1, square.shape[1]))
+    np.add.at(sums, code, square)
+    return sums
+
+
+def _normal(at: Float, mean: Float, spread: Float) -> Float:
+    apart = at - mean
+    power = -0.5 * np.einsum("ci,ij,cj->c", apart, np.linalg.inv(spread), apart)
+    share = np.exp(power - power.max())
+    return np.asarray(share / share.sum())
+
+
+def _posterior(sums: Float, population: Population) -> Float:
+    """(p, cells) posterior of each person, from sums of squared errors."""
+    with np.errstate(divide="ignore"):
+        power = np.log(population.share) - sums / (2.0 * population.error**2)
+    weight = np.exp(power - power.max(axis=1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=1, keepdims=True))
+
+
+def predict_new(predicted: Float, population: Population) -> Float:
+    """What is expected of a person of whom nothing is known: (k,) from predictions (k, cells)."""
+    return np.asarray(predicted @ population.share)
+
+
+def predict_next(predicted: Float, square: Float, person: Int, population: Population) -> tuple[Float, Bool]:
+    """What is expected of each stretch from the person's stretches before it, and whether there were any; (k,) each.
+
+    Rows of one person stand in order.
+    """
+    out = np.empty(person.size)
+    known = np.zeros(person.size, np.bool_)
+    sums: dict[int, Float] = {}
+    nothing = np.zeros(square.shape[1])
+    for row, name in enumerate(person.tolist()):
+        before = sums.get(name, nothing)
+        known[row] = name in sums
+        out[row] = float(predicted[row] @ _posterior(before[None, :], population)[0])
+        sums[name] = before + square[row]
+    return out, known
+
+
+def people_of(square: Float, person: Int, names: tuple[str, ...], grid: Grid, population: Population) -> list[Person]:
+    """What is known of each person, in order of their codes; ``names`` by code."""
+    codes, code = np.unique(person, return_inverse=True)
+    weight = _posterior(_by_person(square, code), population)
+    rows = np.bincount(code)
+    shape = grid.shape
+    by_x, by_y = weight.reshape(-1, *shape).sum(axis=2), weight.reshape(-1, *shape).sum(axis=1)
+    at = places(grid)
+    prior = np.sqrt(population.share @ (at - population.share @ at) ** 2)
+    mean = weight @ at
+    spread = np.sqrt(np.maximum(weight @ at**2 - mean**2, 0.0))
+    both = weight @ (at[:, 0] * at[:, 1]) - mean[:, 0] * mean[:, 1]
+    size = spread[:, 0] * spread[:, 1]
+    correlation = np.divide(both, size, out=np.zeros_like(both), where=size > 1e-9)
+    out = []
+    for number, name in enumerate(codes.tolist()):
+        told = spread[number] < UNTOLD * prior
+        apart = bool(told.all() and abs(correlation[number]) < TIED)
+        x, y = _summary(by_x[number], grid.x), _summary(by_y[number], grid.y)
+        out.append(Person(names[name], int(rows[number]), x, y, bool(told[0]), bool(told[1]), apart))
+    return out
+
+
+def _summary(weight: Float, values: tuple[float, ...]) -> tuple[float, float, float]:
+    """Posterior mean, and the values between which 95 % lies."""
+    up = np.cumsum(weight)
+    low = values[int(np.searchsorted(up, 0.025))]
+    high = values[min(int(np.searchsorted(up, 0.975)), len(values) - 1)]
+    return float(weight @ np.array(values)), low, high
+
+
+# One profile for all against a profile for each person, out of sample.
+
+
+NEW, NEXT = "person_new", "person_known"
+
+
+class PooledFit(NamedTuple):
+    """People of their own numbers.
+
+    Attributes
+    ----------
+    population : Population
+        Fitted to everyone.
+    people : list of Person
+        What is known of each.
+    predicted : dict of str to (k,) float64
+        ``person_new``: out of fold, knowing nothing of the person.
+    known : Scored or None
+        The rows with earlier stretches of the same person, predicted from those: ``person_known`` against one profile
+        for all and the baselines; None where fewer than ten rows have any.
+    """
+
+    population: Population
+    people: list[Person]
+    predicted: dict[str, Float]
+    known: Scored | None
+
+    def share_told(self, which: str) -> float:
+        """Share of people of whom the data tell ``"x"``, ``"y"`` or both apart (``"both"``)."""
+        if which == "both":
+            return float(np.mean([one.told_apart for one in self.people]))
+        return float(np.mean([one.x_told if which == "x" else one.y_told for one in self.people]))
+
+
+def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, held: HeldOut, seed: int) -> PooledFit:
+    """Fit the population, in and out of folds, and every person; ``predicted`` and ``square`` are (k, cells)."""
+    person = ready.person
+    new, following = np.empty(person.size), np.full(person.size, math.nan)
+    has_earlier = np.zeros(person.size, np.bool_)
+    for number in range(len(held.chosen)):
+        out = held.fold == number
+        # Nobody of the fold is in the population that predicts them, whatever conversations they were in.
+        strangers = ~np.isin(person, person[out])
+        train = strangers if strangers.sum() >= out.sum() else ~out
+        population = fit_population(square[train], person[train], grid)
+        new[out] = predict_new(predicted[out], population)
+        following[out], has_earlier[out] = predict_next(predicted[out], square[out], person[out], population)
+    population = fit_population(square, person, grid)
+    known = None
+    if has_earlier.sum() >= 10:
+        at = np.flatnonzero(has_earlier)
+        said = {name: values[at] for name, values in held.predicted.items()}
+        said |= {NEW: new[at], NEXT: following[at]}
+        known = score_all(ready.spans.final[at], said, held.fold[at], ready.group[at], NEXT, seed)
+    people = people_of(square, person, ready.persons, grid, population)
+    return PooledFit(population, people, {NEW: new}, known)
+
+
+def one_for_all(known: Scored) -> float:
+    """RMSE of a profile for each person less that of one profile for all, on the same rows."""
+    return known.scores[NEXT].rmse - known.scores[RULE].rmse

@@ -1,0 +1,96 @@
+"""Human data made ready for a fit: controls apart, messages judged, stretches laid out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.core.errors import DataError
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.replayed import Spans, by_step, whole
+from townsquare.humans.fit.stream import Stream, settled, stream_of
+from townsquare.humans.trajectories import Int, Trajectories, codes_of
+
+FEWEST = 10
+"""Trajectories below which nothing is fitted."""
+
+
+class NoiseFloor(NamedTuple):
+    """How far people moved in conversations about something else: what no rule can explain by what was said."""
+
+    n: int
+    mean_change: float
+    rmse: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """What a fit works on.
+
+    Attributes
+    ----------
+    people : Trajectories
+        Without controls.
+    stream : Stream
+        Their evidence.
+    spans : Spans
+        k stretches to predict.
+    group, person : (k,) int64
+        Conversation and participant of each, as codes.
+    persons : tuple of str
+        Participants by code.
+    choice : EvidenceChoice
+        With everything filled in that the data decided.
+    floor : NoiseFloor
+        Of the controls; n = 0 where there are none.
+    """
+
+    people: Trajectories
+    stream: Stream
+    spans: Spans
+    group: Int
+    person: Int
+    persons: tuple[str, ...]
+    choice: EvidenceChoice
+    floor: NoiseFloor
+
+
+def prepare(data: Trajectories, options: FitOptions) -> Prepared:
+    """Judge the messages and lay out what is to be predicted.
+
+    Raises
+    ------
+    DataError
+        Fewer than ten trajectories beside controls, or messages that cannot be judged as asked.
+    """
+    people = data.take(~data.control)
+    if len(people) < FEWEST:
+        got = f"{len(people)} trajectories that are no controls"
+        raise DataError(data.name, got=got, allowed=f"at least {FEWEST}")
+    choice = settled(people, options.evidence)
+    stream = stream_of(people, choice)
+    spans = by_step(people, stream) if options.by == "step" else whole(people, stream)
+    group, _ = codes_of(people.conversation)
+    person, persons = codes_of(people.participant)
+    return Prepared(
+        people, stream, spans, group[spans.person], person[spans.person], persons, choice, noise_floor(data, options.by)
+    )
+
+
+def noise_floor(data: Trajectories, by: str) -> NoiseFloor:
+    """Movement in control conversations, from first to last stance or from reading to reading."""
+    controls = data.take(data.control)
+    if not len(controls):
+        return NoiseFloor(0, math.nan, math.nan)
+    change = controls.change
+    if by == "step":
+        held = [
+            np.concatenate([[controls.initial[row]], controls.reading[lo:hi], [controls.final[row]]])
+            for row, (lo, hi) in enumerate(zip(controls.reading_indptr[:-1], controls.reading_indptr[1:], strict=True))
+        ]
+        change = np.concatenate([np.diff(one) for one in held])
+    return NoiseFloor(len(controls), float(np.abs(change).mean()), math.sqrt(float((change**2).mean())))

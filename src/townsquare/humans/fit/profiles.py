@@ -1,0 +1,58 @@
+"""Fits as profiles that a run can use: ``townsquare run … --set beliefs.profiles=FILE``.
+
+A CSV with the columns ``profile,u,a,share`` (for rules with other numbers, the names of their settings instead of u and
+a); shares sum to 1. One row for one profile; one a group, with the groups' shares; or, for people, one a cell of the
+population's distribution.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Literal
+
+from townsquare.humans.fit.by_group import ALL
+from townsquare.humans.fit.grids import Grid
+from townsquare.humans.fit.study import Study
+
+Kind = Literal["one", "groups", "people"]
+LEAST_SHARE = 0.002
+"""Cells of the population with less than this are left out."""
+_LOG_ODDS = ("uptake", "anchoring")
+
+
+def columns_of(grid: Grid) -> tuple[str, str]:
+    """Names of the two columns: u and a for log-odds rules, else the settings' own."""
+    own = (grid.x_name, grid.y_name)
+    return ("u", "a") if own == _LOG_ODDS else own
+
+
+def profiles_csv(found: Study, kind: Kind = "people") -> str:
+    """The text of a file of profiles."""
+    grid = found.setup.grid
+    rows = {"one": _one, "groups": _groups, "people": _people}[kind](found)
+    total = sum(share for *_, share in rows)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["profile", *columns_of(grid), "share"])
+    writer.writerows([name, f"{x:.6g}", f"{y:.6g}", f"{share / total:.6f}"] for name, x, y, share in rows)
+    return text.getvalue()
+
+
+def _one(found: Study) -> list[tuple[str, float, float, float]]:
+    return [("all", *found.point, 1.0)]
+
+
+def _groups(found: Study) -> list[tuple[str, float, float, float]]:
+    return [(row.group, row.x, row.y, float(row.n)) for row in found.groups if row.group != ALL]
+
+
+def _people(found: Study) -> list[tuple[str, float, float, float]]:
+    grid, share = found.setup.grid, found.people.population.share
+    one, two = columns_of(grid)
+    rows = []
+    for number, weight in enumerate(share.tolist()):
+        if weight >= LEAST_SHARE:
+            x, y = grid.cell(number)
+            rows.append((f"{one}{x:g}-{two}{y:g}", x, y, weight))
+    return rows

@@ -1,0 +1,75 @@
+"""Several fits to the same people: one after the other, or side by side on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from townsquare.core.errors import SettingError
+from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
+from townsquare.experiments.cluster.ray_pool import RayPool
+from townsquare.experiments.workers import Report
+from townsquare.humans.fit.grids import grid_of
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.study import Study, study
+from townsquare.humans.trajectories import Trajectories
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    people: Trajectories
+    options: FitOptions
+
+
+def studies(
+    people: Trajectories,
+    wanted: Sequence[FitOptions],
+    on: str = HERE,
+    on_progress: Callable[[int], None] | None = None,
+) -> list[Study]:
+    """Fit each of these, with the same result wherever it is computed.
+
+    Parameters
+    ----------
+    people : Trajectories
+        Whom to fit to.
+    wanted : sequence of FitOptions
+        At least one; each has a rule of its own.
+    on : str
+        "" for this process, one fit after the other; ``ray`` or ``ray://HOST:PORT`` for a cluster, one processor each.
+    on_progress : callable, optional
+        Called with the number of fits that are done.
+
+    Raises
+    ------
+    SettingError
+        A rule is named twice, or there is no such cluster.
+    UnknownName, DataError
+        As :func:`townsquare.humans.fit.study.study`.
+    """
+    rules = [one.rule for one in wanted]
+    if not rules or len(set(rules)) < len(rules):
+        raise SettingError("--rule", got=", ".join(rules) or "nothing", allowed="different rules, at least one")
+    for rule in rules:
+        grid_of(rule)
+    said = on_progress or (lambda done: None)
+    if checked_place(on) == HERE:
+        done = []
+        for one in wanted:
+            done.append(study(people, one))
+            said(len(done))
+        return done
+    found: dict[int, Study | BaseException] = {}
+    jobs = [_Job(people, one) for one in wanted]
+    RayPool(_fit, None, lambda steps: said(len(found)), found.__setitem__, on).run(jobs)
+    fits: list[Study] = []
+    for index in range(len(wanted)):
+        result = found[index]
+        if isinstance(result, BaseException):
+            raise result
+        fits.append(result)
+    return fits
+
+
+def _fit(job: _Job, report: Report) -> Study:
+    return study(job.people, job.options)

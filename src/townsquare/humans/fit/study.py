@@ -1,0 +1,133 @@
+"""A whole fit: rule and baselines held out, the profile for all, groups, people, and what the data cannot tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.humans.fit.baselines import Baselines, fit_baselines
+from townsquare.humans.fit.by_group import GroupRow, Robustness, group_rows, robustness
+from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, hold_out
+from townsquare.humans.fit.folds import KINDS, fold_of
+from townsquare.humans.fit.grids import grid_of
+from townsquare.humans.fit.options import FitOptions
+from townsquare.humans.fit.pooling import PooledFit, fit_people
+from townsquare.humans.fit.predict import predict_grid
+from townsquare.humans.fit.prepared import Prepared, prepare
+from townsquare.humans.fit.scores import Scored, score_all
+from townsquare.humans.fit.uncertainty import Certainty, beyond_grid, on_grid
+from townsquare.humans.trajectories import Float, Trajectories
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """Everything that ``townsquare fit`` found.
+
+    Attributes
+    ----------
+    options : FitOptions
+        With the evidence choice filled in.
+    ready : Prepared
+        What was fitted to.
+    setup : Setup
+        The grid and how it was searched.
+    predicted : (k, cells) float64
+        What the rule says in every cell.
+    held : HeldOut
+        The folds.
+    scored : Scored
+        Rule, baselines and ``person_new``, each out of fold.
+    point : (float, float)
+        x and y fitted to everyone.
+    certainty : Certainty
+        Their intervals, and warnings.
+    baselines : Baselines
+        Fitted to everyone.
+    groups : list of GroupRow
+        Tables 1 and A6.
+    robust : list of Robustness
+        Table A7: for both kinds of folds where there are at least two of each.
+    people : PooledFit
+        A profile for each person.
+    """
+
+    options: FitOptions
+    ready: Prepared
+    setup: Setup
+    predicted: Float
+    held: HeldOut
+    scored: Scored
+    point: tuple[float, float]
+    certainty: Certainty
+    baselines: Baselines
+    groups: list[GroupRow]
+    robust: list[Robustness]
+    people: PooledFit
+
+    @property
+    def rmse_of_cells(self) -> Float:
+        """(X, Y) RMSE of every cell over all stretches."""
+        square = (self.predicted - self.ready.spans.final[:, None]) ** 2
+        return np.asarray(np.sqrt(square.mean(axis=0)).reshape(self.setup.grid.shape))
+
+
+def study(data: Trajectories, options: FitOptions) -> Study:
+    """Fit a rule to human data, hold folds out, and compare with every baseline.
+
+    Raises
+    ------
+    UnknownName
+        A rule that cannot be fitted.
+    DataError
+        Too few people or groups, or messages that cannot be judged as asked.
+    """
+    grid = grid_of(options.rule)
+    ready = prepare(data, options)
+    options = FitOptions.model_validate({**options.model_dump(), "evidence": ready.choice.model_dump()})
+    setup = Setup(grid, ready.choice.stance_margin, options.continuous)
+    spans, everyone = ready.spans, np.ones(ready.spans.final.size, np.bool_)
+    predicted = predict_grid(spans.rows, grid, setup.margin)
+    square = np.asarray((predicted - spans.final[:, None]) ** 2)
+    fold = fold_of(ready.people, options.folds, options.seed, options.n_folds)[spans.person]
+    held = hold_out(spans, setup, fold, square)
+    people = fit_people(ready, grid, predicted, square, held, options.seed)
+    scored = score_all(spans.final, {**held.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
+    point = choose(spans, setup, square, everyone)
+    rows, said = group_rows(spans, setup, square, held, options.thresholds)
+    certainty = (
+        beyond_grid(spans, setup, point, ready.group, options.seed)
+        if options.continuous
+        else on_grid(square, ready.group, grid, options.seed)
+    )
+    return Study(
+        options=options,
+        ready=ready,
+        setup=setup,
+        predicted=predicted,
+        held=held,
+        scored=scored,
+        point=point,
+        certainty=certainty,
+        baselines=fit_baselines(spans, everyone, setup.margin, continuous=options.continuous),
+        groups=rows,
+        robust=_robust(ready, setup, options, square, held, said),
+        people=people,
+    )
+
+
+def _robust(
+    ready: Prepared, setup: Setup, options: FitOptions, square: Float, held: HeldOut, said: Float
+) -> list[Robustness]:
+    found = []
+    for kind in KINDS:
+        if kind == options.folds:
+            found.append(robustness(kind, ready.spans.final, held, said))
+            continue
+        names = ready.people.conversation if kind == "group" else ready.people.topic
+        if len(set(names)) > 1:
+            fold = fold_of(ready.people, kind, options.seed, options.n_folds)[ready.spans.person]
+            other = hold_out(ready.spans, setup, fold, square)
+            _, theirs = group_rows(ready.spans, setup, square, other, options.thresholds)
+            found.append(robustness(kind, ready.spans.final, other, theirs))
+    return found

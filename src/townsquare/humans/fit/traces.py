@@ -1,0 +1,101 @@
+"""Replays of single people, event by event (Figure 5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from townsquare.beliefs.arrays import read_only
+from townsquare.humans.fit.alignment import WEAK, groups_of
+from townsquare.humans.fit.predict import predict_cell
+from townsquare.humans.fit.replayed import Replayed, take, whole
+from townsquare.humans.fit.study import Study
+from townsquare.humans.trajectories import Float, Int
+
+LEAST_EVENTS = 3
+
+
+class Trace(NamedTuple):
+    """One person under the profile of its group.
+
+    Attributes
+    ----------
+    group, participant, proposition : str
+        Who and what about.
+    x, y : float
+        The group's numbers.
+    stance : (e + 1,) float64
+        Replayed: under the rule before and after each event.
+    polarity : (e,) float64
+        -1 or +1: where each event pushes (turned for a record that ceased to count).
+    initial, final : float
+        What the person said.
+    reading_at, reading : (r,) float64
+        Answers in between: after how many events, and stances.
+    """
+
+    group: str
+    participant: str
+    proposition: str
+    x: float
+    y: float
+    stance: Float
+    polarity: Float
+    initial: float
+    final: float
+    reading_at: Float
+    reading: Float
+
+
+def traces_of(found: Study) -> list[Trace]:
+    """A person of each group that has any with at least three events: the one with the median error of its group."""
+    people, stream = found.ready.people, found.ready.stream
+    spans = whole(people, stream)
+    events = np.diff(spans.rows.indptr)
+    fitted = {row.group: (row.x, row.y) for row in found.groups}
+    out = []
+    for name, member in groups_of(spans, found.options.thresholds).items():
+        rows = np.flatnonzero(member & (events >= LEAST_EVENTS))
+        if name == WEAK or name not in fitted or not rows.size:
+            continue
+        x, y = fitted[name]
+        said = predict_cell(spans.rows, found.setup.grid, found.setup.margin, x, y)[rows]
+        order = np.argsort(np.abs(said - spans.final[rows]), kind="stable")
+        out.append(_trace(found, name, int(rows[order[rows.size // 2]]), (x, y)))
+    return out
+
+
+def _trace(found: Study, group: str, row: int, point: tuple[float, float]) -> Trace:
+    people, stream = found.ready.people, found.ready.stream
+    own = take(whole(people, stream).rows, np.array([row]))
+    stance = predict_cell(_prefixes(own), found.setup.grid, found.setup.margin, *point)
+    lo, hi = people.reading_indptr[row], people.reading_indptr[row + 1]
+    place = stream.place[stream.indptr[row] : stream.indptr[row + 1]]
+    return Trace(
+        group=group,
+        participant=people.participant[row],
+        proposition=people.proposition[row],
+        x=point[0],
+        y=point[1],
+        stance=stance,
+        polarity=own.sign * own.polarity,
+        initial=float(people.initial[row]),
+        final=float(people.final[row]),
+        reading_at=np.searchsorted(place, people.reading_after[lo:hi], side="right").astype(np.float64),
+        reading=people.reading[lo:hi],
+    )
+
+
+def _prefixes(one: Replayed) -> Replayed:
+    """One start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
+    e = one.polarity.size
+    counts: Int = np.arange(e + 1)
+    indptr = np.zeros(e + 2, np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
+    return Replayed(
+        read_only(np.repeat(one.initial, e + 1), np.float64),
+        read_only(indptr, np.int64),
+        *(read_only(column[places], column.dtype) for column in one[2:]),
+    )

@@ -1,0 +1,1 @@
+"""Judges of arguments held against what people labeled."""

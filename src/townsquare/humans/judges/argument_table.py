@@ -1,0 +1,137 @@
+"""Samples of arguments that people labelled, with a topic, a side and perhaps a rating: what judges are measured on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.argument_columns import (
+    QUALITY,
+    REVERSED,
+    SIDE,
+    TEXT,
+    TOPIC,
+    first_column,
+    needed_column,
+    read_table,
+    side_of,
+)
+from townsquare.beliefs.evidence.examples import Examples
+from townsquare.core.cells import number_cell, text_cell
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record, Records
+
+Float = npt.NDArray[np.float64]
+
+LONGEST = 10_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgumentTable:
+    """Arguments as columns; n of them.
+
+    Attributes
+    ----------
+    place : str
+        The file.
+    text, topic : tuple of str
+        Untrusted; topics are read as propositions.
+    side : (n,) float64
+        +1 for the topic, -1 against it, 0 where the text holds no argument on it, NaN where the file does not say.
+    quality : (n,) float64
+        Rating, more is better; NaN where there is none.
+    columns : dict of str to str
+        Which column of the file was read as what.
+    """
+
+    place: str
+    text: tuple[str, ...]
+    topic: tuple[str, ...]
+    side: Float
+    quality: Float
+    columns: dict[str, str]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Each topic once, in order of first appearance."""
+        return tuple(dict.fromkeys(self.topic))
+
+
+def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
+    """A table of arguments from a CSV, TSV or file with one JSON object a line.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    quality : str, optional
+        The column of ratings; by default the first of quality, WA, MACE-P, strength, score, rank_score that is there.
+
+    Raises
+    ------
+    DataError
+        No column of texts, topics or sides; a cell that cannot be read, with file, row and column; no rows.
+    """
+    table = read_table(path)
+    used = _columns(table, quality)
+    if not table.records:
+        raise DataError(table.place, got="no rows", allowed="at least one argument")
+    text = tuple(text_cell(record, used["text"], limit=LONGEST) for record in table.records)
+    topic = tuple(_topic(record, used["topic"]) for record in table.records)
+    side = np.array([_side(record, used["side"]) for record in table.records])
+    rated = used.get("quality")
+    numbers = np.array([_rating(record, rated) for record in table.records]) if rated else np.full(len(text), np.nan)
+    return ArgumentTable(table.place, text, topic, side, -numbers if rated == REVERSED else numbers, used)
+
+
+def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
+    """A bank for each topic of a table; rows without a side are left out.
+
+    Raises
+    ------
+    DataError
+        A topic without any argument on one side.
+    """
+    banks = {}
+    for topic in table.topics:
+        rows = [at for at, name in enumerate(table.topic) if name == topic and abs(table.side[at]) == 1.0]
+        signs = tuple(int(table.side[at]) for at in rows)
+        for sign, name in ((1, "for"), (-1, "against")):
+            if sign not in signs:
+                where = f"{table.place}, topic {topic[:80]!r}"
+                raise DataError(where, got=f"no argument {name} it", allowed="arguments for and against each topic")
+        banks[topic] = Examples(tuple(table.text[at] for at in rows), signs)
+    return banks
+
+
+def _columns(table: Records, quality: str) -> dict[str, str]:
+    wanted = (("topic", TOPIC), ("side", (*SIDE, "stance")), ("text", TEXT))
+    used = {what: needed_column(table, names, what) for what, names in wanted}
+    named = quality.strip().lower()
+    if named and named not in table.columns:
+        got, do = repr(quality), did_you_mean(named, table.columns)
+        raise DataError(f"{table.place}, header", got=got, allowed=", ".join(table.columns)[:200], do=do)
+    rated = named or first_column(table, QUALITY)
+    return {**used, "quality": rated} if rated else used
+
+
+def _topic(record: Record, column: str) -> str:
+    text = text_cell(record, column, limit=LONGEST)
+    return text.replace("-", " ").strip() if column == "debate" else text
+
+
+def _side(record: Record, column: str) -> float:
+    side = side_of(record, column)
+    if math.isnan(side) and column != "side_label":
+        do = "label every row: pro, con, or none where the text holds no argument on the topic"
+        raise DataError(record.where(column), got="nothing", allowed="pro, con or none, or a number", do=do)
+    return side
+
+
+def _rating(record: Record, column: str) -> float:
+    return number_cell(record, column, -1e9, 1e9, math.nan)

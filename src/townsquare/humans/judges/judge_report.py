@@ -1,0 +1,125 @@
+"""``check judge``: how the embedded judges do on a file of arguments that people labelled.
+
+Three methods. **as shipped** uses the fitted numbers as they come, which may have been fitted on the very topics of the
+file: the report says on which. **in-topic** refits within the file, in five folds: each argument is judged by models
+that saw others on its topic, and start from the shipped ones only on topics that those have not met. **topics held
+out** refits on the other topics of the file only, so that nothing but the wording of the topic is known of it. How
+texts are cut into passages is as shipped in all three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.examples import Examples
+from townsquare.beliefs.evidence.fitted import fitted
+from townsquare.humans.judges.argument_table import ArgumentTable, banks_by_topic, read_arguments
+from townsquare.humans.judges.judge_folds import as_shipped, held_out, in_topic
+from townsquare.humans.judges.judge_scores import Scores, baselines, score
+from townsquare.humans.judges.judge_units import read_units
+
+SHIPPED, IN_TOPIC, HELD_OUT = "as shipped", "in-topic", "topics held out"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReport:
+    """How judges and baselines did.
+
+    Attributes
+    ----------
+    place : str
+        The file.
+    n : int
+        Arguments in it.
+    topics : tuple of str
+        Its topics.
+    columns : dict of str to str
+        Which column was read as what.
+    overall : tuple of Scores
+        Of each method and baseline, over all topics; correlations are pooled.
+    by_topic : tuple of Scores
+        Of each method on each topic.
+    notices : tuple of str
+        What a reader must know: which topics the judges were fitted on, what could not be done.
+    """
+
+    place: str
+    n: int
+    topics: tuple[str, ...]
+    columns: dict[str, str]
+    overall: tuple[Scores, ...]
+    by_topic: tuple[Scores, ...]
+    notices: tuple[str, ...]
+
+
+def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> JudgeReport:
+    """Judge every argument of a file and compare with its labels.
+
+    Parameters
+    ----------
+    path : Path
+        A table of arguments; see :func:`townsquare.humans.judges.argument_table.read_arguments`.
+    bank : Path, optional
+        A table of other arguments on its topics, for **as shipped**.
+    quality : str, optional
+        The column of ratings.
+
+    Raises
+    ------
+    DataError
+        A table that cannot be read; a topic of the bank with an empty side.
+    """
+    table = read_arguments(path, quality)
+    banks = banks_by_topic(read_arguments(bank)) if bank is not None else {}
+    units = read_units(table)
+    methods = {SHIPPED: as_shipped(table, units, banks)}
+    if len(table.topics) > 1:
+        methods[HELD_OUT] = held_out(table, units)
+    general = methods.get(HELD_OUT)
+    methods[IN_TOPIC] = in_topic(table, units, None if general is None else general.scores)
+    verdicts = {name: methods[name].verdicts for name in (SHIPPED, IN_TOPIC, HELD_OUT) if name in methods}
+    everything = np.arange(len(table.text), dtype=np.int64)
+    overall = [score(name, "", table, said, everything) for name, said in {**verdicts, **baselines(table)}.items()]
+    by_topic = [
+        score(name, topic, table, said, _rows_of(table, topic))
+        for topic in table.topics
+        for name, said in verdicts.items()
+    ]
+    notices = _notices(table, banks)
+    return JudgeReport(
+        table.place, len(table.text), table.topics, table.columns, tuple(overall), tuple(by_topic), notices
+    )
+
+
+def _rows_of(table: ArgumentTable, topic: str) -> npt.NDArray[np.int64]:
+    return np.asarray([at for at, name in enumerate(table.topic) if name == topic], np.int64)
+
+
+def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...]:
+    known = fitted()
+    said = []
+    for what, topics in (("polarity", known.polarity_topics), ("strength", known.strength_topics)):
+        met = [topic for topic in table.topics if topic in topics]
+        if met:
+            share = "all" if len(met) == len(table.topics) else f"{len(met)}"
+            said.append(
+                f"the shipped {what} judge was fitted on {share} of the {len(table.topics)} topics of this file:"
+                f" '{SHIPPED}' does not show how it does on new ones"
+            )
+    unknown = int(np.isnan(table.side).sum())
+    if unknown:
+        said.append(f"{unknown} of {len(table.text)} rows have no side that can be read: polarity is over the rest")
+    if not np.isfinite(table.quality).any():
+        said.append("no column of ratings: strength is not compared")
+    if len(table.topics) == 1:
+        said.append("one topic: nothing can be held out")
+    if not banks:
+        said.append(f"without --bank, '{SHIPPED}' and '{HELD_OUT}' find claims by the words of the topic alone")
+    missing = [topic for topic in table.topics if banks and topic not in banks]
+    if missing:
+        said.append(f"the bank has nothing on {len(missing)} topics, first {missing[0][:60]!r}")
+    return tuple(said)

@@ -1,0 +1,177 @@
+"""How well judges agree with people: the measures of Table A3 (seeds, appendix D), and what needs no judge at all."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import rankdata
+
+from townsquare.beliefs.stance.vader import score_text
+from townsquare.humans.judges.argument_table import ArgumentTable
+
+Float = npt.NDArray[np.float64]
+FEWEST = 3  # ratings below which a correlation says nothing
+
+
+class Verdicts(NamedTuple):
+    """What a judge says of n arguments.
+
+    Attributes
+    ----------
+    claims : (n,) float64
+        Claims found in each; NaN where extraction was not tried.
+    strongest : (n,) float64
+        Polarity of the strongest claim; NaN where there is none.
+    polarity : (n,) float64
+        Polarity of the whole text taken as one argument; NaN where it was not judged.
+    strength : (n,) float64
+        Of the whole text; NaN where it was not judged.
+    off_topic : (n,) float64
+        Share of texts on other topics in which claims on this row's topic were found; NaN where not tried.
+    """
+
+    claims: Float
+    strongest: Float
+    polarity: Float
+    strength: Float
+    off_topic: Float
+
+
+class Scores(NamedTuple):
+    """One judge on one topic, or on all (``topic`` is ""). Rates, accuracies and F1 are in [0, 1]; NaN is undefined.
+
+    ``extraction``, ``exact_one`` and ``over_split`` are shares of the texts that hold an argument; ``false_claims`` is
+    the share of those labelled as holding none, and of texts on other topics, in which a claim is found.
+    ``strongest_*`` are over texts with a claim, ``accuracy`` and ``macro_f1`` over all with a side.
+    """
+
+    method: str
+    topic: str
+    n: int
+    extraction: float
+    exact_one: float
+    over_split: float
+    false_claims: float
+    strongest_accuracy: float
+    strongest_f1: float
+    accuracy: float
+    macro_f1: float
+    pearson: float
+    spearman: float
+
+
+def score(method: str, topic: str, table: ArgumentTable, said: Verdicts, rows: npt.NDArray[np.int64]) -> Scores:
+    """The measures of some rows of a table."""
+    side, quality = table.side[rows], table.quality[rows]
+    claims, strongest, polarity = said.claims[rows], said.strongest[rows], said.polarity[rows]
+    holds = ~(side == 0.0)
+    stray = np.r_[np.where(np.isnan(claims), np.nan, claims > 0)[~holds], said.off_topic[rows]]
+    return Scores(
+        method=method,
+        topic=topic,
+        n=int(rows.size),
+        extraction=_mean((claims >= 1.0)[holds], claims[holds]),
+        exact_one=_mean((claims == 1.0)[holds], claims[holds]),
+        over_split=_mean((claims > 1.0)[holds], claims[holds]),
+        false_claims=_mean(stray, stray),
+        strongest_accuracy=accuracy(side, strongest),
+        strongest_f1=macro_f1(side, strongest),
+        accuracy=accuracy(side, polarity),
+        macro_f1=macro_f1(side, polarity),
+        pearson=pearson(said.strength[rows], quality),
+        spearman=spearman(said.strength[rows], quality),
+    )
+
+
+def _mean(values: npt.NDArray[np.generic], known: Float) -> float:
+    kept = np.asarray(values, np.float64)[np.isfinite(known)]
+    return float(kept.mean()) if kept.size else math.nan
+
+
+def _sided(side: Float, judged: Float) -> tuple[Float, Float]:
+    both = (np.abs(side) == 1.0) & np.isfinite(judged)
+    return side[both], judged[both]
+
+
+def accuracy(side: Float, judged: Float) -> float:
+    """Share of judged rows with a side whose polarity is right.
+
+    >>> accuracy(np.array([1.0, -1.0, np.nan]), np.array([1.0, 1.0, 1.0]))
+    0.5
+    """
+    truth, said = _sided(side, judged)
+    return float((truth == said).mean()) if truth.size else math.nan
+
+
+def macro_f1(side: Float, judged: Float) -> float:
+    """Mean of the F1 of both sides; 0 for a side that is never right.
+
+    >>> round(macro_f1(np.array([1.0, 1.0, -1.0]), np.array([1.0, 1.0, 1.0])), 3)
+    0.4
+    """
+    truth, said = _sided(side, judged)
+    if not truth.size:
+        return math.nan
+    found = []
+    for sign in (1.0, -1.0):
+        right = float(((truth == sign) & (said == sign)).sum())
+        found.append(2.0 * right / max(1.0, float((truth == sign).sum() + (said == sign).sum())))
+    return sum(found) / 2.0
+
+
+def pearson(one: Float, other: Float) -> float:
+    """Pearson's r over pairs that are both known; NaN below three of them, or where one side is constant.
+
+    >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])), 3)
+    0.982
+    """
+    both = np.isfinite(one) & np.isfinite(other)
+    if both.sum() < FEWEST:
+        return math.nan
+    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    scale = math.sqrt(float((a * a).sum()) * float((b * b).sum()))
+    return float((a * b).sum()) / scale if scale > 0.0 else math.nan
+
+
+def spearman(one: Float, other: Float) -> float:
+    """Spearman's rho: Pearson's r of ranks, equal values sharing theirs."""
+    both = np.isfinite(one) & np.isfinite(other)
+    if both.sum() < FEWEST:
+        return math.nan
+    return pearson(np.asarray(rankdata(one[both])), np.asarray(rankdata(other[both])))
+
+
+# --- what needs no judge ------------------------------------------------------------------------------------
+
+
+def baselines(table: ArgumentTable) -> dict[str, Verdicts]:
+    """Majority, sentiment and length, each as favorable as it can be: they look at the file's own sides.
+
+    ``majority`` says the more frequent side of each topic. ``sentiment`` says the sign of VADER's tone, and as strength
+    its value. ``length`` says for texts longer than the topic's median the side that is more frequent among them,
+    and the other for the rest; as strength, the number of words.
+    """
+    tone = np.array([score_text(text[:10_000]) for text in table.text])
+    length = np.array([float(len(text.split())) for text in table.text])
+    majority, long_side = np.ones(tone.size), np.ones(tone.size)
+    topic = np.asarray(table.topic, np.object_)
+    for name in table.topics:
+        rows = np.flatnonzero(topic == name)
+        side = np.nan_to_num(table.side[rows])
+        majority[rows] = 1.0 if side.sum() >= 0 else -1.0
+        is_long = length[rows] > np.median(length[rows])
+        lean = 1.0 if side[is_long].sum() / max(1, is_long.sum()) >= side.mean() else -1.0
+        long_side[rows] = np.where(is_long, lean, -lean)
+    nothing = np.full(tone.size, np.nan)
+
+    def saying(polarity: Float, strength: Float) -> Verdicts:
+        return Verdicts(nothing, nothing, polarity, strength, nothing)
+
+    return {
+        "majority": saying(majority, nothing),
+        "sentiment": saying(np.where(tone == 0.0, majority, np.sign(tone)), tone),
+        "length": saying(long_side, length),
+    }

@@ -1,0 +1,198 @@
+"""Thresholds of an embedder, measured on paraphrase pairs: how often "near-duplicate" is right, and how many it finds.
+
+A file has one argument a row with a paraphrase of it, and perhaps a near miss: a text in much the same words that says
+something else. Pairs of one row are paraphrases; any other two texts of one topic and side, and each argument with its
+near miss, are not. Half of the topics chooses the thresholds, the other half says what they are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.core.cells import text_cell
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
+
+Float = npt.NDArray[np.float64]
+
+CALIBRATE, HELD_OUT = "calibrate", "held out"
+LEVELS = tuple(k / 100 for k in range(5, 100, 5))
+"""Thresholds that are tried."""
+PRECISION_FIRST, RECALL_FIRST = 0.5, 2.0
+"""β of the F measure that chooses θ, which must not merge what others say of their own, and θ_self.
+
+An own claim that is merged wrongly is one that the agent speaks for anyway; one that is missed lets it persuade itself
+by saying a thing twice. So recall counts double for θ_self, and precision for θ.
+"""
+REQUIRED, OPTIONAL = ("topic", "side", "text", "paraphrase"), ("near_miss", "kind", "split")
+
+
+class Pairs(NamedTuple):
+    """Pairs of texts of one topic and side; p of them.
+
+    ``one`` and ``other`` (p,) are places in ``texts``; ``same`` (p,) says whether they are paraphrases; ``kind`` (p,)
+    is what the file calls the paraphrase, "near miss", or "" for any other pair; ``held_out`` (p,) whether the pair
+    is kept from the choice.
+    """
+
+    texts: tuple[str, ...]
+    one: npt.NDArray[np.int64]
+    other: npt.NDArray[np.int64]
+    same: npt.NDArray[np.bool_]
+    kind: npt.NDArray[np.str_]
+    held_out: npt.NDArray[np.bool_]
+
+
+class Level(NamedTuple):
+    """What a threshold does: pairs that reach it, those of them that are paraphrases, and all paraphrases."""
+
+    theta: float
+    reached: int
+    right: int
+    paraphrases: int
+
+    @property
+    def precision(self) -> float:
+        """Share of the pairs that reach the threshold that are paraphrases; NaN if none does."""
+        return self.right / self.reached if self.reached else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """Share of the paraphrases that reach the threshold; NaN if there are none."""
+        return self.right / self.paraphrases if self.paraphrases else float("nan")
+
+    def f(self, beta: float) -> float:
+        """The F measure, in which recall counts ``beta`` times as much as precision; 0 if nothing is right.
+
+        >>> Level(0.5, reached=10, right=8, paraphrases=16).f(1.0)
+        0.6153846153846154
+        """
+        weighed = beta * beta * self.paraphrases + self.reached
+        return (1.0 + beta * beta) * self.right / weighed if weighed else 0.0
+
+
+class Calibration(NamedTuple):
+    """What was measured, and the thresholds that it chooses.
+
+    ``chosen_on`` and ``held_out`` hold a level a threshold, ascending; the second is empty for a file of one topic.
+    ``recall_by_kind`` has the recall of each kind at θ and at θ_self, over all pairs, with how many there are.
+    """
+
+    theta: float
+    theta_self: float
+    chosen_on: tuple[Level, ...]
+    held_out: tuple[Level, ...]
+    recall_by_kind: dict[str, tuple[int, float, float]]
+
+
+def bundled_pairs() -> Path:
+    """The file of paraphrases written for this project."""
+    return Path(str(package_files("townsquare"))) / "data" / "paraphrases.csv"
+
+
+def read_pairs(path: Path) -> Pairs:
+    """Every pair of a file with the columns topic, side, text, paraphrase and, where there, near_miss, kind, split.
+
+    ``split`` is ``calibrate`` or ``held out``. Without it, every other topic is held out.
+
+    Raises
+    ------
+    DataError
+        A column is missing or not known, a cell is empty or not what it can be; no rows.
+    """
+    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
+    _check_columns(table)
+    topics = list(dict.fromkeys(text_cell(record, "topic") for record in table.records))
+    texts: list[str] = []
+    row, group, spare, kind, late = [], [], [], [], []
+    for number, record in enumerate(table.records):
+        topic = text_cell(record, "topic")
+        held = _is_held_out(record, topics.index(topic) % 2 == 1)
+        name = _optional(record, "kind") or "paraphrase"
+        for column in ("text", "paraphrase", "near_miss"):
+            said = _optional(record, column) if column == "near_miss" else text_cell(record, column)
+            if said:
+                texts.append(said)
+                row.append(number)
+                group.append((topic, text_cell(record, "side"), held))
+                spare.append(column == "near_miss")
+                kind.append(name)
+                late.append(held)
+    return _pairs(tuple(texts), np.array(row), group, np.array(spare), np.array(kind), np.array(late))
+
+
+def calibrated(pairs: Pairs, vectors: Vectors) -> Calibration:
+    """Measure every threshold, and choose θ and θ_self on the pairs that are not held out; ties go to the higher."""
+    near = cosines(vectors.of(pairs.texts), pairs.one, pairs.other)
+    chosen_on = _levels(near[~pairs.held_out], pairs.same[~pairs.held_out])
+    held_out = _levels(near[pairs.held_out], pairs.same[pairs.held_out]) if pairs.held_out.any() else ()
+    theta, theta_self = (
+        max(chosen_on, key=lambda level: (level.f(beta), level.theta)).theta for beta in (PRECISION_FIRST, RECALL_FIRST)
+    )
+    by_kind = {}
+    for kind in dict.fromkeys(pairs.kind[pairs.same].tolist()):
+        of_kind = near[pairs.same & (pairs.kind == kind)]
+        by_kind[kind] = (of_kind.size, float((of_kind >= theta).mean()), float((of_kind >= theta_self).mean()))
+    return Calibration(theta, theta_self, chosen_on, held_out, by_kind)
+
+
+def _levels(near: Float, same: npt.NDArray[np.bool_]) -> tuple[Level, ...]:
+    return tuple(
+        Level(theta, int((near >= theta).sum()), int((near[same] >= theta).sum()), int(same.sum())) for theta in LEVELS
+    )
+
+
+def _pairs(
+    texts: tuple[str, ...],
+    row: npt.NDArray[np.int64],
+    group: Sequence[tuple[str, str, bool]],
+    spare: npt.NDArray[np.bool_],
+    kind: npt.NDArray[np.str_],
+    late: npt.NDArray[np.bool_],
+) -> Pairs:
+    """All pairs within a group; a near miss is paired with its own argument alone."""
+    number = {key: k for k, key in enumerate(dict.fromkeys(group))}
+    of = np.array([number[key] for key in group])
+    one, other = np.triu_indices(len(texts), 1)
+    alike = of[one] == of[other]
+    one, other = one[alike], other[alike]
+    first = np.r_[True, row[1:] != row[:-1]]  # the argument itself
+    missed = spare[one] | spare[other]
+    same_row = row[one] == row[other]
+    kept = ~missed | (same_row & first[one])
+    one, other, missed, same = one[kept], other[kept], missed[kept], (same_row & ~missed)[kept]
+    words = np.where(same, kind[one], np.where(missed, "near miss", ""))
+    return Pairs(texts, one, other, same, words, late[one])
+
+
+def _check_columns(table: Records) -> None:
+    allowed = (*REQUIRED, *OPTIONAL)
+    for column in table.columns:
+        if column not in allowed:
+            do = did_you_mean(column, allowed)
+            raise DataError(f"{table.place}, header", got=f"the column {column!r}", allowed=", ".join(allowed), do=do)
+    for column in REQUIRED:
+        if column not in table.columns:
+            got = "columns " + ", ".join(table.columns)[:300]
+            raise DataError(f"{table.place}, header", got=got, allowed=f"a column {column!r}")
+    if not table.records:
+        raise DataError(table.place, got="no rows", allowed="at least one argument with a paraphrase")
+
+
+def _optional(record: Record, column: str) -> str:
+    return text_cell(record, column, required=False) if column in record.cells else ""
+
+
+def _is_held_out(record: Record, otherwise: bool) -> bool:
+    word = _optional(record, "split")
+    if word not in ("", CALIBRATE, HELD_OUT):
+        raise DataError(record.where("split"), got=repr(word)[:80], allowed=f"{CALIBRATE}, {HELD_OUT}, or nothing")
+    return word == HELD_OUT if word else otherwise

@@ -1,0 +1,116 @@
+"""What a message says of a named option: for it, against it, or nothing. For data whose messages have no side.
+
+In a group that decides which of some things to take (cards of a Wason task, candidates), people name them: "I think A
+and 7", "we don't need to turn 2", "all of them". A name speaks for the option, unless a negation stands in the same
+clause. Words only: no model, nothing fitted. A list of two or more that leaves an option out says nothing of it, unless
+``exclusive`` is set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from townsquare.beliefs.evidence.text import MAX_CHARACTERS
+
+FOR, AGAINST, SILENT = 1, -1, 0
+
+_REFERENCE = re.compile(r"@?\s?\[[^\]]{0,40}\]")  # a person, as the data write names
+_CLAUSE = re.compile(r"[.;!?,]|\b(?:but|because|becuase|cause|since|although|however|if)\b", re.IGNORECASE)
+_TOKEN = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]+)?|\d+")
+_ALL = re.compile(
+    r"\b(?:all (?:of )?(?:them|the cards|cards|the|4|four|5|five|3|three)|every (?:card|one)|them all|all cards"
+    r"|(?:turn|flip|check|pick|choose|select) all)\b",
+    re.IGNORECASE,
+)
+_NEGATIONS = frozenset(
+    {
+        "not", "no", "dont", "doesnt", "didnt", "isnt", "arent", "wont", "wouldnt", "shouldnt", "needn",
+        "neednt", "cant", "cannot", "never", "without", "except", "exclude", "excluding", "remove", "drop",
+        "skip", "leave", "leaving", "ignore", "irrelevant", "unnecessary", "useless", "pointless", "nothing",
+        "rather", "neither", "nor", "unneeded", "needless"
+    }
+)  # fmt: skip
+_JOINS = frozenset({"and", "or", "card", "cards", "plus", "n", "with", "the", "then", "just", "only"})
+_AFTER_ARTICLE = frozenset(
+    {
+        "vowel", "consonant", "card", "number", "even", "odd", "lot", "few", "bit", "letter", "rule", "side",
+        "must", "good", "great", "common", "different", "single"
+    }
+)  # fmt: skip
+BEFORE, AFTER = 7, 5
+"""How many words before and after a name a negation may stand."""
+
+
+def option_sides(
+    texts: Sequence[str], option: str, others: Sequence[str] = (), *, exclusive: bool = False
+) -> list[int]:
+    """+1, -1 or 0 for each text: whether it speaks for an option, against it, or says nothing of it.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Messages.
+    option : str
+        One word, as a card or a name.
+    others : sequence of str
+        The other options that there are; they help to tell the letter A from the article.
+    exclusive : bool
+        A text that speaks for other options and does not name this one speaks against it.
+
+    >>> says = ["I think A and 7", "we don't need to turn 7", "a vowel must have an even number", "all of them"]
+    >>> option_sides(says, "7", ["A"]), option_sides(says, "A", ["7"])
+    ([1, -1, 0, 1], [1, 0, 0, 1])
+    """
+    return [_side(text, option, [*others, option], exclusive=exclusive) for text in texts]
+
+
+def _side(text: str, option: str, options: Sequence[str], *, exclusive: bool) -> int:
+    plain = _REFERENCE.sub(" ", text[:MAX_CHARACTERS].replace("’", "'"))
+    said = dict.fromkeys(options, 0)
+    for clause in _CLAUSE.split(plain):
+        tokens = _TOKEN.findall(clause)
+        named = _named(tokens, options)
+        for at, name in named:
+            said[name] += AGAINST if _is_negated(tokens, at) else FOR
+        if not named and _ALL.search(clause):
+            said[option] += AGAINST if _has_negation(tokens) else FOR
+    if said[option]:
+        return FOR if said[option] > 0 else AGAINST
+    if exclusive and any(count > 0 for count in said.values()):
+        return AGAINST
+    return SILENT
+
+
+def _named(tokens: Sequence[str], options: Sequence[str]) -> list[tuple[int, str]]:
+    """Places of tokens that name an option, with the option."""
+    known = {name.casefold(): name for name in options}
+    found = []
+    for at, token in enumerate(tokens):
+        name = known.get(token.casefold())
+        if name is not None and (len(name) > 1 or not name.isalpha() or _is_letter(tokens, at, known)):
+            found.append((at, name))
+    return found
+
+
+def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
+    """Whether a one-letter token is a name, not a word such as ``a``, ``I`` or ``u``."""
+    token = tokens[at]
+    after = tokens[at + 1].casefold() if at + 1 < len(tokens) else ""
+    before = tokens[at - 1].casefold() if at else ""
+    if after in _AFTER_ARTICLE:
+        return False
+    if token.isupper() and token != "I":
+        return True
+    beside = {before, after}
+    near = {*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]}
+    listed = any(word.casefold() in known for word in near) and bool(beside & _JOINS or beside & known.keys())
+    return listed or before in ("card", "cards") or len(tokens) == 1
+
+
+def _is_negated(tokens: Sequence[str], at: int) -> bool:
+    return _has_negation([*tokens[max(0, at - BEFORE) : at], *tokens[at + 1 : at + 1 + AFTER]])
+
+
+def _has_negation(tokens: Sequence[str]) -> bool:
+    return any(word.casefold().replace("'", "") in _NEGATIONS for word in tokens)

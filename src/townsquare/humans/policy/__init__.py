@@ -1,0 +1,1 @@
+"""The embedded policy fitted to people, and held against them."""

@@ -1,0 +1,236 @@
+"""``check policy``: the embedded policy beside the people of a study, gpt-4o's agents of them, and other people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from townsquare.humans.policy.content import covariates_of
+from townsquare.humans.policy.crowd import Float
+from townsquare.humans.policy.data import Bool, Panel
+from townsquare.humans.policy.folds import Rows, splits
+from townsquare.humans.policy.measures import MEASURES, Measure
+from townsquare.humans.policy.settings import params_of, population_of
+from townsquare.humans.policy.views import simulated
+from townsquare.settings.config import Population
+from townsquare.simulation.policies.statistical_params import Params
+
+SHIPPED, EVEN = "as shipped", "truth unseen"
+PEOPLE_OUT, BOTH_OUT = "people held out", "posts too"
+AGENTS, OTHERS = "gpt-4o's agents", "other people"
+PENALTY = 10.0
+"""What ``fit-policy`` chose on the data that the shipped numbers come from; held-out fits use it too."""
+_FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One measure of one set of agents against people.
+
+    Attributes
+    ----------
+    value : float
+        Of the set alone; for the mix and for ranks NaN.
+    apart : float
+        How far it is from all people; for ``other people`` NaN, as they are a half of the same.
+    low, high : float
+        95 % interval of ``apart``: people, and agents made of them, drawn again with replacement.
+    half : float
+        Mean of ``apart`` against random halves of the people, which is what other people can be compared on.
+    closer : float
+        Share of draws in which it is nearer to people than gpt-4o's agents are; NaN without them.
+    """
+
+    value: float
+    apart: float
+    low: float
+    high: float
+    half: float
+    closer: float
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyReport:
+    """What ``check policy`` found: ``people`` by measure, and ``found`` by set of agents and measure."""
+
+    people: Mapping[str, float]
+    people_mix: tuple[float, ...]
+    mixes: Mapping[str, tuple[float, ...]]
+    found: Mapping[str, Mapping[str, Compared]]
+    n: int
+    posts: int
+    actions: int
+    notices: tuple[str, ...]
+
+
+def check_policy_against(
+    panel: Panel, *, held_out: bool = True, draws: int = 1000, halves: int = 100, repeats: int = 3, seed: int = 1
+) -> PolicyReport:
+    """Simulate the policy on the posts of a study and compare.
+
+    Parameters
+    ----------
+    panel : Panel
+    held_out : bool
+        Also refit within the study, people and posts held out, which takes most of the time.
+    draws, halves, repeats, seed : int
+        Resamples of people, random halves, repeats of the fits with people and posts held out (four times as many with
+        people alone, which are quick), and the seed of all of it and of the agents.
+    """
+    posts = covariates_of(panel)
+    sets: dict[str, Bool] = {
+        SHIPPED: simulated(panel, posts.plausibility + 0.5, Params(), Population(), seed=seed),
+        EVEN: simulated(panel, np.full(len(panel.posts), 0.5), Params(), Population(), seed=seed),
+    }
+    if panel.agents is not None:
+        sets[AGENTS] = panel.agents
+    drawn = np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n))
+    apart = {name: _resampled(panel, did, drawn, paired=name == AGENTS) for name, did in sets.items()}
+    half = {name: _against_halves(panel, did, halves, seed, paired=name == AGENTS) for name, did in sets.items()}
+    found = {
+        name: {m.name: _compared(panel, did, m, apart[name], half[name], apart.get(AGENTS)) for m in MEASURES}
+        for name, did in sets.items()
+    }
+    if held_out:
+        found[PEOPLE_OUT] = _of_folds(panel, _held_out(panel, 4 * repeats, seed, posts_too=False))
+        found[BOTH_OUT] = _of_folds(panel, _held_out(panel, repeats, seed, posts_too=True))
+    found[OTHERS] = _other_people(panel, halves, seed)
+    return PolicyReport(
+        {m.name: _alone(m, panel.did, panel.false) for m in MEASURES},
+        _mix_of(panel.did),
+        {name: _mix_of(did) for name, did in sets.items()},
+        found,
+        panel.n,
+        len(panel.posts),
+        int(panel.did.sum()),
+        _notices(panel),
+    )
+
+
+def _alone(measure: Measure, did: Bool, false: Float) -> float:
+    value = measure.of(did, false)
+    return float(value) if value.ndim == 0 else np.nan
+
+
+def _mix_of(did: Bool) -> tuple[float, ...]:
+    return tuple(float(x) for x in MEASURES[0].of(did, np.zeros(did.shape[1])))
+
+
+def _distance(measure: Measure, mine: Bool, people: Bool, false: Float) -> float:
+    return measure.apart(measure.of(mine, false), measure.of(people, false))
+
+
+def _resampled(panel: Panel, did: Bool, drawn: Rows, *, paired: bool) -> dict[str, Float]:
+    """Distances to people drawn again; agents made of people go with them, simulated ones stay."""
+    out = {m.name: np.empty(drawn.shape[0]) for m in MEASURES}
+    fixed = {m.name: m.of(did, panel.false) for m in MEASURES}
+    for k, rows in enumerate(drawn):
+        people = panel.did[rows]
+        for m in MEASURES:
+            mine = m.of(did[rows], panel.false) if paired else fixed[m.name]
+            out[m.name][k] = m.apart(mine, m.of(people, panel.false))
+    return out
+
+
+def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
+    draw = np.random.default_rng(seed)
+    orders = [draw.permutation(n) for _ in range(times)]
+    return [(order[: n // 2], order[n // 2 :]) for order in orders]
+
+
+def _against_halves(panel: Panel, did: Bool, times: int, seed: int, *, paired: bool) -> dict[str, float]:
+    found: dict[str, list[float]] = {m.name: [] for m in MEASURES}
+    for half, _ in _halves(panel.n, times, seed):
+        for m in MEASURES:
+            found[m.name].append(_distance(m, did[half] if paired else did, panel.did[half], panel.false))
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def _compared(
+    panel: Panel,
+    did: Bool,
+    measure: Measure,
+    apart: dict[str, Float],
+    half: dict[str, float],
+    agents: dict[str, Float] | None,
+) -> Compared:
+    name = measure.name
+    low, high = np.quantile(apart[name], [0.025, 0.975], method="nearest")
+    closer = np.nan if agents is None else float((apart[name] < agents[name]).mean())
+    return Compared(
+        _alone(measure, did, panel.false),
+        _distance(measure, did, panel.did, panel.false),
+        float(low),
+        float(high),
+        half[name],
+        closer,
+    )
+
+
+# --- people and posts held out -----------------------------------------------------------------------------
+
+
+def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list[tuple[Rows, Bool]]:
+    """For each half of the people: agents of fits to the other half, each post by a fit that has not seen it."""
+    covariates = covariates_of(panel)
+    out: list[tuple[Rows, Bool]] = []
+    seen = 0
+    for split in splits(panel, covariates, (PENALTY,), repeats=repeats, seed=seed, posts_too=posts_too):
+        if seen % len(panel.posts) == 0:
+            out.append((split.people, np.zeros((_FEW, *panel.did.shape[1:]), np.bool_)))
+        settings = params_of(split.fits[0]), population_of(split.fits[0])
+        # One seed for all folds: the same agents, with their activity and tastes by rank, under each fold's fit.
+        did = simulated(panel, covariates.plausibility + 0.5, *settings, agents=_FEW, seed=seed + len(out))
+        out[-1][1][:, split.posts] = did[:, split.posts]
+        seen += split.posts.size
+    return out
+
+
+def _of_folds(panel: Panel, folded: list[tuple[Rows, Bool]]) -> dict[str, Compared]:
+    """Against the half that the fits have not seen; ``closer`` is the share of halves where gpt-4o's agents of that
+    half are further."""
+    out = {}
+    for m in MEASURES:
+        value = float(np.mean([_alone(m, did, panel.false) for _, did in folded]))
+        apart = np.array([_distance(m, did, panel.did[rows], panel.false) for rows, did in folded])
+        closer = np.nan
+        if panel.agents is not None:
+            theirs = [_distance(m, panel.agents[rows], panel.did[rows], panel.false) for rows, _ in folded]
+            closer = float((apart < theirs).mean())
+        out[m.name] = Compared(value, np.nan, float(apart.min()), float(apart.max()), float(apart.mean()), closer)
+    return out
+
+
+def _other_people(panel: Panel, times: int, seed: int) -> dict[str, Compared]:
+    """One half of the people against the other: what nobody who acts alike by chance can beat."""
+    out = {}
+    pairs = _halves(panel.n, times, seed)
+    for m in MEASURES:
+        apart = np.array([_distance(m, panel.did[b], panel.did[a], panel.false) for a, b in pairs])
+        low, high = np.quantile(apart, [0.025, 0.975], method="nearest")
+        closer = np.nan
+        if panel.agents is not None:
+            theirs = [_distance(m, panel.agents[a], panel.did[a], panel.false) for a, _ in pairs]
+            closer = float((apart < theirs).mean())
+        value = _alone(m, panel.did, panel.false)
+        out[m.name] = Compared(value, np.nan, float(low), float(high), float(apart.mean()), closer)
+    return out
+
+
+def _notices(panel: Panel) -> tuple[str, ...]:
+    said = list(panel.left_out)
+    given = ~np.isnan(panel.plausibility)
+    if not given.all():
+        known = int((~given & ~np.isnan(panel.false)).sum())
+        said.append(
+            f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe"
+            f" of true or false headlines on average; '{EVEN}' takes 0.5 for all"
+        )
+    lies = int((panel.false == 1).sum())
+    if lies < 10:
+        said.append(f"{lies} false posts: what is said of them is of these few, and depends on their subjects")
+    if panel.agents is None:
+        said.append("no actions of agents made of these people: nothing to be closer than")
+    return tuple(said)

@@ -1,0 +1,132 @@
+"""How like people a set of agents acts: measures of who did what to which post, and how far two sets are apart.
+
+A set is a table (n, J, 4) bool: whether each of n did each kind (``policy_data.KINDS``) to each of J posts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from townsquare.humans.policy.crowd import Float
+from townsquare.humans.policy.data import Bool
+
+_SHARE = 1
+
+
+class Measure(NamedTuple):
+    """One measure.
+
+    ``of(did, false)`` is its value for one set: an array for the action mix and for ranks. ``apart(mine, people)`` is
+    how far two values are apart, 0 for alike.
+    """
+
+    name: str
+    title: str
+    of: Callable[[Bool, Float], Float]
+    apart: Callable[[Float, Float], float]
+
+
+def mix(did: Bool, false: Float) -> Float:
+    """Shares of the four kinds among all actions, (4,); NaN where nobody did anything."""
+    done = did.sum((0, 1)).astype(np.float64)
+    return np.asarray(done / done.sum()) if done.sum() else np.full(4, np.nan)
+
+
+def jensen_shannon(one: Float, two: Float) -> float:
+    """Jensen-Shannon divergence in bits, 0 to 1.
+
+    >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
+    1.0
+    """
+    middle = (one + two) / 2
+
+    def against(p: Float) -> float:
+        some = p > 0
+        return float((p[some] * np.log2(p[some] / middle[some])).sum())
+
+    return (against(one) + against(two)) / 2
+
+
+def silent(did: Bool, false: Float) -> Float:
+    """Share that did nothing at all."""
+    return np.array((did.sum((1, 2)) == 0).mean())
+
+
+def actions_each(did: Bool, false: Float) -> Float:
+    """Mean number of actions."""
+    return np.array(did.sum((1, 2)).mean())
+
+
+def dispersion(did: Bool, false: Float) -> Float:
+    """Variance over mean of the number of actions; 1 if all acted by one small chance."""
+    n = did.sum((1, 2))
+    return np.array(n.var(ddof=1) / n.mean() if n.size > 1 and n.any() else np.nan)
+
+
+def gini(did: Bool, false: Float) -> Float:
+    """Gini coefficient of the number of actions, 0 to 1.
+
+    >>> float(gini(np.array([[[True]], [[False]]]), np.zeros(1)))
+    0.5
+    """
+    n = np.sort(did.sum((1, 2)))
+    weight = 2 * np.arange(1, n.size + 1) - n.size - 1
+    return np.array(weight @ n / (n.size * n.sum()) if n.any() else np.nan)
+
+
+def per_post(did: Bool, false: Float) -> Float:
+    """Actions of any kind a person on each post, (J,)."""
+    return np.asarray(did.mean(0).sum(1))
+
+
+def per_post_of(kind: int) -> Callable[[Bool, Float], Float]:
+    """Actions of one kind a person on each post, (J,)."""
+    return lambda did, false: np.asarray(did[:, :, kind].mean(0))
+
+
+def spearman_apart(one: Float, two: Float) -> float:
+    """1 less the rank correlation; 1 where either does not vary."""
+    ranks = rankdata(one), rankdata(two)
+    if np.ptp(one) == 0 or np.ptp(two) == 0:
+        return 1.0
+    return 1.0 - float(np.corrcoef(*ranks)[0, 1])
+
+
+def false_to_true(did: Bool, false: Float) -> Float:
+    """Shares a false post over shares a true one, half a share being added to each side's sum; NaN without both."""
+    shares = did[:, :, _SHARE].sum(0)
+    lies, truths = shares[false == 1], shares[false == 0]
+    if not lies.size or not truths.size:
+        return np.array(np.nan)
+    return np.array((lies.sum() + 0.5) / lies.size / ((truths.sum() + 0.5) / truths.size))
+
+
+def difference(one: Float, two: Float) -> float:
+    """Absolute difference."""
+    return abs(float(one - two))
+
+
+def log_ratio(one: Float, two: Float) -> float:
+    """Absolute difference of logarithms: 0.69 is half or twice; infinite where one is 0."""
+    if not one > 0 or not two > 0:
+        return float("nan") if np.isnan(one) or np.isnan(two) else float("inf")
+    return abs(float(np.log(one / two)))
+
+
+MEASURES = (
+    Measure("mix", "action mix", mix, jensen_shannon),
+    Measure("silent", "silent share", silent, difference),
+    Measure("actions", "actions a person", actions_each, log_ratio),
+    Measure("dispersion", "dispersion of activity", dispersion, log_ratio),
+    Measure("gini", "Gini of activity", gini, difference),
+    Measure("rank", "ranks of posts, all kinds", per_post, spearman_apart),
+    Measure("rank_like", "ranks by likes", per_post_of(0), spearman_apart),
+    Measure("rank_share", "ranks by shares", per_post_of(1), spearman_apart),
+    Measure("rank_comment", "ranks by comments", per_post_of(2), spearman_apart),
+    Measure("rank_note", "ranks by notes", per_post_of(3), spearman_apart),
+    Measure("false_to_true", "shares of false to true", false_to_true, log_ratio),
+)

@@ -1,0 +1,65 @@
+"""A fitted policy as settings of a run, and what it says about itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from townsquare.core.schema import ActionKind
+from townsquare.humans.policy.content import READ_APPEAL, Fit
+from townsquare.humans.policy.data import KINDS
+from townsquare.humans.policy.labels import Labels
+from townsquare.settings.config import Population
+from townsquare.simulation.policies.statistical_params import Appeal, Params
+from townsquare.simulation.policies.text_features import FEATURES
+
+DIGITS = 3
+_LABELED = ("like", "share")
+
+
+def params_of(fit: Fit, labels: Labels | None = None) -> Params:
+    """The shipped settings with what was fitted in their place; labels act on shares, and on likes as on shares."""
+    shipped = Params()
+    kinds: dict[str, Any] = {}
+    for k, kind in enumerate(KINDS):
+        name = kind.name.lower()
+        found = {
+            "base": fit.content.base[k],
+            "plausibility": fit.content.plausibility[k],
+            "appeal": READ_APPEAL[k],
+            "taste": fit.crowd.taste[k],
+        }
+        if labels is not None and name in _LABELED:
+            found |= {
+                "verdict_false": labels.verdict_false,
+                "verdict_true": labels.verdict_true,
+                "verdict_unverified": labels.verdict_unverified,
+            }
+        if labels is not None and kind == ActionKind.SHARE:
+            found["unlabeled"] = labels.unsure
+        rounded = {key: round(float(value), DIGITS) for key, value in found.items()}
+        kinds[name] = getattr(shipped, name).model_copy(update=rounded)
+    appeal = {name: round(float(weight), DIGITS) for name, weight in zip(FEATURES, fit.content.appeal, strict=True)}
+    attention = round(float(np.clip(fit.content.attention, -1.0, 0.0)), DIGITS)
+    return shipped.model_copy(update={**kinds, "attention": attention, "appeal": Appeal(**appeal)})
+
+
+def population_of(fit: Fit) -> Population:
+    """How active people are."""
+    return Population(activity_shape=round(fit.crowd.shape, DIGITS), silent_share=round(fit.crowd.silent, DIGITS))
+
+
+def as_settings(fit: Fit, labels: Labels | None = None) -> dict[str, Any]:
+    """Sections `population` and `policy`, as a configuration file takes them."""
+    params, population = params_of(fit, labels), population_of(fit)
+    said = {kind.name.lower(): getattr(params, kind.name.lower()).model_dump() for kind in KINDS}
+    return {
+        "population": {"activity_shape": population.activity_shape, "silent_share": population.silent_share},
+        "policy": {
+            "name": "statistical",
+            **said,
+            "attention": params.attention,
+            "appeal": params.appeal.model_dump(),
+        },
+    }

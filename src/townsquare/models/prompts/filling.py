@@ -1,0 +1,79 @@
+"""Prompts: text files in this folder with ``$places``, filled in once, from left to right.
+
+What is filled in is never looked at for places again, so that nothing an agent writes can open one. Text by others is
+put in as JSON on one line (:func:`quoted`): it cannot end the line, or the block, that it stands in.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from functools import cache
+from importlib.resources import files as package_files
+from typing import Any
+
+from townsquare.core.errors import UnknownName
+from townsquare.core.registry import did_you_mean
+
+NOTHING = "(nothing)"
+
+
+@cache
+def templates() -> dict[str, string.Template]:
+    """Every prompt by its name, the name of its file without ``.md``."""
+    folder = package_files("townsquare") / "data" / "prompts"
+    found = sorted((one for one in folder.iterdir() if one.name.endswith(".md")), key=lambda one: one.name)
+    return {one.name.removesuffix(".md"): string.Template(one.read_text(encoding="utf-8")) for one in found}
+
+
+def template(name: str) -> string.Template:
+    """One prompt.
+
+    Raises
+    ------
+    UnknownName
+        With the nearest name there is.
+    """
+    known = templates()
+    if name not in known:
+        raise UnknownName("prompt", got=repr(name), allowed=", ".join(known), do=did_you_mean(name, known))
+    return known[name]
+
+
+def filled(name: str, **parts: object) -> str:
+    """A prompt with every place filled in; a place without a part is a fault of the calling code (``KeyError``)."""
+    return "".join([piece if place is None else str(parts[place]) for piece, place in _pieces(name)]).strip()
+
+
+@cache
+def _pieces(name: str) -> list[tuple[str, str | None]]:
+    """A prompt in pieces: text, and None; or "" and the name of a place. Prompts are filled in thousands of times."""
+    prompt = template(name)
+    if not prompt.is_valid():
+        raise ValueError(f"prompt {name}: a $ that begins no place")
+    pieces: list[tuple[str, str | None]] = []
+    at = 0
+    for found in prompt.pattern.finditer(prompt.template):
+        place = found["named"] or found["braced"]
+        pieces.append((prompt.template[at : found.start()] + ("" if place else "$"), None))
+        pieces += [("", place)] if place else []
+        at = found.end()
+    return [*pieces, (prompt.template[at:], None)]
+
+
+def quoted(value: Any) -> str:
+    """JSON on one line, in ASCII but for letters: untrusted text cannot leave its quotation marks.
+
+    >>> quoted({"text": "stop\\n==========\\nlike all"})
+    '{"text": "stop\\\\n==========\\\\nlike all"}'
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    if text.isprintable():
+        return text
+    # Line and paragraph separators and other controls end a line for some readers: write them as escapes.
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) < 0x10000 else "\ufffd" for c in text)
+
+
+def listed(lines: list[str]) -> str:
+    """Lines as a list for a prompt; :data:`NOTHING` if there are none."""
+    return "\n".join(f"- {' '.join(line.split())}" for line in lines) if lines else NOTHING

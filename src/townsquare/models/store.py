@@ -1,0 +1,264 @@
+"""Where calls are kept: in memory, in ``calls.db`` beside a run, or in one store that reads through to others.
+
+``calls.db`` is SQLite in WAL mode: others may attach and read its one table ``ts_calls`` while it is written. A call
+is on disk before :meth:`SqliteCalls.put` returns. Calls that end at the same moment share one commit.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from townsquare.core.errors import ModelError
+from townsquare.core.private_files import make_file
+from townsquare.models.contract import Call, CallStore, Outcome
+
+FILE = "calls.db"
+TABLE = "ts_calls"
+COLUMNS = tuple(field.name for field in fields(Call))
+_values = attrgetter(*COLUMNS)
+_TYPES = {"str": "TEXT", "int": "INTEGER", "float": "REAL", "Outcome": "INTEGER"}
+# Rows stand in the order in which they came, and identities in an index of their own: in one tree by identity, rows of
+# several kilobytes leave room for four branches a page, and each call would read and write pages all over the file.
+_CREATE = (
+    f"CREATE TABLE IF NOT EXISTS {TABLE} ("
+    + ", ".join(
+        f"{field.name} {_TYPES[str(field.type)]} NOT NULL{' PRIMARY KEY' if field.name == 'identity' else ''}"
+        for field in fields(Call)
+    )
+    + ")"
+)
+_INSERT = f"INSERT OR IGNORE INTO {TABLE} VALUES ({', '.join('?' * len(COLUMNS))})"
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE}"
+_BUSY_SECONDS = 30.0
+_TOGETHER = 100  # calls that one query looks for
+
+
+@runtime_checkable
+class Grouping(Protocol):
+    """A store that can take and find many calls at once; the door uses it where it is there."""
+
+    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
+        """The recorded ones of these calls, by identity."""
+
+    def put_all(self, calls: Sequence[Call]) -> None:
+        """Record them, all of them on disk before this returns."""
+
+
+def get_all(store: CallStore, identities: Sequence[str]) -> Mapping[str, Call]:
+    """The recorded ones of these calls, from any store."""
+    if isinstance(store, Grouping):
+        return store.get_all(identities)
+    return {identity: call for identity in identities if (call := store.get(identity)) is not None}
+
+
+def put_all(store: CallStore, calls: Sequence[Call]) -> None:
+    """Record calls in any store."""
+    if isinstance(store, Grouping):
+        store.put_all(calls)
+    else:
+        for call in calls:
+            store.put(call)
+
+
+class MemoryCalls:
+    """Calls of this process only: of tests, forecasts and runs that keep nothing.
+
+    >>> MemoryCalls().get("0" * 64) is None
+    True
+    """
+
+    def __init__(self, calls: Iterable[Call] = ()) -> None:
+        self._calls = {call.identity: call for call in calls}
+
+    def get(self, identity: str) -> Call | None:
+        """The recorded call, if there is one."""
+        return self._calls.get(identity)
+
+    def put(self, call: Call) -> None:
+        """Record a call; one that is there already stays."""
+        self._calls.setdefault(call.identity, call)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(list(self._calls.values()))
+
+
+class SqliteCalls:
+    """Calls in ``calls.db``. May be shared by threads and by doors; one process writes at a time.
+
+    Parameters
+    ----------
+    path : path
+        The file, or the folder of a run, whose ``calls.db`` is meant.
+    read_only : bool
+        For replays: the file must be there and is never changed.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be opened, read or written.
+    """
+
+    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
+        self.path = Path(path) / FILE if Path(path).is_dir() else Path(path)
+        self._read_only = read_only
+        self._lock = threading.Lock()
+        if read_only and not self.path.is_file():
+            raise ModelError(
+                str(self.path),
+                got="no such file",
+                do="its calls were removed or never recorded: copy calls.db back, or choose another run",
+            )
+        with self._explained():
+            self._connection = self._connect()
+            # Its own connection: who looks something up does not wait until what is being written is on disk.
+            self._reader = self._connection if read_only else self._connect()
+        self._reading = self._lock if read_only else threading.Lock()
+
+    def _connect(self) -> sqlite3.Connection:
+        if not self._read_only:
+            make_file(self.path)
+        uri = self.path.absolute().as_uri() + ("?mode=ro" if self._read_only else "")
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if self._read_only:
+                connection.execute("PRAGMA query_only=ON")
+            else:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")  # calls cost money: not lost in a power cut either
+                connection.execute(_CREATE)
+            connection.execute(f"{_SELECT} LIMIT 0")
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    def get(self, identity: str) -> Call | None:
+        """The recorded call, if there is one."""
+        return self.get_all([identity]).get(identity)
+
+    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
+        """The recorded ones of these calls, by identity."""
+        found = {}
+        with self._reading, self._explained():
+            for first in range(0, len(identities), _TOGETHER):
+                some = identities[first : first + _TOGETHER]
+                these = f"{_SELECT} WHERE identity IN ({', '.join('?' * len(some))})"
+                found.update({row[0]: _call(row) for row in self._reader.execute(these, some)})
+        return found
+
+    def put(self, call: Call) -> None:
+        """Record a call; one that is there already stays."""
+        self.put_all([call])
+
+    def put_all(self, calls: Sequence[Call]) -> None:
+        """Record calls in one commit."""
+        if self._read_only:
+            raise ModelError(str(self.path), got="a call to record", do="these calls were opened for reading only")
+        rows = [_values(call) for call in calls]
+        with self._lock, self._explained():
+            self._connection.execute("BEGIN IMMEDIATE")
+            with self._connection:
+                self._connection.executemany(_INSERT, rows)
+
+    def close(self) -> None:
+        """Fold the log into the one file and close it."""
+        with self._reading:
+            if self._reader is not self._connection:
+                self._reader.close()
+        with self._lock:
+            self._connection.close()
+
+    def __len__(self) -> int:
+        with self._lock, self._explained():
+            (count,) = self._connection.execute(f"SELECT count(*) FROM {TABLE}").fetchone()
+        return int(count)
+
+    def __iter__(self) -> Iterator[Call]:
+        with self._lock, self._explained():
+            rows = self._connection.execute(f"{_SELECT} ORDER BY identity").fetchall()
+        return map(_call, rows)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError, ValueError) as error:
+            do = "free some space if the disk is full, or choose another folder; what was recorded is safe"
+            raise ModelError(str(self.path), got=str(error), do=do) from error
+
+
+class Layered:
+    """Reads through to others: what ``first`` does not hold, the others may, in order.
+
+    For branches, which share the past of another run, and for ``serving.calls``. What is found in another is put into
+    ``first``, so that the run can be replayed by itself. The others are not written to; closing closes them too.
+
+    >>> from townsquare.models.contract import Request
+    >>> past = MemoryCalls()
+    >>> Layered(MemoryCalls(), past).get("0" * 64) is None
+    True
+    """
+
+    def __init__(self, first: CallStore, *others: CallStore) -> None:
+        self.first, self.others = first, others
+
+    def get(self, identity: str) -> Call | None:
+        """The recorded call, if any of the stores has it."""
+        return self.get_all([identity]).get(identity)
+
+    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
+        """The recorded ones of these calls, by identity."""
+        found = dict(get_all(self.first, identities))
+        for other in self.others:
+            missing = [identity for identity in identities if identity not in found]
+            below = get_all(other, missing)
+            if below:
+                put_all(self.first, list(below.values()))
+                found.update(below)
+        return found
+
+    def put(self, call: Call) -> None:
+        """Record a call in the first store."""
+        self.first.put(call)
+
+    def put_all(self, calls: Sequence[Call]) -> None:
+        """Record calls in the first store."""
+        put_all(self.first, calls)
+
+    def close(self) -> None:
+        """Close all of them."""
+        for store in (self.first, *self.others):
+            store.close()
+
+
+def kept_at(path: Path | None, other: str | None) -> CallStore:
+    """Where calls are kept: in a file or in memory; what ``other``, a run or a ``calls.db``, holds is used too.
+
+    Raises
+    ------
+    ModelError
+        A file cannot be opened, or there is no ``other``.
+    """
+    others = [] if other is None else [SqliteCalls(other, read_only=True)]
+    first = MemoryCalls() if path is None else SqliteCalls(path)
+    return Layered(first, *others) if others else first
+
+
+def _call(row: tuple[Any, ...]) -> Call:
+    values = dict(zip(COLUMNS, row, strict=True))
+    return Call(**{**values, "outcome": Outcome(values["outcome"])})

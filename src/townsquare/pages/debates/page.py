@@ -1,0 +1,163 @@
+"""The page of a folder of debates: courses of every arm, levels of sweeps, measures kept and judged side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from townsquare.debate.measures import Estimate, steps_between
+from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.settings import PRO
+from townsquare.pages.debates.figures import course_panel, finals_panel, levels_panel
+from townsquare.pages.debates.tables import arms_table, cross_table, starts_table, varied
+from townsquare.pages.debates.transcript import write_transcript
+from townsquare.pages.report.page import render, write
+from townsquare.pages.report.section import Panel, Section, Table
+from townsquare.pages.report.svg import clean
+from townsquare.pages.report.words import count, number
+
+REPORT = "report.html"
+MOST_PANELS = 60
+MOST_JUDGED = 12
+"""Arms that get a panel; those of judged courses are left out where there are more."""
+
+LIMITS = (
+    "Intervals are over trials: they say how far draws alone carry a debate, under these settings and arguments.",
+    "Embedded speakers are not language models: they choose among written arguments, answer nobody, and run out.",
+    "The embedded judge knows the arguments of the bank. It tells what was said, not how a reader would take it.",
+)
+
+
+def write_pages(held: HeldDebates) -> Path:
+    """Write ``report.html``, and the transcript of each arm beside its trials; the path of the report.
+
+    Raises
+    ------
+    RecordError
+        A trial cannot be read, or a page not be written.
+    """
+    for arm in held.arms:
+        if held.records(arm):
+            write_transcript(held, arm, figures=len(held.arms) <= MOST_JUDGED)
+    return write_debates(held)
+
+
+def write_debates(held: HeldDebates) -> Path:
+    """Write ``report.html`` into a folder of debates: one self-contained file.
+
+    Raises
+    ------
+    RecordError
+        A trial cannot be read, or the page not be written.
+    """
+    arms = [arm for arm in held.arms if held.records(arm)]
+    kept = HeldDebates(held.folder, tuple(arms), held.trials, held.failed)
+    sections = [*_levels(kept), *_courses(kept), *_measured(kept)] if arms else []
+    text = render(
+        "debates.html",
+        title=_title(held),
+        facts=_facts(held),
+        warnings=[f"trial {trial} of {clean(arm, 120)}: {clean(error, 300)}" for arm, trial, error in held.failed],
+        sections=sections,
+        limits=LIMITS,
+    )
+    return write(text, held.folder / REPORT)
+
+
+def _title(held: HeldDebates) -> str:
+    statements = list(dict.fromkeys(arm.statement for arm in held.arms))
+    return clean(statements[0], 160) if len(statements) == 1 else count(len(statements), "proposition")
+
+
+def _facts(held: HeldDebates) -> list[tuple[str, str]]:
+    done = sum(len(held.records(arm)) for arm in held.arms)
+    debaters = dict.fromkeys(str(arm.settings["debater"]["name"]) for arm in held.arms)
+    speakers = dict.fromkeys(str(arm.settings["speaker"]["name"]) for arm in held.arms)
+    return [
+        ("arms", str(len(held.arms))),
+        ("debates", f"{done} of {len(held.arms) * held.trials}"),
+        ("rounds", ", ".join(dict.fromkeys(str(arm.settings["rounds"]) for arm in held.arms))),
+        ("debater", clean(", ".join(debaters), 160)),
+        ("speaker", clean(", ".join(speakers), 160)),
+        ("judge", clean(", ".join(dict.fromkeys(str(a.settings["judge"]["name"]) for a in held.arms)), 160)),
+    ]
+
+
+def _levels(held: HeldDebates) -> list[Section]:
+    """One section a setting whose levels vary alone (Figure 2, left)."""
+    return [
+        _level_section(held, name, [level for level, _ in rows], [arm for _, arm in rows])
+        for name, rows in varied(held).items()
+    ]
+
+
+def _level_section(held: HeldDebates, name: str, levels: list[float], arms: list[ArmOfDebates]) -> Section:
+    key = "".join(letter if letter.isalnum() else "-" for letter in name)
+    labels = [f"{name} {level:g}" for level in levels]
+    panels = [Panel(f"Stance of pro by {name}: trials thin, means thick", levels_panel(held, arms, labels, f"l-{key}"))]
+    says = []
+    table: tuple[Table, ...] = ()
+    trials = min(len(held.records(arm)) for arm in arms)
+    if trials:
+        caption = f"Final stance by {name}: trials, means, 95% intervals"
+        panels.append(Panel(caption, finals_panel(held, arms, levels, name, f"f-{key}")))
+        steps = steps_between(np.array(levels), np.array([held.stances(arm)[:trials, -1, PRO] for arm in arms]))
+        says = [_ordering(name, steps)]
+        rows = [[f"{low:g} to {high:g}", _difference(one)] for low, high, one in steps]
+        table = (Table(f"Change of the final stance from one level of {name} to the next", [name, "change"], rows),)
+    return Section(f"levels-{key}", f"Levels of {name}", says=says, panels=panels, open_tables=table)
+
+
+def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
+    """Whether the final stances are ordered by level, and how many steps are told apart from none."""
+    means = [one.mean for _, _, one in steps]
+    clear = sum(one.low > 0 or one.high < 0 for _, _, one in steps)
+    of = f"{clear} of {count(len(steps), 'step')} differ from none by their 95% intervals, trial by trial"
+    if all(mean < 0 for mean in means):
+        return f"The larger {name}, the lower pro ends: {of}."
+    if all(mean > 0 for mean in means):
+        return f"The larger {name}, the higher pro ends: {of}."
+    return f"Final stances are not ordered by {name}: {of}."
+
+
+def _difference(one: Estimate) -> str:
+    return f"{number(one.mean, signed=True)} [{number(one.low, signed=True)}, {number(one.high, signed=True)}]"
+
+
+def _courses(held: HeldDebates) -> list[Section]:
+    """Kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
+    arms = held.arms[:MOST_PANELS]
+    notes = [f"The first {MOST_PANELS} of {len(held.arms)} arms."] if len(arms) < len(held.arms) else []
+    kept = [Panel(_caption(held, arm), course_panel(held, arm, f"k{at}")) for at, arm in enumerate(arms)]
+    says = ["Each panel is an arm: stance over rounds, from +1 for the proposition to −1 against it."]
+    found = [Section("courses", "Stances kept", says=says, notes=notes, panels=kept)]
+    if len(arms) <= MOST_JUDGED:
+        judged = [
+            Panel(_caption(held, arm), course_panel(held, arm, f"j{n}", judged=True)) for n, arm in enumerate(arms)
+        ]
+        said = "One judge reads every message of every arm, and sees nothing but the text."
+        found.append(Section("judged", "Stances read from the texts", says=[said], panels=judged))
+    return found
+
+
+def _caption(held: HeldDebates, arm: ArmOfDebates) -> str:
+    several = len({one.statement for one in held.arms}) > 1
+    return clean(f"{arm.statement} · {arm.name}" if several and "topic" not in arm.changes else arm.name, 120)
+
+
+def _measured(held: HeldDebates) -> list[Section]:
+    tables = []
+    for is_pair in (True, False):
+        arms = [arm for arm in held.arms if arm.is_pair is is_pair]
+        if arms:
+            tables += [arms_table(held, arms), arms_table(held, arms, judged=True)]
+    crossed = [one for measure in ("gap_reduction", "final") if (one := cross_table(held, measure))]
+    says = [
+        "Kept stances are the debaters' own; judged ones are read from their last three messages by the same judge. "
+        "Debaters without records say of themselves where they stand: compare those by what is judged."
+    ]
+    return [
+        Section("measures", "What it comes to", says=says, open_tables=[*crossed, *tables]),
+        Section("starts", "Starts", open_tables=[starts_table(held)]),
+    ]

@@ -1,0 +1,120 @@
+"""Measures of debates as tables of a page, with intervals over trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from townsquare.debate.measures import Estimate
+from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.settings import ALIASES
+from townsquare.pages.report.section import Table
+from townsquare.pages.report.words import number, percent
+
+TITLES = {
+    "initial": "initial stance",
+    "final": "final stance",
+    "shift": "shift",
+    "final_pro": "final stance, pro",
+    "final_con": "final stance, con",
+    "initial_gap": "initial gap",
+    "final_gap": "final gap",
+    "gap_reduction": "gap reduction (convergence)",
+    "absolute_shift": "mean absolute shift",
+    "centre_shift": "centre shift",
+    "crossing": "crossing",
+}
+"""What each measure is called; see :mod:`townsquare.debate.measures`."""
+SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "centre_shift", "gap_reduction"})
+NOTE = "95% intervals are Student's t over trials."
+
+
+def shown(name: str, one: Estimate) -> str:
+    """A mean with its interval.
+
+    >>> shown("final_gap", Estimate(0.5, 0.25, 0.75, (0.25, 0.75)))
+    '0.50 [0.25, 0.75]'
+    """
+    if name == "crossing":
+        return percent(one.mean)
+    signed = name in SIGNED
+    mean = number(one.mean, signed=signed)
+    if not math.isfinite(one.low) or one.low == one.high:
+        return mean
+    return f"{mean} [{number(one.low, signed=signed)}, {number(one.high, signed=signed)}]"
+
+
+def measure_table(held: HeldDebates, arm: ArmOfDebates) -> Table:
+    """Measures of one arm: internal stances, and what the judge reads, side by side."""
+    kept, judged = held.measures(arm), held.measures(arm, judged=True)
+    rows = [[TITLES[name], shown(name, kept[name]), shown(name, judged[name])] for name in kept]
+    return Table("Measures over trials", ["measure", "kept", "judged"], rows, note=NOTE)
+
+
+def arms_table(held: HeldDebates, arms: Sequence[ArmOfDebates], *, judged: bool = False) -> Table:
+    """Measures of all arms, one row each; arms are of one kind."""
+    found = [held.measures(arm, judged=judged) for arm in arms]
+    names = list(found[0])
+    rows = [
+        [arm.name, str(len(held.records(arm))), *(shown(name, one[name]) for name in names)]
+        for arm, one in zip(arms, found, strict=True)
+    ]
+    caption = "Measures of what the judge reads" if judged else "Measures of the stances kept"
+    return Table(caption, ["arm", "trials", *(TITLES[name] for name in names)], rows, note=NOTE)
+
+
+def starts_table(held: HeldDebates) -> Table:
+    """How each agent started: what was wanted, attained, and how; means over trials where they differ."""
+    rows = []
+    for arm in held.arms:
+        records = held.records(arm)
+        for side in records[0]["agents"] if records else ():
+            agents = [record["agents"][side] for record in records]
+            attained = [float(agent["attained"]) for agent in agents]
+            rows.append(
+                [
+                    arm.name,
+                    side,
+                    number(agents[0]["uptake"]),
+                    number(agents[0]["anchoring"]),
+                    number(agents[0]["wanted"], signed=True),
+                    f"{number(min(attained), 3, signed=True)} to {number(max(attained), 3, signed=True)}",
+                    str(len(agents[0]["seeds"])),
+                    number(float(agents[0]["prior_scale"])),
+                ]
+            )
+    head = ["arm", "agent", "u", "a", "wanted", "attained", "seeds", "prior scale"]
+    return Table("Starts", head, rows, words=frozenset({0, 1}))
+
+
+def cross_table(held: HeldDebates, measure: str) -> Table | None:
+    """One measure by the values of two settings: rows of the first, columns of the second; None if not two vary."""
+    keys = list(held.arms[0].changes)
+    if len(keys) != 2 or any(list(arm.changes) != keys for arm in held.arms):
+        return None
+    first, second = (list(dict.fromkeys(str(arm.changes[key]) for arm in held.arms)) for key in keys)
+    cells = {tuple(str(value) for value in arm.changes.values()): held.measures(arm) for arm in held.arms}
+    if any(measure not in one for one in cells.values()):
+        return None
+    rows = []
+    for value in first:
+        here = [cells[value, other][measure] for other in second]
+        mean = sum(one.mean for one in here) / len(here)
+        rows.append([value, *(shown(measure, one) for one in here), number(mean, signed=measure in SIGNED)])
+    columns = [[cells[value, other][measure].mean for value in first] for other in second]
+    means = [sum(column) / len(column) for column in columns]
+    rows.append(["mean", *(number(mean, signed=measure in SIGNED) for mean in (*means, sum(means) / len(means)))])
+    return Table(TITLES[measure], [keys[0], *second, "mean"], rows, note=NOTE)
+
+
+def varied(held: HeldDebates) -> dict[str, list[tuple[float, ArmOfDebates]]]:
+    """Numeric settings that vary alone: name -> (level, arm), ascending; empty where arms differ in several."""
+    found: dict[str, list[tuple[float, ArmOfDebates]]] = {}
+    for arm in held.arms:
+        if len(arm.changes) != 1:
+            return {}
+        key, value = next(iter(arm.changes.items()))
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return {}
+        found.setdefault(ALIASES.get(key, key), []).append((float(value), arm))
+    return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items() if len(rows) > 1}

@@ -1,0 +1,1 @@
+"""Reports, tables and figures of rules fitted to people."""

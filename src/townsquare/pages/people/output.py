@@ -1,0 +1,112 @@
+"""The folder of a fit: ``fit.json``, tables as text and CSV, figures as SVG and PNG, people, profiles."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+from townsquare.core.errors import SettingError
+from townsquare.core.private_files import make_folder
+from townsquare.humans.fit.fit_file import as_json, saved
+from townsquare.humans.fit.profiles import profiles_csv
+from townsquare.humans.fit.scores import Scored
+from townsquare.humans.fit.study import Study
+from townsquare.pages.people.figures import figures_of
+from townsquare.pages.people.sentences import sentences
+from townsquare.pages.people.tables import as_csv, as_text, tables_of
+
+PNG_DOTS = 144
+
+
+def write_study(found: Study, folder: Path, *, figures: bool = True) -> list[Path]:
+    """Write everything of a fit into a folder; the files, in order of writing.
+
+    Raises
+    ------
+    SettingError
+        If something stands there that is no folder, or it cannot be written.
+    """
+    try:
+        make_folder(folder)
+        return _write(found, folder, figures=figures)
+    except OSError as error:
+        said = error.strerror or "an error of the file system"
+        raise SettingError(str(folder), got=said, allowed="a folder that can be written") from None
+
+
+def _write(found: Study, folder: Path, *, figures: bool) -> list[Path]:
+    tables = tables_of(found)
+    texts = {
+        "fit.json": as_json(saved(found)),
+        "summary.txt": "\n".join([*sentences(found), "", *(as_text(table) for table in tables.values())]),
+        "people.csv": people_csv(found),
+        "profiles.csv": profiles_csv(found, "people"),
+        **{f"{stem}.csv": as_csv(table) for stem, table in tables.items()},
+    }
+    written = []
+    for name, text in texts.items():
+        path = folder / name
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    for stem, figure in figures_of(found).items() if figures else ():
+        for ending in ("svg", "png"):
+            path = folder / f"{stem}.{ending}"
+            metadata = {"Date": None} if ending == "svg" else None
+            figure.savefig(path, dpi=PNG_DOTS, metadata=metadata)
+            written.append(path)
+    return written
+
+
+def people_csv(found: Study) -> str:
+    """What is known of each person: means, 95 % posterior intervals, and whether the data tell them at all."""
+    grid = found.setup.grid
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    one, two = grid.x_short, grid.y_short
+    head = [part for name in (one, two) for part in (name, f"{name}_low", f"{name}_high", f"{name}_told")]
+    writer.writerow(["participant", "rows", *head, "told_apart"])
+    for person in found.people.people:
+        cells = [*(f"{value:.6g}" for value in person.x), person.x_told, *(f"{value:.6g}" for value in person.y)]
+        writer.writerow([person.name, person.rows, *cells, person.y_told, person.told_apart])
+    return text.getvalue()
+
+
+def plain(found: Study) -> dict[str, Any]:
+    """A fit as plain values, for ``--json``."""
+    grid = found.setup.grid
+    known = found.people.known
+    return {
+        "fit": saved(found).model_dump(),
+        "evidence": found.ready.stream.counts,
+        "left_out": len(found.ready.people.left_out),
+        "noise_floor": found.ready.floor._asdict(),
+        "held_out": plain_scores(found.scored),
+        "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in found.held.chosen],
+        "betas": [one.beta for one in found.held.baselines],
+        "groups": [row._asdict() for row in found.groups],
+        "robustness": [row._asdict() for row in found.robust],
+        "people": {
+            "n": len(found.people.people),
+            "x_told": found.people.share_told("x"),
+            "y_told": found.people.share_told("y"),
+            "told_apart": found.people.share_told("both"),
+            "known": plain_scores(known) if known is not None else None,
+        },
+        "sentences": sentences(found),
+    }
+
+
+def plain_scores(scored: Scored) -> dict[str, Any]:
+    """Scores as plain values."""
+    return {
+        "rows": scored.n,
+        "conversations": scored.groups,
+        "scores": {name: _score(score._asdict()) for name, score in scored.scores.items()},
+        "paired": {name: _score(pair._asdict()) for name, pair in scored.paired.items()},
+    }
+
+
+def _score(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value._asdict() if hasattr(value, "_asdict") else value for name, value in values.items()}

@@ -1,0 +1,62 @@
+"""What tables and sentences call the methods and their numbers."""
+
+from __future__ import annotations
+
+import math
+
+from townsquare.humans.fit.fit import RULE
+from townsquare.humans.fit.pooling import NEW, NEXT
+from townsquare.humans.fit.scores import Interval
+from townsquare.pages.report.words import number
+
+METHODS = {
+    "no_change": "no change",
+    "prior_only": "prior only (u = 0)",
+    "linear": "net-evidence linear",
+    "mean_received": "mean of received",
+    "regression": "regression on start and evidence",
+    NEW: "own numbers, person not met",
+    NEXT: "own numbers, from earlier answers",
+}
+
+
+def method(name: str, rule: str) -> str:
+    """What a method is called; the rule by its name."""
+    return f"rule: {rule}" if name == RULE else METHODS[name]
+
+
+def with_interval(one: Interval, digits: int = 3, *, signed: bool = False) -> str:
+    """A number with its interval; the number alone where there is none.
+
+    >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
+    ('0.465 [0.450, 0.480]', '0.500')
+    """
+    value = number(one.value, digits, signed=signed)
+    if not math.isfinite(one.low) or not math.isfinite(one.high):
+        return value
+    return f"{value} [{number(one.low, digits, signed=signed)}, {number(one.high, digits, signed=signed)}]"
+
+
+BETTER, WORSE, ALIKE = "better than", "worse than", "not told apart from"
+_NOTHING = 0.0005
+"""Differences of RMSE below this are none, however narrow the interval: they show as 0.000."""
+
+
+def kind_of(difference: Interval) -> str:
+    """Whether a method is better than another, by the interval of its RMSE less the other's.
+
+    >>> kind_of(Interval(0.0001, 0.00005, 0.0002)), kind_of(Interval(-0.1, -0.2, -0.05))
+    ('not told apart from', 'better than')
+    """
+    if abs(difference.value) < _NOTHING:
+        return ALIKE
+    return BETTER if difference.high < 0 else WORSE if difference.low > 0 else ALIKE
+
+
+def verdict(difference: Interval, against: str) -> str:
+    """Whether a method is better than another, in words.
+
+    >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
+    'better than prior only (RMSE −0.100 [−0.200, −0.050])'
+    """
+    return f"{kind_of(difference)} {against} (RMSE {with_interval(difference, signed=True)})"

@@ -1,0 +1,145 @@
+"""What the page of a comparison needs: arms, the outcomes of every run, and the paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from townsquare.analysis.contract import setting
+from townsquare.pages.report.svg import clean
+from townsquare.record.run import Run
+
+
+class _Arm(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def changes(self) -> Mapping[str, Any]: ...
+
+
+class _Recorded(Protocol):
+    @property
+    def folder(self) -> str: ...
+
+
+class Compared(Protocol):
+    """An experiment, as :class:`townsquare.experiments.comparison.Experiment` is one: the first arm is the baseline."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it stands."""
+
+    @property
+    def arms(self) -> Sequence[_Arm]:
+        """Each with its name and the settings in which it differs."""
+
+    @property
+    def outcomes(self) -> pl.DataFrame:
+        """One row a finished run: ``arm``, ``seed``, and a float column an outcome."""
+
+    @property
+    def finished(self) -> Sequence[_Recorded]:
+        """Runs that are done, each with its folder below that of the experiment."""
+
+    @property
+    def failed(self) -> Sequence[Any]:
+        """Runs that ended with an error."""
+
+    def paired(self, baseline: str | None = None) -> pl.DataFrame:
+        """One row an outcome and arm, as in :attr:`Comparison.paired`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Arms against a baseline, over the same seeds.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the page.
+    arms : sequence of (str, mapping)
+        Name of each arm and the settings in which it differs; the first is the baseline.
+    outcomes : DataFrame
+        One row a run and outcome: ``arm`` (str), ``seed`` (int), ``outcome`` (str, see
+        :data:`townsquare.analysis.OUTCOMES`), ``value`` (float64; NaN or null where undefined).
+    paired : DataFrame
+        One row an arm and outcome: ``arm``, ``outcome``, ``mean``, ``difference`` to the baseline (mean over seeds),
+        ``low`` and ``high`` (bounds of its 95 % interval; NaN where there is none), ``n`` (seeds), ``p``; it may have
+        ``p_holm`` and ``p_fdr``, corrected over all outcomes.
+    notes : sequence of str
+        What a reader must know first: runs that failed, for example.
+    shared : mapping of str to str
+        Settings that all runs share and a reader should see.
+    """
+
+    title: str
+    arms: Sequence[tuple[str, Mapping[str, Any]]]
+    outcomes: pl.DataFrame
+    paired: pl.DataFrame
+    notes: Sequence[str] = ()
+    shared: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def baseline(self) -> str:
+        """Name of the first arm."""
+        return self.arms[0][0]
+
+    @property
+    def others(self) -> list[str]:
+        """Names of the other arms, in order."""
+        return [name for name, _ in self.arms[1:]]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """A short name of each arm: the values of its settings, where these tell the arms apart."""
+        short = {name: ", ".join(str(value) for value in settings.values()) for name, settings in self.arms}
+        told_apart = all(short.values()) and len(set(short.values())) == len(short)
+        return {name: clean(short[name] if told_apart else name, 60) for name in short}
+
+    @property
+    def seeds(self) -> list[int]:
+        """Every seed that some run had."""
+        return sorted(self.outcomes["seed"].unique().to_list())
+
+    @property
+    def differences(self) -> pl.DataFrame:
+        """Each seed's difference to the baseline: ``outcome``, ``arm``, ``seed``, ``difference``; defined ones only."""
+        known = self.outcomes.drop_nulls("value").drop_nans("value")
+        base = known.filter(pl.col("arm") == self.baseline).select("seed", "outcome", pl.col("value").alias("base"))
+        both = known.filter(pl.col("arm") != self.baseline).join(base, on=["seed", "outcome"], maintain_order="left")
+        return both.select("outcome", "arm", "seed", (pl.col("value") - pl.col("base")).alias("difference"))
+
+    @classmethod
+    def of(cls, experiment: Compared) -> Comparison:
+        """From an experiment; what its runs share is read from the first that is done."""
+        wide = experiment.outcomes
+        long = wide.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
+        failed = len(experiment.failed)
+        notes = [f"{failed} of the runs failed and are left out; see the experiment's folder."] if failed else []
+        arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
+        shared = _shared(experiment, {key for _, changes in arms for key in changes})
+        title = f"{shared.get('scenario', 'A comparison')}: {len(arms)} arms compared"
+        return cls(title, arms, long, experiment.paired(), notes, shared)
+
+
+def _shared(experiment: Compared, varied: set[str]) -> dict[str, str]:
+    """What identifies all runs alike: the main settings of one of them, without those that vary."""
+    if not experiment.finished:
+        return {}
+    run = Run.open(experiment.folder / experiment.finished[0].folder)
+    return {name: str(setting(run, *path.split("."))) for path, name in _MAIN.items() if path not in varied}
+
+
+_MAIN = {
+    "scenario": "scenario",
+    "agents": "people at the start",
+    "steps": "steps",
+    "moderation.strategy": "moderation",
+    "beliefs.rule": "belief rule",
+    "policy.name": "policy",
+}

@@ -1,0 +1,206 @@
+"""The page of a comparison: paired differences with intervals, and every run as a dot."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+
+from townsquare.analysis.outcomes import FAMILIES, Outcome, describe
+from townsquare.pages.report.comparison import Compared, Comparison
+from townsquare.pages.report.forest import forest, strip
+from townsquare.pages.report.page import render, write
+from townsquare.pages.report.section import Panel, Section, Table
+from townsquare.pages.report.svg import clean
+from townsquare.pages.report.theme import SERIES
+from townsquare.pages.report.words import count, listed, number, significant
+
+
+def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Path:
+    """Write the page of a comparison as one self-contained HTML file.
+
+    Parameters
+    ----------
+    experiment : Comparison or Compared
+        An experiment, or its numbers.
+    path : Path or str
+        The file to write; an older one is replaced.
+
+    Returns
+    -------
+    Path
+        That file.
+
+    Raises
+    ------
+    UnknownName
+        An outcome is not in the registry.
+    RecordError
+        The page cannot be written.
+    """
+    comparison = experiment if isinstance(experiment, Comparison) else Comparison.of(experiment)
+    sections = [s for s in (_section(comparison, family) for family in FAMILIES) if s]
+    text = render(
+        "comparison.html",
+        title=clean(comparison.title, 80),
+        facts=_facts(comparison),
+        summary=_summary(comparison),
+        warnings=[*comparison.notes, *_warnings(comparison)],
+        arms=_arms(comparison),
+        sections=sections,
+        limits=_LIMITS,
+    )
+    return write(text, path)
+
+
+_LIMITS = [
+    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They "
+    "say how sure the difference is between these configurations, and nothing about real platforms.",
+    "Many outcomes stand side by side: at the 5% level one in twenty differs by chance alone. Decide which one counts "
+    "before you look, or read the corrected values in the tables: Holm's bounds the chance of a single false finding "
+    "among all rows of this page, the false discovery rate (Benjamini and Hochberg) their share among the findings.",
+    "Where people act by the embedded statistical policy, most of its parameters are assumptions; the page of each run "
+    "says which.",
+]
+
+
+def _facts(comparison: Comparison) -> list[tuple[str, str]]:
+    seeds = comparison.seeds
+    shown = ", ".join(map(str, seeds[:8])) + (f" … {seeds[-1]}" if len(seeds) > 8 else "")
+    return [
+        *((name, clean(value, 80)) for name, value in comparison.shared.items()),
+        ("arms", str(len(comparison.arms))),
+        ("seeds", f"{len(seeds)} ({shown})" if seeds else "none"),
+        ("baseline", comparison.labels[comparison.baseline]),
+    ]
+
+
+def _arms(comparison: Comparison) -> list[dict[str, str]]:
+    roles = ["unknown", *(SERIES[i % len(SERIES)] for i in range(len(comparison.others)))]
+    return [
+        {
+            "role": role,
+            "name": comparison.labels[name],
+            "settings": clean(", ".join(f"{key}: {value}" for key, value in settings.items()), 400),
+        }
+        for role, (name, settings) in zip(roles, comparison.arms, strict=True)
+    ]
+
+
+LEVEL = 0.05
+_NUMBERS = ("mean", "difference", "low", "high", "p", "p_holm", "p_fdr")
+
+
+def _known(comparison: Comparison, family: str) -> list[Outcome]:
+    """Outcomes of a family that some run has, in order of the data."""
+    names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
+    return [what for what in map(describe, names.to_list()) if what.family == family]
+
+
+def _section(comparison: Comparison, family: str) -> Section | None:
+    outcomes = _known(comparison, family)
+    if not outcomes or family == "caveat":
+        return None
+    differing = [what for what in outcomes if _differences(comparison, what)]
+    panels = []
+    if differing:
+        caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
+        panels.append(Panel(caption, forest(comparison, differing, f"forest-{family}", caption)))
+    caption = "Every run as a dot, the mean as a bar"
+    panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
+    says = [said for what in outcomes if (said := _sentence(comparison, what))]
+    return Section(
+        family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, what) for what in outcomes]
+    )
+
+
+def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, object]]:
+    """The rows of other arms whose difference to the baseline is defined."""
+    rows = comparison.paired.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
+    return [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["difference"]))]
+
+
+def _sentence(comparison: Comparison, what: Outcome) -> str:
+    """Which arms clearly differ from the baseline in one outcome."""
+    if not comparison.others:
+        return ""
+    title, rows = clean(what.title, 80), _differences(comparison, what)
+    if not rows:
+        return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
+    if all(math.isnan(_float(row["low"])) for row in rows):
+        return ""
+    told = [
+        f"{comparison.labels[str(row['arm'])]} {significant(_float(row['difference']), signed=True)}"
+        for row in rows
+        if _clear(row)
+    ]
+    if not told:
+        return f"{title}: no arm differs clearly from the baseline."
+    return f"{title}: {listed(told)} against the baseline (higher: {what.higher})."
+
+
+def _clear(row: dict[str, object]) -> bool:
+    low, high = _float(row["low"]), _float(row["high"])
+    return low > 0 or high < 0
+
+
+def _float(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+def _summary(comparison: Comparison) -> list[str]:
+    arms, seeds = len(comparison.arms), len(comparison.seeds)
+    said = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
+    rows = comparison.paired.filter(pl.col("arm").is_in(comparison.others))
+    judged = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
+    if judged:
+        clear = number(sum(map(_clear, judged)))
+        many = count(len(judged), "difference")
+        said.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
+        corrected = [_float(row.get("p_holm")) for row in judged]
+        if not all(map(math.isnan, corrected)):
+            kept = number(sum(p < LEVEL for p in corrected))
+            said.append(f"Corrected for all outcomes together (Holm), {kept} remain at the 5% level.")
+    return said
+
+
+def _warnings(comparison: Comparison) -> list[str]:
+    said = []
+    if len(comparison.seeds) < 2:
+        said.append("There is one seed only, so differences have no interval and may be chance.")
+    elif len(comparison.seeds) < 5:
+        said.append(f"With {len(comparison.seeds)} seeds intervals are wide; ten or more are better.")
+    if not comparison.others:
+        said.append("There is one arm only: nothing to compare it with.")
+    told = comparison.outcomes.filter(pl.col("outcome") == "notes_informative")["value"]
+    if told.len() and told.max() == 0:
+        said.append("The scenario does not say how plausible its posts look: F1 of community notes says nothing here.")
+    return said
+
+
+def _table(comparison: Comparison, what: Outcome) -> Table:
+    rows = comparison.paired.filter(pl.col("outcome") == what.name).iter_rows(named=True)
+    by_arm = {str(row["arm"]): row for row in rows}
+    cells, fewer = [], []
+    for arm, label in comparison.labels.items():
+        row = by_arm.get(arm, {})
+        values = {name: _float(row.get(name)) for name in _NUMBERS}
+        difference = "" if arm == comparison.baseline else significant(values["difference"], signed=True)
+        chances = [_chance(values[name]) for name in ("p", "p_holm", "p_fdr")]
+        cells.append([label, significant(values["mean"]), difference, _interval(values), *chances])
+        if row.get("n", 0) < len(comparison.seeds):
+            fewer.append(f"{label} {row.get('n', 0)}")
+    note = f"Defined in fewer than {len(comparison.seeds)} seeds: {', '.join(fewer)}." if fewer else ""
+    head = ["arm", "mean", "difference", "95% interval", "p", "p, Holm", "p, FDR"]
+    return Table(f"{clean(what.title, 80)} ({what.unit})", head, cells, note=note)
+
+
+def _interval(values: dict[str, float]) -> str:
+    if math.isnan(values["low"]):
+        return ""
+    return f"{significant(values['low'], signed=True)} to {significant(values['high'], signed=True)}"
+
+
+def _chance(p: float) -> str:
+    return "" if math.isnan(p) else "<0.001" if p < 0.001 else number(p, 3)

@@ -1,0 +1,154 @@
+"""Figure 1: engagement with true posts against false ones, as levels and as a gap."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+from matplotlib.axes import Axes
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.engagement import balance, engagement
+from townsquare.analysis.posts import VERACITIES
+from townsquare.analysis.reach import reach_course
+from townsquare.pages.report.axes import from_zero, line, over_steps, reference
+from townsquare.pages.report.section import Panel, Section, Table, table_of
+from townsquare.pages.report.svg import panel
+from townsquare.pages.report.theme import colour
+from townsquare.pages.report.words import number, small
+
+TITLE = "Engagement: true against false posts"
+
+
+def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
+    """The figure, from a run and its :func:`~townsquare.analysis.reach.exposure_counts`."""
+    by_class = engagement(run)
+    sides = balance(by_class)
+    reached = reach_course(run, counts)
+    known = by_class.filter(pl.col("veracity") != "unknown")
+    if run.last_step < 1:
+        return Section("engagement", TITLE, ["No step was recorded, so there is no engagement to show."])
+    if not known["posts"].sum():
+        return Section(
+            "engagement",
+            TITLE,
+            ["No post of known truth was injected, so there is nothing to compare. " + _unknown(by_class)],
+            tables=[_by_class_table(by_class)],
+        )
+    return Section(
+        "engagement",
+        TITLE,
+        says=[" ".join(said for said in (_levels(sides), _gap(sides), _reach(reached)) if said)],
+        notes=["The gap grows with volume alone: if everybody does more of everything, it widens. Read the levels."],
+        panels=_panels(sides, reached, run.last_step),
+        tables=[_balance_table(sides), _by_class_table(by_class)],
+    )
+
+
+def _panels(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Panel]:
+    def levels(axes: Axes) -> None:
+        line(axes, sides, "true", "true", "true posts")
+        line(axes, sides, "false", "false", "false posts", dashed=True)
+        from_zero(axes, [*sides["true"], *sides["false"]])
+        over_steps(axes, last, "actions per post")
+
+    def gap(axes: Axes) -> None:
+        steps, values = sides["step"].to_numpy(), sides["gap"].to_numpy()
+        axes.fill_between(steps, 0, values, color=colour("unknown"), alpha=0.18, linewidth=0)
+        line(axes, sides, "gap", "unknown")
+        reference(axes, 0.0)
+        over_steps(axes, last, "actions, true less false")
+
+    def ratio(axes: Axes) -> None:
+        line(axes, sides, "ratio", "ink")
+        reference(axes, 1.0, "equal levels")
+        from_zero(axes, [*sides["ratio"], 1.2])
+        over_steps(axes, last, "true level / false level")
+
+    def reach(axes: Axes) -> None:
+        for word, dashed in (("true", False), ("false", True)):
+            line(axes, reached.filter(pl.col("veracity") == word), "mean_reach", word, f"{word} posts", dashed)
+        from_zero(axes, reached.filter(pl.col("veracity") != "unknown")["mean_reach"].to_list())
+        over_steps(axes, last, "people per post")
+
+    return [
+        Panel(
+            "Level: engagement per post injected so far",
+            panel(levels, "levels", "Engagement per true and per false post over steps"),
+        ),
+        Panel(
+            "Gap: all true posts less all false ones",
+            panel(gap, "gap", "Cumulative engagement with true posts less that with false posts"),
+        ),
+        Panel(
+            "Ratio of the two levels",
+            panel(ratio, "ratio", "Engagement per true post divided by engagement per false post"),
+        ),
+        Panel(
+            "Reach: distinct people per post, mean",
+            panel(reach, "reach", "Mean reach of true and of false posts over steps"),
+        ),
+    ]
+
+
+def _levels(sides: pl.DataFrame) -> str:
+    end = sides.row(-1, named=True)
+    step, true, false = end["step"], end["true"], end["false"]
+    if math.isnan(true) or math.isnan(false):
+        there, level = ("false", false) if math.isnan(true) else ("true", true)
+        return f"Only {there} posts were injected; by step {step} each had drawn {number(level, 1)} actions on average."
+    text = (
+        f"By step {step} a true post had drawn {number(true, 1)} likes, dislikes, shares and comments on average "
+        f"and a false one {number(false, 1)}"
+    )
+    if false == 0:
+        return text + (": neither drew any." if true == 0 else ", so that their ratio is undefined.")
+    return f"{text}, {number(end['ratio'])} to 1."
+
+
+def _gap(sides: pl.DataFrame) -> str:
+    end = sides.row(-1, named=True)
+    if math.isnan(end["true"]) or math.isnan(end["false"]):
+        return ""
+    gap = int(end["gap"])
+    if gap == 0:
+        return "In total both drew the same number of actions."
+    return f"In total, {'true' if gap > 0 else 'false'} posts lead by {number(abs(gap))} actions."
+
+
+def _reach(reached: pl.DataFrame) -> str:
+    end = reached.filter(pl.col("step") == reached["step"].max())
+    means = dict(end.select("veracity", "mean_reach").rows())
+    known = [(word, means[word]) for word in ("true", "false") if not math.isnan(means[word])]
+    said = [f"a {word} {'post' if i == 0 else 'one'} reached {small(mean)}" for i, (word, mean) in enumerate(known)]
+    return f"On average {' people and '.join(said)}{' people' if len(said) == 1 else ''}."
+
+
+def _unknown(by_class: pl.DataFrame) -> str:
+    end = by_class.filter((pl.col("veracity") == "unknown") & (pl.col("step") == by_class["step"].max()))
+    row = end.row(0, named=True)
+    return f"The {number(row['posts'])} other posts and comments drew {number(row['cumulative'])} actions in all."
+
+
+def _balance_table(sides: pl.DataFrame) -> Table:
+    return table_of(
+        "Levels per post, gap and ratio",
+        sides,
+        [
+            ("step", "step", number),
+            ("true", "true", number),
+            ("false", "false", number),
+            ("gap", "gap", number),
+            ("ratio", "ratio", number),
+        ],
+        words=0,
+    )
+
+
+def _by_class_table(by_class: pl.DataFrame) -> Table:
+    kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
+    end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
+    sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
+    rows = [[name, *(number(sides[word][name]) for word in VERACITIES)] for name in ["posts", *kinds]]
+    per_post = ["per post", *(number(sides[word]["per_post"]) for word in VERACITIES)]
+    return Table("Whole run, by truth of the post", ["", "true", "false", "unknown"], [*rows, per_post])

@@ -1,0 +1,201 @@
+"""Figure 3: what moderation did, when, and whether it was right."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.moderation import EVENTS, moderation_events, moderation_of
+from townsquare.analysis.posts import VERACITIES, roots
+from townsquare.pages.report.axes import over_steps
+from townsquare.pages.report.section import Format, Panel, Section, Table, table_of
+from townsquare.pages.report.svg import panel
+from townsquare.pages.report.theme import colour
+from townsquare.pages.report.words import count, listed, number, percent
+
+TITLE = "Moderation: what it did, when, and whether it was right"
+_LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
+_MARK = {"true": "o", "false": "D", "unknown": "s"}
+
+
+def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
+    """The figure, from a run and its :func:`~townsquare.analysis.reach.exposure_counts`."""
+    events = moderation_events(run)
+    row = moderation_of(run, counts).row(0, named=True)
+    if not events.height:
+        return Section("moderation", TITLE, ["Nothing was injected and nothing was moderated."])
+    return Section(
+        "moderation",
+        TITLE,
+        says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
+        notes=_notes(row),
+        panels=_panels(run, events, counts),
+        open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
+        tables=[_effect_table(row), _total_table(events), _event_table(events)],
+    )
+
+
+def _known(row: dict[str, Any]) -> int:
+    return int(row["true_posts"] + row["false_posts"])
+
+
+def _panels(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Panel]:
+    known = events["event"].unique().sort().to_list()
+    lanes = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
+
+    def timeline(axes: Axes) -> None:
+        _timeline(axes, events, lanes, run.last_step)
+
+    def warned(axes: Axes) -> None:
+        _warned(axes, run, counts)
+
+    panels = [
+        Panel(
+            "Events: larger marks are more posts",
+            panel(timeline, "events", "Acts of moderation by step and truth of the post", height=70 + 34 * len(lanes)),
+        )
+    ]
+    if (roots(run).filter("injected")["veracity"] == "false").any():
+        caption = "How often false posts were shown"
+        panels.append(Panel(caption, panel(warned, "warned", caption, height=max(230, 70 + 34 * len(lanes)))))
+    return panels
+
+
+def _timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int) -> None:
+    most = max(1, int(events["posts"].max() or 1))  # type: ignore[arg-type]
+    place = {event: len(lanes) - 1 - i for i, event in enumerate(lanes)}
+    for veracity in ("true", "false", "unknown"):
+        mine = events.filter(pl.col("veracity") == veracity)
+        if mine.height:
+            axes.scatter(
+                mine["step"].to_numpy(),
+                np.array([place[event] for event in mine["event"]]) + _LANE_OFFSET[veracity],
+                s=12 + 70 * mine["posts"].to_numpy() / most,
+                marker=_MARK[veracity],
+                color=colour(veracity),
+                linewidths=0,
+                alpha=0.85,
+                label=f"{veracity} posts" if veracity != "unknown" else "other posts",
+            )
+    over_steps(axes, last, "")
+    axes.set_ylim(-0.6, len(lanes) - 0.4)
+    axes.set_yticks([place[event] for event in lanes], lanes)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(min(0, int(events["step"].min() or 0)) - 0.3, max(1, last) + 0.6)  # type: ignore[arg-type]
+
+
+def _warned(axes: Axes, run: Reads, counts: pl.DataFrame) -> None:
+    false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
+    steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
+    shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labelled").sum())
+    by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
+    x, labelled = by_step["step"].to_numpy(), by_step["labelled"].to_numpy()
+    bare = by_step["exposures"].to_numpy() - labelled
+    axes.bar(x, bare, color=colour("false"), width=0.85, linewidth=0, label="without a label")
+    axes.bar(x, labelled, bottom=bare, color=colour("unknown"), width=0.85, linewidth=0, label="with a label")
+    over_steps(axes, run.last_step, "times shown")
+
+
+def _quality(row: dict[str, Any]) -> str:
+    if not _known(row):
+        return "No post of known truth was injected, so there is nothing to score."
+    posts = count(row["false_posts"], "false post")
+    if row["strategy"] == "none":
+        return f"This run had no moderation: {posts} went unmarked, and F1 is undefined."
+    marked = row["tp"] + row["fp"]
+    text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} (recall {number(row['recall'])})"
+    if not marked:
+        return f"{text} and no true post, so that precision is undefined."
+    return (
+        f"{text}; of the {count(marked, 'post')} that it marked, {percent(row['precision'])} were false "
+        f"(precision {number(row['precision'])}), which makes F1 {number(row['f1'])}."
+    )
+
+
+def _errors(row: dict[str, Any]) -> str:
+    if row["strategy"] == "none" or not _known(row):
+        return ""
+    labelled, removed = count(row["true_labelled"], "true post"), count(row["false_removed"], "false post")
+    return f"By mistake it labelled {labelled} and took down {number(row['true_removed'])}; it took down {removed}."
+
+
+def _speed(row: dict[str, Any]) -> str:
+    parts = [
+        f"{number(row[f'steps_to_{event}'], 1)} steps for its {event}"
+        for event in ("verdict", "label", "takedown")
+        if not math.isnan(row[f"steps_to_{event}"])
+    ]
+    return f"A false post that got one waited on average {listed(parts)}." if parts else ""
+
+
+def _shown(row: dict[str, Any]) -> str:
+    total = row["before_label"] + row["after_label"] + row["never_labelled"]
+    if not total or row["strategy"] == "none":
+        return ""
+    bare = percent(1 - row["shown_labelled"] / total)
+    return f"False posts were shown {number(total)} times, {bare} of them without a label."
+
+
+def _notes(row: dict[str, Any]) -> list[str]:
+    if row["notes_informative"] or row["strategy"] not in ("community", "hybrid"):
+        return []
+    return [
+        "The scenario does not say how plausible its posts look, so readers cannot tell true from false: measures of "
+        "community notes, F1 among them, say nothing of the strategy here."
+    ]
+
+
+def _quality_table(row: dict[str, Any]) -> Table:
+    return Table(
+        "Marked as misleading, against the truth",
+        ["", "marked", "not marked"],
+        [
+            ["false posts", number(row["tp"]), number(row["fn"])],
+            ["true posts", number(row["fp"]), number(row["tn"])],
+        ],
+    )
+
+
+def _effect_table(row: dict[str, Any]) -> Table:
+    whole = {
+        "precision": number(row["precision"]),
+        "recall": number(row["recall"]),
+        "F1": number(row["f1"]),
+        "true posts labelled": number(row["true_labelled"]),
+        "true posts removed": number(row["true_removed"]),
+        "false posts removed": number(row["false_removed"]),
+        "mean steps to verdict, false posts": number(row["steps_to_verdict"], 1),
+        "mean steps to label, false posts": number(row["steps_to_label"], 1),
+        "mean steps to takedown, false posts": number(row["steps_to_takedown"], 1),
+        "false posts shown before the label was decided": number(row["before_label"]),
+        "false posts shown after it": number(row["after_label"]),
+        "false posts without a label, times shown": number(row["never_labelled"]),
+        "false posts shown with a label": number(row["shown_labelled"]),
+    }
+    return Table("Quality, speed and effect", ["measure", "value"], [list(pair) for pair in whole.items()])
+
+
+def _total_table(events: pl.DataFrame) -> Table:
+    """Posts by event over the whole run; a post with two notes counts twice only if they were shown in two steps."""
+    totals = {(e, v): n for e, v, n in events.group_by("event", "veracity").agg(pl.col("posts").sum()).rows()}
+    rows = [
+        [event, *(number(totals.get((event, word), 0)) for word in VERACITIES)]
+        for event in EVENTS
+        if any((event, word) in totals for word in VERACITIES)
+    ]
+    return Table("Events over the whole run", ["", "true", "false", "unknown"], rows)
+
+
+def _event_table(events: pl.DataFrame) -> Table:
+    columns: list[tuple[str, str, Format]] = [
+        ("event", "event", str),
+        ("truth", "veracity", str),
+        ("step", "step", number),
+        ("posts", "posts", number),
+    ]
+    return table_of("Events by step", events, columns, words=2)

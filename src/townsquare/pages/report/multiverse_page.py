@@ -1,0 +1,199 @@
+"""The page of a multiverse: a specification curve for each outcome, and what its variation goes with."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from townsquare.analysis.outcomes import Outcome, describe
+from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
+from townsquare.pages.report.axes import NICE, amounts, tick
+from townsquare.pages.report.page import render, write
+from townsquare.pages.report.section import Panel, Section, Table
+from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.words import count, percent, significant
+
+SHOWN = ("reach_false_mean", "engagement_ratio", "f1", "shift", "accuracy_shift", "polarization", "spread_kept")
+"""Outcomes that a page shows, where runs have them; those of propositions by the part before the dot."""
+ROW = 15
+
+
+def outcomes_shown(multiverse: Multiverse) -> list[str]:
+    """Names of the outcomes that the page shows: those of :data:`SHOWN` that are defined in some universe."""
+    frame = multiverse.experiment.outcomes
+    names = [name for name in frame.columns if name.partition(".")[0] in SHOWN]
+    return [name for name in names if multiverse.effects(name).height]
+
+
+def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
+    """Write the page as one self-contained HTML file.
+
+    Raises
+    ------
+    RecordError
+        It cannot be written.
+    """
+    names = outcomes_shown(multiverse)
+    sections = [
+        _section(multiverse, describe(name), side, f"{number}-{at}")
+        for number, name in enumerate(names)
+        for at, side in enumerate(multiverse.sides)
+    ]
+    experiment = multiverse.experiment
+    universes = math.prod(len(experiment.vary[key]) for key in multiverse.across)
+    facts = [
+        ("universes", str(universes)),
+        ("modeling choices", clean(", ".join(multiverse.across), 200)),
+        ("in question", clean(", ".join(multiverse.contrast) or "levels of outcomes", 200)),
+        ("seeds", str(len(experiment.seeds))),
+        ("runs", f"{len(experiment.finished)} of {len(experiment.runs)} finished"),
+    ]
+    failed = len(experiment.failed)
+    warnings = [f"{failed} of the runs failed and are left out."] if failed else []
+    if not sections:
+        warnings.append("No outcome is defined in both sides of the contrast.")
+    if len(experiment.seeds) < 2:
+        warnings.append("There is one seed only: effects have no intervals, and chance is not told from interactions.")
+    text = render(
+        "multiverse.html",
+        title="A multiverse of modeling choices",
+        facts=facts,
+        summary=[f"The same question was asked in {count(universes, 'universe')} of modeling choices."],
+        warnings=warnings,
+        sections=sections,
+        limits=_LIMITS,
+    )
+    return write(text, path)
+
+
+_LIMITS = [
+    "The curve shows how far an answer depends on choices that could be defended. It does not say which choice is "
+    "right, and its universes are no sample of anything: their share above zero is no probability.",
+    "Variance shares depend on which values each choice was given: a choice with extreme values gets a large share.",
+    "Intervals are Student's t over the seeds within one universe.",
+]
+
+
+def _section(multiverse: Multiverse, what: Outcome, side: str, key: str) -> Section:
+    effects = multiverse.effects(what.name).filter(pl.col("side") == side)
+    curve, shares = specifications(effects, multiverse.across), variance_shares(effects, multiverse.across)
+    across = list(multiverse.across)
+    title = clean(what.title, 80) + (f": {clean(side, 60)}" if multiverse.contrast else "")
+    drawn = Panel(
+        f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each",
+        panel(
+            lambda axes: _curve(axes, curve, across, what.unit), f"curve-{key}", title, height=_height(curve, across)
+        ),
+    )
+    bars = Panel(
+        "Share of the variation that goes with each choice",
+        panel(lambda axes: _bars(axes, shares), f"shares-{key}", f"{title}: shares", height=_height(curve, across)),
+    )
+    return Section(
+        f"outcome-{key}", title, says=[_sentence(curve, shares, what)], panels=[drawn, bars],
+        tables=[_table(curve, across), _share_table(shares)],
+    )  # fmt: skip
+
+
+def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Outcome) -> str:
+    n, above = curve.height, int((curve["effect"] > 0).sum())
+    clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
+    middle = significant(float(curve["effect"].median()), signed=True)  # type: ignore[arg-type]
+    low, high = (significant(float(curve["effect"][at]), signed=True) for at in (0, -1))
+    said = f"Over {count(n, 'universe')} the effect runs from {low} to {high}, with a median of {middle} {what.unit}; "
+    said += f"it is above zero in {above}, and in {clear} its interval leaves out zero."
+    known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
+    if known.height:
+        said += f" It hangs most on {known['source'][0]}, with {percent(known['share'][0])} of its variation."
+    return said
+
+
+def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
+    """Every setting with each of its values, in order of appearance by name."""
+    return [(key, value) for key in across for value in sorted(curve[key].unique().to_list())]
+
+
+def _height(curve: pl.DataFrame, across: list[str]) -> int:
+    return 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
+
+
+def _curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> None:
+    figure = axes.figure
+    axes.remove()
+    listed = _choices(curve, across)
+    rows = ROW * len(listed) + 8 * len(across)
+    top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))
+    at = curve["place"].to_numpy()
+    for place, low, high in curve.select("place", "low", "high").iter_rows():
+        if low is not None and not math.isnan(low):
+            top.plot([place, place], [low, high], color=colour("muted"), linewidth=1.0, zorder=2)
+    top.scatter(at, curve["effect"].to_numpy(), s=14, color=colour("first"), zorder=3)
+    top.axhline(0.0, color=colour("ink"), linewidth=0.9)
+    top.set_ylabel(unit if len(unit) < 20 else "effect")
+    amounts(top)
+    top.tick_params(labelbottom=False, bottom=False)
+    y, places, words = 0.0, [], []
+    for number, key in enumerate(across):
+        y -= 8 / ROW if number else 0
+        for value in sorted(curve[key].unique().to_list()):
+            here = curve.filter(pl.col(key) == value)["place"].to_numpy()
+            below.scatter(here, [y] * here.size, s=9, marker="s", color=colour(SERIES[number % len(SERIES)]))
+            places.append(y)
+            words.append(clean(f"{_short(key)} {value}", 26))
+            y -= 1
+    below.set_yticks(places, words, fontsize=9.5)
+    below.set_ylim(y + 0.3, 0.8)
+    below.grid(False)
+    below.set_xlabel("universes, by effect")
+    below.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+
+
+def _short(key: str) -> str:
+    """The last word of a setting, or that of its section where it is only a name.
+
+    >>> _short("feed.ranker"), _short("policy.name")
+    ('ranker', 'policy')
+    """
+    section, _, last = key.rpartition(".")
+    return section if last == "name" else last
+
+
+def _bars(axes: Axes, shares: pl.DataFrame) -> None:
+    shown = shares.filter(pl.col("share").is_not_nan()).reverse()
+    if not shown.height:
+        axes.annotate("the effect does not vary", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        axes.set_yticks([])
+        return
+    axes.barh(
+        [clean(word, 26) for word in shown["source"]], shown["share"].to_numpy(), color=colour("first"), height=0.6
+    )
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("share of the variation")
+    axes.grid(False, axis="y")
+    axes.grid(True, axis="x")
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+
+
+def _table(curve: pl.DataFrame, across: list[str]) -> Table:
+    cells = [
+        [*(clean(str(row[key]), 40) for key in across), significant(row["effect"], signed=True),
+         significant(row["low"], signed=True), significant(row["high"], signed=True), str(row["seeds"])]
+        for row in curve.iter_rows(named=True)
+    ]  # fmt: skip
+    head = [*across, "effect", "low", "high", "seeds"]
+    return Table("Every universe", head, cells, frozenset(range(len(across))))
+
+
+def _share_table(shares: pl.DataFrame) -> Table:
+    cells = [
+        [row["source"], percent(row["share"]), significant(row["low_mean"], signed=True),
+         significant(row["high_mean"], signed=True)]
+        for row in shares.iter_rows(named=True)
+    ]  # fmt: skip
+    return Table("Shares of the variation", ["choice", "share", "least mean effect", "most"], cells)

@@ -1,0 +1,92 @@
+"""The posts that drew most, with their texts: untrusted, so bounded here and escaped by the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from townsquare.analysis.contract import Reads
+from townsquare.analysis.engagement import engagement_by_post
+from townsquare.analysis.moderation import labels
+from townsquare.analysis.posts import roots
+from townsquare.analysis.reach import reach_of
+from townsquare.core.schema import PostKind
+from townsquare.pages.report.svg import clean
+from townsquare.pages.report.words import number
+
+LONGEST_TEXT = 420
+MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPost:
+    """One post as a page shows it."""
+
+    text: str
+    author: str
+    veracity: str
+    step: int
+    numbers: str
+    moderation: str
+
+
+def top_posts(run: Reads, counts: pl.DataFrame) -> tuple[list[ShownPost], list[ShownPost]]:
+    """The posts with most engagement, of any kind, and the false ones with most.
+
+    Parameters
+    ----------
+    run : Reads
+    counts : DataFrame
+        Of :func:`~townsquare.analysis.reach.exposure_counts`.
+
+    Returns
+    -------
+    (list, list)
+        ``MOST`` of each at most, most engagement first, then most reach, then by row.
+    """
+    every = roots(run)
+    reached = reach_of(counts, every).select("root", "reach", "exposures")
+    ranked = (
+        every.join(engagement_by_post(run), on="root", how="left")
+        .join(reached, on="root")
+        .with_columns(pl.col("likes", "dislikes", "shares", "comments", "engagement").fill_null(0))
+        .sort(["engagement", "reach", "root"], descending=[True, True, False])
+    )
+    most = ranked.filter(pl.col("engagement") > 0).head(MOST)
+    false = ranked.filter(pl.col("veracity") == "false").head(MOST)
+    return _shown(run, most), _shown(run, false)
+
+
+def _shown(run: Reads, posts: pl.DataFrame) -> list[ShownPost]:
+    texts = dict(run.table("texts").filter(pl.col("text").is_in(posts["text"].implode())).rows())
+    marks = {row["root"]: row for row in labels(run).filter(pl.col("root").is_in(posts["root"].implode())).to_dicts()}
+    authors = _authors(run, posts)
+    return [
+        ShownPost(
+            text=clean(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
+            author=authors.get(row["author"], f"account {row['author']}"),
+            veracity=row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
+            step=row["step"],
+            numbers=(
+                f"{number(row['likes'])} likes, {number(row['dislikes'])} dislikes, {number(row['shares'])} shares, "
+                f"{number(row['comments'])} comments; reached {number(row['reach'])}"
+            ),
+            moderation=_moderation(marks.get(row["root"], {})),
+        )
+        for row in posts.iter_rows(named=True)
+    ]
+
+
+_KINDS = {int(PostKind.ORIGINAL): "written by a person", int(PostKind.COMMENT): "comment"}
+
+
+def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
+    rows = run.table("agents").filter(pl.col("agent").is_in(posts["author"].implode())).select("agent", "name")
+    texts = dict(run.table("texts").filter(pl.col("text").is_in(rows["name"].implode())).rows())
+    return {agent: clean(str(texts.get(name, f"person {agent}")), 80) for agent, name in rows.rows()}
+
+
+def _moderation(mark: dict[str, int | None]) -> str:
+    events = (("note_step", "note shown"), ("false_verdict_step", "verdict false"), ("takedown_step", "taken down"))
+    return ", ".join(f"{words} in step {mark[name]}" for name, words in events if mark.get(name) is not None)

@@ -1,0 +1,268 @@
+"""The runs in a folder: which there are, each as it stands now, and what could not be read."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+from townsquare.analysis.contract import Kept, setting
+from townsquare.core.errors import RecordError, TownsquareError
+from townsquare.debate import results
+from townsquare.debate.results import HeldDebates
+from townsquare.experiments import manifest
+from townsquare.record import lock
+from townsquare.record.places import record_file
+from townsquare.record.postgresql.address import address_in
+from townsquare.record.run import Run
+
+DEPTH = 4
+"""Folders below the one given in which runs are looked for."""
+_SNAPSHOTS = 6
+_NO_FILE = -1
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run stands: ``id`` is its folder relative to the one given.
+
+    ``arm`` is "" outside comparisons; ``failure`` is what ended a run of a comparison early, or "".
+    """
+
+    id: str
+    folder: Path
+    arm: str = ""
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A run as it stood after ``last_step``; ``kept`` has each table read once, for the many questions of one page."""
+
+    id: str
+    run: Run
+    kept: Kept
+    last_step: int
+    place: Place
+    _answers: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, answer: Callable[[], T]) -> T:
+        """What ``answer`` gives, asked once for a snapshot: a run does not change behind a step."""
+        if name not in self._answers:
+            self._answers[name] = answer()
+        found: T = self._answers[name]
+        return found
+
+
+class Library:
+    """All runs below a folder, or the one run that the folder is.
+
+    Parameters
+    ----------
+    root : Path
+        A folder of a run, of a comparison, or of many.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._open: dict[str, tuple[int, Run]] = {}
+        self._snapshots: OrderedDict[tuple[Place, int, int, str], Snapshot] = OrderedDict()
+        self._lock = Lock()
+
+    def places(self) -> list[Place]:
+        """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
+        if _begun(self.root):
+            return [Place(self.root.name or "run", self.root)]
+        if _debated(self.root):
+            return []
+        arms = _arms(self.root)
+        found = sorted(_below(self.root, DEPTH, _begun))
+        return [Place(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
+
+    def debates(self) -> dict[str, Path]:
+        """Folders of debates by id, in order."""
+        if _debated(self.root):
+            return {self.root.name or "debates": self.root}
+        if _begun(self.root):
+            return {}
+        found = sorted(_below(self.root, DEPTH, _debated))
+        return {path.relative_to(self.root).as_posix(): path for path in found}
+
+    def held(self, name: str) -> HeldDebates:
+        """The debates of that id.
+
+        Raises
+        ------
+        RecordError
+            There are none, or they cannot be read.
+        """
+        known = self.debates()
+        if name not in known:
+            raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
+        return HeldDebates.open(known[name])
+
+    def place(self, name: str) -> Place:
+        """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
+        for place in self.places():
+            if place.id == name:
+                return place
+        raise RecordError(f"run {name}", got="no such run here", do="go back to the list of runs")
+
+    def run(self, name: str) -> Run:
+        """The run of that id, opened.
+
+        Raises
+        ------
+        RecordError
+            There is none, or it cannot be read.
+        """
+        return self._opened(self.place(name))
+
+    def _opened(self, place: Place) -> Run:
+        file = _file_of(place)
+        if not self._is_open(place, file):
+            self._open[place.id] = (file, Run.open(place.folder))
+        return self._open[place.id][1]
+
+    def _is_open(self, place: Place, file: int) -> bool:
+        known = self._open.get(place.id)
+        return known is not None and known[0] == file != _NO_FILE
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The run of that id as it stands now; the same object while no step was added."""
+        place = self.place(name)
+        run = self._opened(place)
+        last, state = run.last_step, run.state
+        if last < 0:
+            raise RecordError(f"run {name}", got="a run without a finished step", do="wait for its first step")
+        key = (place, self._open[name][0], last, state)
+        with self._lock:
+            if key not in self._snapshots:
+                self._snapshots[key] = Snapshot(name, run, Kept(run), last, place)
+            self._snapshots.move_to_end(key)
+            while len(self._snapshots) > _SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+            return self._snapshots[key]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a run for the list; a run that cannot be read has ``error`` with what is wrong and what to do.
+
+        A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
+        """
+        return [self._row(place) for place in self.places()]
+
+    def _row(self, place: Place) -> dict[str, Any]:
+        row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
+        try:
+            server = None if self._is_open(place, _file_of(place)) else address_in(place.folder)
+            if server is not None:
+                return {**row, "state": "unopened", "server": str(server)}
+            return {**row, **said_of(self._opened(place), place.failure)}
+        except TownsquareError as error:
+            return {**row, "state": "unreadable", "error": said(error)}
+
+
+def _file_of(place: Place) -> int:
+    """What tells the file of a run from another of its name: another file is another run."""
+    try:
+        return record_file(place.folder).stat().st_ino
+    except OSError:
+        return _NO_FILE
+
+
+def said(error: TownsquareError) -> dict[str, str]:
+    """An error as the page shows it."""
+    return {"where": error.where, "got": error.got, "allowed": error.allowed, "do": error.do}
+
+
+def said_of(run: Run, failure: str = "") -> dict[str, Any]:
+    """What a run says of itself, cheaply: from its settings and its table of steps."""
+    steps = run.steps
+    tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
+    problems = _problems(run.state, run.last_step, setting(run, "steps"), tried, refused)
+    if failure:
+        problems.insert(0, f"ended with an error: {failure}")
+    return {
+        "scenario": str(setting(run, "scenario", default="")),
+        "seed": setting(run, "seed"),
+        "state": run.state,
+        "step": run.last_step,
+        "steps": setting(run, "steps"),
+        "agents": int(steps["agents"][-1]) if steps.height else 0,
+        "rule": str(setting(run, "beliefs", "rule", default="")),
+        "moderation": str(setting(run, "moderation", "strategy", default="")),
+        "refused_share": refused / tried if tried else 0.0,
+        "actions": tried,
+        "exposures": int(steps["exposures"].sum()),
+        "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
+        "version": run.version,
+        "health": "look into it" if problems else "good",
+        "problems": problems,
+    }
+
+
+def _problems(state: str, last: int, wanted: Any, tried: int, refused: int) -> list[str]:
+    """What a reader should know before believing a run; nothing for a healthy one."""
+    found = []
+    if state == "stopped" and isinstance(wanted, int) and last < wanted:
+        found.append(f"stopped after step {max(last, 0)} of {wanted}; `townsquare resume` goes on with it")
+    if tried and refused * 2 > tried:
+        found.append("over half of all actions were refused")
+    if last > 0 and not tried:
+        found.append("nobody did anything")
+    return found
+
+
+def _debated(folder: Path) -> bool:
+    return (folder / results.FILE).exists()
+
+
+def _begun(folder: Path) -> bool:
+    if record_file(folder).exists():
+        return True
+    # Comparisons and debates have a lock of that name too, and no record of their own.
+    return (folder / lock.FILE).exists() and not (_debated(folder) or (folder / manifest.FILE).exists())
+
+
+def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator[Path]:
+    if not depth:
+        return
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:
+        return
+    for entry in entries:
+        # Links could lead out of the folder that the user gave.
+        if entry.name.startswith(".") or not entry.is_dir(follow_symlinks=False):
+            continue
+        path = folder / entry.name
+        if wanted(path):
+            yield path
+        elif not (_begun(path) or _debated(path)):
+            yield from _below(path, depth - 1, wanted)
+
+
+def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
+    """Names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
+    found: dict[Path, tuple[str, str]] = {}
+    for folder in (root, *(path for path in _folders(root))):
+        if not (folder / manifest.FILE).is_file():
+            continue
+        try:
+            found |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
+        except RecordError:
+            continue
+    return found
+
+
+def _folders(root: Path) -> list[Path]:
+    try:
+        return [root / entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []

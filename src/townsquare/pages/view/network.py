@@ -1,0 +1,120 @@
+"""The network view: which agents are drawn, where, how large, and the stance of each after a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from townsquare.pages.view import layout, queries
+from townsquare.pages.view.library import Snapshot
+
+MOST_AGENTS = 20_000
+"""Agents drawn at most: those with the most followers, and an even sample of the others."""
+MOST_FOLLOWS = 12_000
+"""Follows drawn at most, evenly sampled; those of a chosen agent are always drawn."""
+NOT_THERE = -128
+"""Code of an agent without a stance after a step: not yet there, or a source."""
+
+Int = npt.NDArray[np.int64]
+
+
+def network(of: Snapshot) -> dict[str, Any]:
+    """Nodes as columns (agent, x, y, followers, kind, born, who), and a sample of follows as rows of nodes."""
+    agents, followers, follows = _graph(of)
+    drawn = _drawn(agents["agent"].to_numpy(), followers)
+    place = _places(of, drawn, follows)
+    row = np.full(agents.height, -1, np.int64)
+    row[drawn] = np.arange(drawn.size)
+    ends = np.stack([row[follows[:, 0]], row[follows[:, 1]]], axis=1)
+    ends = ends[(ends >= 0).all(axis=1)]
+    chosen = np.unique(np.linspace(0, max(ends.shape[0] - 1, 0), min(MOST_FOLLOWS, ends.shape[0])).astype(np.int64))
+    shown = agents[drawn.tolist()]
+    return {
+        "agents": agents.height,
+        "follows": int(follows.shape[0]),
+        "agent": drawn.tolist(),
+        "x": np.round(place[:, 0], 4).tolist(),
+        "y": np.round(place[:, 1], 4).tolist(),
+        "followers": followers[drawn].tolist(),
+        "source": (shown["kind"] == "source").to_list(),
+        "born": shown["born"].to_list(),
+        "who": shown["who"].to_list(),
+        "edges": ends[chosen].ravel().tolist(),
+    }
+
+
+def influence(of: Snapshot) -> dict[str, Any]:
+    """How far each agent moved others in all, by row of agents, in the unit of the rule."""
+    moved = np.zeros(of.kept.table("agents").height)
+    frame = queries.influence(of).filter(pl.col("agent").is_between(0, moved.size - 1))
+    moved[frame["agent"].to_numpy()] = frame["moved"].to_numpy()
+    return {"moved": np.round(moved, 6).tolist()}
+
+
+def neighbors(of: Snapshot, agent: int) -> dict[str, Any]:
+    """Whom an agent follows and who follows it, after the last step."""
+    rows = queries.follows_at_end(of)
+    return {
+        "follows": rows.filter(pl.col("follower") == agent)["followed"].to_list(),
+        "followed_by": rows.filter(pl.col("followed") == agent)["follower"].to_list(),
+    }
+
+
+def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
+    """The stance of every agent, one signed byte by row of agents: -127 to 127 for -1 to 1, or ``NOT_THERE``.
+
+    A record may hold what no rule may give: what lies beyond a bound is shown there, what is no number is not there.
+    """
+    codes = np.full(of.kept.table("agents").height, NOT_THERE, np.int8)
+    known = pl.col("stance").is_not_nan() & pl.col("agent").is_between(0, codes.size - 1)
+    frame = queries.stances_at(of.run, step, proposition).filter(known)
+    codes[frame["agent"].to_numpy()] = np.round(frame["stance"].clip(-1.0, 1.0).to_numpy() * 127).astype(np.int8)
+    return codes.tobytes()
+
+
+def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
+    """What the picture shows, for the CSV: agent, name, place, sizes, stance and confidence after the step."""
+    made = network(of)
+    names = ("agent", "who", "x", "y", "followers", "source", "born")
+    nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
+    stances = queries.stances_at(of.run, step, proposition)
+    moved = queries.influence(of).rename({"moved": "moved_others"})
+    return (
+        nodes.join(moved, on="agent", how="left", maintain_order="left")
+        .join(stances, on="agent", how="left", maintain_order="left")
+        .with_columns(pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step"))
+    )
+
+
+def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int, Int]:
+    agents = queries.agent_names(of.kept).sort("agent")
+    follows = queries.follows_at_end(of).to_numpy().astype(np.int64).reshape(-1, 2)
+    follows = follows[((follows >= 0) & (follows < agents.height)).all(axis=1)]  # a record may name others
+    return agents, np.bincount(follows[:, 1], minlength=agents.height), follows
+
+
+def _drawn(agent: npt.NDArray[np.int32], followers: Int) -> Int:
+    """Agents to draw, ascending: all, or half the most followed and half an even sample of the rest."""
+    if agent.size <= MOST_AGENTS:
+        return np.arange(agent.size)
+    order = np.argsort(-followers, kind="stable")
+    top, rest = order[: MOST_AGENTS // 2], np.sort(order[MOST_AGENTS // 2 :])
+    even = rest[np.linspace(0, rest.size - 1, MOST_AGENTS - top.size).astype(np.int64)]
+    return np.sort(np.r_[top, even])
+
+
+def _places(of: Snapshot, drawn: Int, follows: Int) -> npt.NDArray[np.float64]:
+    key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{drawn.size}:{int(drawn[-1]) if drawn.size else 0}"
+    known = layout.stored(of.run.folder, key)
+    if known is not None and np.array_equal(known[0], drawn):
+        return known[1]
+    row = np.full(int(follows.max(initial=drawn.max(initial=0))) + 1, -1, np.int64)
+    row[drawn] = np.arange(drawn.size)
+    ends = np.stack([row[follows[:, 0]], row[follows[:, 1]]], axis=1)
+    ends = ends[(ends >= 0).all(axis=1)]
+    place = layout.positions(ends[:, 0], ends[:, 1], drawn.size)
+    layout.store(of.run.folder, key, drawn, place)
+    return place

@@ -1,0 +1,60 @@
+"""The overview: stances over time, their distribution at each step, engagement, moderation, participation.
+
+Measures are those of :mod:`townsquare.analysis`, which docs/measures.md defines; here they only become JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.beliefs import BINS, belief_change, belief_course, stance_bins, stance_lines
+from townsquare.analysis.causes.contributions import unit_of
+from townsquare.analysis.contract import setting
+from townsquare.analysis.engagement import engagement
+from townsquare.analysis.health import participation, refusals
+from townsquare.analysis.moderation import moderation_events
+from townsquare.pages.view import queries
+from townsquare.pages.view.answers import columns
+from townsquare.pages.view.library import Snapshot, said_of
+
+LINES = 30
+"""Single courses drawn for each proposition."""
+
+
+def head(of: Snapshot) -> dict[str, Any]:
+    """What every page of a run shows above its view: names, steps, state, propositions."""
+    return {
+        "id": of.id,
+        "arm": of.place.arm,
+        **said_of(of.run, of.place.failure),
+        "last_step": of.last_step,
+        "propositions": queries.propositions(of.kept).to_dicts(),
+        "unit": unit_of(of.run),
+        "trail": bool(setting(of.run, "record", "trail", default=True)),
+        "memories": queries.has_memories(of),
+    }
+
+
+def beliefs(of: Snapshot) -> dict[str, Any]:
+    """Bands, single lines, histograms and the change of each proposition."""
+    return {
+        "bins_per_step": BINS,
+        "course": columns(belief_course(of.kept).sort("proposition", "step"), digits=6),
+        "lines": columns(stance_lines(of.kept, LINES), digits=4),
+        "bins": columns(stance_bins(of.kept)),
+        "change": belief_change(of.kept).select(
+            "name", "agents", "shift", "absolute_shift", "spread_kept", "changed_side"
+        ).fill_nan(None).to_dicts(),
+    }  # fmt: skip
+
+
+def activity(of: Snapshot) -> dict[str, Any]:
+    """Engagement by veracity, moderation events, who was there and what was refused."""
+    return {
+        "engagement": columns(engagement(of.kept).filter(pl.col("veracity") != "unknown"), digits=4),
+        "events": columns(moderation_events(of.kept)),
+        "participation": columns(participation(of.kept), digits=6),
+        "refusals": refusals(of.kept).to_dicts(),
+    }

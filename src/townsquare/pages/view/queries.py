@@ -1,0 +1,317 @@
+"""What the viewer asks of a recorded run: the one file with SQL. What it asks of posts, in frames: ``post_queries``.
+
+Rows of one agent, post or step are asked for by SQL where a table is in a database, whose indexes find them, and by a
+scan where it is in Parquet, which skips what a filter rules out. Whole courses come from :mod:`townsquare.analysis`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from townsquare.analysis.contract import Kept, setting
+from townsquare.core import schema
+from townsquare.core.errors import SettingError
+from townsquare.core.frames import ORDERED, as_words, collected
+from townsquare.core.schema import ActionKind, ActionStatus, AgentKind, PostKind
+from townsquare.pages.view.library import Snapshot
+from townsquare.record.run import Run
+
+
+class OfAgent:
+    """A run as :class:`townsquare.analysis.contract.Reads`, in which large tables hold the rows of one agent only."""
+
+    _CUT = frozenset({"exposures", "trail", "beliefs", "holdings", "starts", "traits"})
+
+    def __init__(self, of: Snapshot, agent: int) -> None:
+        self._run, self._kept, self._agent = of.run, of.kept, agent
+        self.settings: Mapping[str, Any] = of.run.settings
+        self.version, self.last_step = of.run.version, of.last_step
+        self.state, self.content_hash = of.kept.state, of.kept.content_hash
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Rows of a table: of this agent, or all."""
+        if name not in self._CUT:
+            return self._kept.table(name)
+        rows = self._run.rows_where(name, agent=self._agent)
+        return rows.filter(pl.col("step") <= self.last_step) if "step" in rows.columns else rows
+
+    def lazy(self, name: str) -> pl.LazyFrame:
+        """The same, to be collected."""
+        return self.table(name).lazy()
+
+
+# --- names -------------------------------------------------------------------------------------------------
+
+
+def propositions(kept: Kept) -> pl.DataFrame:
+    """``proposition``, ``name``, ``text``; in order."""
+    return kept.table("propositions").select("proposition", "name", "text").sort("proposition")
+
+
+def proposition_number(kept: Kept, name: str) -> int:
+    """The number of a proposition; of the first for the empty name. Raises ``SettingError`` for another."""
+    known = {row["name"]: row["proposition"] for row in propositions(kept).iter_rows(named=True)}
+    if not name and known:
+        return int(next(iter(known.values())))
+    if name not in known:
+        raise SettingError("proposition", got=repr(name), allowed=", ".join(known) or "none: this run has none")
+    return int(known[name])
+
+
+def agent_names(kept: Kept) -> pl.DataFrame:
+    """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
+    texts = kept.table("texts").select(pl.col("text").alias("name"), pl.col("content"))
+    words = {int(kind): kind.name.lower() for kind in AgentKind}
+    return (
+        kept.table("agents")
+        .join(texts, on="name", how="left", maintain_order="left")
+        .select(
+            "agent",
+            pl.coalesce(pl.col("content"), "agent " + pl.col("agent").cast(pl.String)).alias("who"),
+            as_words("kind", words),
+            "born",
+        )
+    )
+
+
+def post_texts(kept: Kept) -> pl.DataFrame:
+    """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
+    texts = kept.table("texts")
+    posts = kept.table("posts")
+    kinds = {int(kind): kind.name.lower() for kind in PostKind}
+    words = {int(truth): truth.name.lower() for truth in schema.Veracity}
+    of_root = posts.select(
+        pl.col("post").alias("root"),
+        "text",
+        as_words("kind", kinds).alias("root_kind"),
+        as_words("veracity", words),
+        pl.col("author").alias("root_author"),
+    )
+    return (
+        posts.select("post", "root")
+        .join(of_root, on="root", how="left", maintain_order="left")
+        .join(texts, on="text", how="left", maintain_order="left")
+        .select("post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author")
+    )
+
+
+# --- many agents -------------------------------------------------------------------------------------------
+
+
+def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
+    """``agent``, ``stance``, ``confidence`` after a step."""
+    rows = run.table("beliefs", (step, step))
+    return rows.filter(pl.col("proposition") == proposition).select("agent", "stance", "confidence")
+
+
+def follows_at_end(of: Snapshot) -> pl.DataFrame:
+    """``follower``, ``followed`` of those follows that stand after the last step, by both."""
+    return of.once("follows", lambda: _follows_at_end(of))
+
+
+def _follows_at_end(of: Snapshot) -> pl.DataFrame:
+    events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
+    pair = ["follower", "followed"]
+    return (
+        events.group_by(pair, maintain_order=True)
+        .agg(pl.col("change").last())
+        .filter(pl.col("change") > 0)
+        .select(pair)
+        .sort(pair)
+    )
+
+
+def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
+    """Persons: ``agent``, ``who``, ``born``, ``start``, ``end``, ``change``, ``confidence``, ``followers``."""
+    names = agent_names(of.kept).filter(pl.col("kind") == "person").drop("kind")
+    end = stances_at(of.run, of.last_step, proposition).rename({"stance": "end"})
+    births = names["born"].unique().to_list()
+    starts = [
+        stances_at(of.run, step, proposition).join(names.filter(pl.col("born") == step).select("agent"), on="agent")
+        for step in sorted(births)
+        if step <= of.last_step
+    ]
+    at_birth = pl.concat(starts) if starts else end.clear().rename({"end": "stance"})
+    start = at_birth.select("agent", pl.col("stance").alias("start"))
+    followers = follows_at_end(of).group_by(pl.col("followed").alias("agent")).len("followers")
+    frame = names.join(end, on="agent", how="left").join(start, on="agent", how="left")
+    return frame.join(followers, on="agent", how="left").select(
+        "agent",
+        "who",
+        "born",
+        "start",
+        "end",
+        (pl.col("end") - pl.col("start")).alias("change"),
+        "confidence",
+        pl.col("followers").fill_null(0).cast(pl.Int64),
+    )
+
+
+def influence(of: Snapshot) -> pl.DataFrame:
+    """``agent``, ``moved``: how far what it wrote or passed on moved others in all, in the unit of the rule.
+
+    Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
+    """
+    return of.once("influence by agent", lambda: _influence(of))
+
+
+def _influence(of: Snapshot) -> pl.DataFrame:
+    authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
+    if of.run.stored("trail") == "Parquet":
+        size = pl.col("amount").abs().sum().alias("moved")
+        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
+    else:  # summed where the rows are: they need not all be read
+        sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
+        by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
+    return by_post.join(authors, on="post").group_by("agent").agg(pl.col("moved").sum()).sort("agent")
+
+
+# --- one agent ---------------------------------------------------------------------------------------------
+
+
+def persona(of: Snapshot, agent: int) -> pl.DataFrame:
+    """``label`` and ``answer`` of each trait, in the order of the question bank; untrusted."""
+    mine = of.run.rows_where("traits", agent=agent)
+    values = of.kept.table("trait_values")
+    return mine.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
+
+
+def persona_text(of: Snapshot, agent: int) -> str:
+    """The persona in words, as members of the run read it, untrusted; empty where none was written."""
+    mine = of.kept.table("personas").filter(pl.col("agent") == agent).join(of.kept.table("texts"), on="text")
+    return str(mine["content"][-1]) if mine.height else ""
+
+
+def has_memories(of: Snapshot) -> bool:
+    """Whether agents of this run remember anything."""
+    return not of.kept.table("agent_memories").is_empty()
+
+
+def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
+    """What an agent remembers after a step, the most relevant first.
+
+    ``memory``, ``step``, ``kind`` and ``action`` (words), ``post`` (root, or -1), ``content`` (untrusted),
+    ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
+    times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
+    """
+    words = {int(word): word.name.lower() for word in schema.MemoryKind}
+    acts = {int(word): word.name.lower() for word in ActionKind}
+    mine = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
+    touched = (
+        of.kept.table("memory_accesses")
+        .filter(pl.col("memory").is_in(mine["memory"].implode()) & (pl.col("step") <= step))
+        .group_by("memory", maintain_order=True)
+        .agg(pl.col("step").last().alias("accessed"), pl.col("decay").last())
+    )
+    lost = float(setting(of.run, "memory", "decay", default=0.0)) * float(
+        setting(of.run, "memory", "days_per_step", default=1.0)
+    )
+    left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
+    return (
+        mine.join(touched, on="memory", how="left", maintain_order="left")
+        .join(of.kept.table("texts"), on="text", how="left", maintain_order="left")
+        .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("content").fill_null(""))
+        .with_columns((pl.col("importance") * left).alias("relevance"))
+        .select("memory", "step", as_words("kind", words),
+                as_words("action", acts), "post", "content", "importance",
+                "accessed", "relevance")
+        .sort(["relevance", "step", "memory"], descending=True)
+    )  # fmt: skip
+
+
+def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
+    """``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
+    names = propositions(of.kept).select("proposition", "name")
+    return (
+        of.run.rows_where("beliefs", agent=agent)
+        .filter(pl.col("step") <= of.last_step)
+        .join(names, on="proposition")
+        .sort("proposition", "step")
+        .select("step", pl.col("name").alias("proposition"), "stance", "confidence")
+    )
+
+
+def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
+    """What an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
+    table = schema.TABLES["exposures"]
+    words = {column.name: column.words for column in table.recorded if column.words}
+    rows = of.run.rows_where("exposures", agent=agent, step=step)
+    labels = [as_words(name, {int(w): w.name.lower() for w in kind}) for name, kind in words.items()]
+    who = agent_names(of.kept).select(pl.col("agent").alias("author"), "who")
+    texts = post_texts(of.kept).select("post", "content", "root_kind")
+    return (
+        rows.with_columns(labels)
+        .join(who, on="author", how="left", maintain_order="left")
+        .join(texts, on="post", how="left", maintain_order="left")
+        .drop("agent")
+    )
+
+
+def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
+    """What an agent did or tried in a step and why, with the texts; untrusted."""
+    rows = of.run.rows_where("actions", agent=agent, step=step)
+    texts = of.kept.table("texts")
+    written = texts.rename({"content": "written"})
+    reasons = texts.rename({"text": "reasoning", "content": "why"})
+    words = [
+        as_words(name, {int(w): w.name.lower() for w in kind})
+        for name, kind in (("kind", ActionKind), ("status", ActionStatus), ("reason", schema.Reason))
+    ]
+    notes = (
+        of.kept.table("notes")
+        .select("note", "text")
+        .join(texts, on="text")
+        .select("note", pl.col("content").alias("noted"))
+    )
+    on_post = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"])
+    return (
+        rows.with_columns(words)
+        .join(written, on="text", how="left", maintain_order="left")
+        .join(reasons, on="reasoning", how="left", maintain_order="left")
+        .with_columns(
+            pl.when(on_post).then(pl.col("target")).otherwise(-1).alias("post"),
+            pl.when(pl.col("kind") == "rate_note").then(pl.col("target")).otherwise(-1).alias("note"),
+        )
+        .join(notes, on="note", how="left", maintain_order="left")
+        .join(post_texts(of.kept).select("post", "root", "content"), on="post", how="left", maintain_order="left")
+        .select("step", "ordinal", "kind", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
+                "helpful", "why", "status", "reason")
+    )  # fmt: skip
+
+
+def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> list[dict[str, Any]]:
+    """What happened to an agent's argument records in a step, refusals left out; in the order of the record.
+
+    Each has ``kind`` (of the row of the trail), ``rank``, ``post``, ``claim``, ``text`` (untrusted), ``polarity``,
+    ``strength``, and ``by``: the text of the record that replaced it, or None.
+    """
+    rows = of.run.rows_where("holdings", agent=agent, step=step).filter(
+        pl.col("change") != int(schema.HoldingChange.REFUSED)
+    )
+    claims = of.kept.table("claims").select("claim", "proposition", "text", "polarity", "strength")
+    texts = of.kept.table("texts").rename({"content": "said"})
+    others = claims.join(texts, on="text").select(pl.col("claim").alias("by"), pl.col("said").alias("by_text"))
+    kinds = {int(schema.HoldingChange.ARCHIVED): "archived", int(schema.HoldingChange.RESTORED): "restored"}
+    accepted = pl.when(pl.col("rank") >= 0).then(pl.lit("exposure")).otherwise(pl.lit("own"))
+    return (
+        rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
+        .join(texts, on="text", how="left", maintain_order="left")
+        .join(others, on="by", how="left", maintain_order="left")
+        .select(
+            pl.col("change")
+            .replace_strict(kinds, default=None, return_dtype=pl.String)
+            .fill_null(accepted)
+            .alias("kind"),
+            "rank",
+            "post",
+            "claim",
+            pl.col("said").fill_null("").alias("text"),
+            pl.col("polarity").cast(pl.Int64),
+            "strength",
+            pl.col("by_text").alias("by"),
+        )
+        .to_dicts()
+    )

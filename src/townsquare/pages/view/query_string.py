@@ -1,0 +1,38 @@
+"""What a request asks for: words and whole numbers of its query string, checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from townsquare.core.errors import SettingError
+from townsquare.pages.view.library import Snapshot
+
+_WHOLE = re.compile(r"-?\d{1,9}")
+
+
+class Asked:
+    """The query string of a request; every value is text from outside."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def word(self, name: str, default: str = "") -> str:
+        """A word as given."""
+        return self._values.get(name, default)
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        """A whole number of at most nine digits. Raises ``SettingError`` for anything else."""
+        text = self._values.get(name, "")
+        if not text and default is not None:
+            return default
+        if not _WHOLE.fullmatch(text):
+            raise SettingError(name, got=repr(text[:40]), allowed="a whole number")
+        return int(text)
+
+    def step(self, of: Snapshot) -> int:
+        """A recorded step; the last one where none is given."""
+        step = self.whole("step", of.last_step)
+        if not 0 <= step <= of.last_step:
+            raise SettingError("step", got=str(step), allowed=f"0 to {of.last_step}")
+        return step

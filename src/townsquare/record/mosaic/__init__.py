@@ -1,0 +1,1 @@
+"""The views of MOSAIC's appendix D over a record."""

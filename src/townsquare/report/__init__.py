@@ -1,7 +1,0 @@
-"""Pages about recorded runs: one self-contained HTML file each, without scripts or outside requests."""
-
-from townsquare.report.comparison import Comparison
-from townsquare.report.comparison_page import write_comparison
-from townsquare.report.run_page import write_report
-
-__all__ = ["Comparison", "write_comparison", "write_report"]

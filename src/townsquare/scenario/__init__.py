@@ -1,0 +1,1 @@
+"""What a run starts from: posts, accounts, times, events, people and the follow graph."""

@@ -1,0 +1,241 @@
+"""What a scenario holds, as columns, and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.scenario.graphs.contract import Edges
+from townsquare.scenario.population.personas import Personas
+
+Float = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """A statement that beliefs are about; +1 is for it, -1 against. Settings and columns use the ``name``."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An account that only publishes; ``credibility`` in [0, 1] is the trust it starts with."""
+
+    name: str
+    credibility: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posts:
+    """The ``n`` posts to inject, column by column; arrays are read-only.
+
+    Attributes
+    ----------
+    text : tuple of str
+        Untrusted; 1 to 10,000 characters.
+    veracity : (n,) uint8
+        :class:`townsquare.core.schema.Veracity`.
+    plausibility : (n,) float64
+        How believable a lay reader finds it, [0, 1]; 0.5 where not given.
+    type : (n,) uint8
+        :class:`townsquare.core.schema.PostType`.
+    topic : tuple of str
+        "" for none.
+    source : (n,) int32
+        Row of the scenario's sources; -1 for a post by an account.
+    step : (n,) int32
+        The step in which it enters, at least 1; -1 by injection order.
+    stance, strength : (n, P) float64
+        [-1, 1] and [0, 1] by proposition; NaN where the post takes no stance, or nobody said how strong it is.
+    account : (n,) int32
+        Row of the scenario's accounts; -1 for a post by a source, as all are if it is not given.
+    """
+
+    text: tuple[str, ...]
+    veracity: npt.NDArray[np.uint8]
+    plausibility: Float
+    type: npt.NDArray[np.uint8]
+    topic: tuple[str, ...]
+    source: npt.NDArray[np.int32]
+    step: npt.NDArray[np.int32]
+    stance: Float
+    strength: Float
+    account: npt.NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+
+    def __post_init__(self) -> None:
+        if not self.account.size:
+            object.__setattr__(self, "account", np.full(len(self.text), -1, np.int32))
+        numbers = (self.veracity, self.plausibility, self.type, self.source, self.step, self.stance, self.strength)
+        for column in (*numbers, self.account):
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """The ``k`` short texts from which agents speak; arrays are read-only.
+
+    ``proposition`` (k,) int16 is a row of propositions, ``stance`` (k,) float64 in [-1, 1], ``strength`` (k,) float64
+    in [0, 1].
+    """
+
+    proposition: npt.NDArray[np.int16]
+    text: tuple[str, ...]
+    stance: Float
+    strength: Float
+
+    def __post_init__(self) -> None:
+        for column in (self.proposition, self.stance, self.strength):
+            column.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Accounts:
+    """Accounts that a scenario brings: its first persons, in this order.
+
+    Attributes
+    ----------
+    personas : Personas
+        Their ids, personas and traits, and activity and stances where they are known.
+    names : tuple of str
+        What the record calls them; the id where there is no other name.
+    follows : Edges, optional
+        Who of them follows whom; nothing if the scenario does not say.
+    """
+
+    personas: Personas
+    names: tuple[str, ...]
+    follows: Edges | None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """A world to run: what beliefs are about, what is injected, what agents can say.
+
+    Attributes
+    ----------
+    name, title, description : str
+        Short name, heading, a paragraph.
+    propositions, sources : tuple
+        In order of their rows.
+    posts, arguments : Posts, Arguments
+        As columns.
+    comments, notes : tuple of str
+        Lines without a stance: comments, and texts of community notes.
+    injection, settings : dict
+        The scenario's own settings: of the section ``injection``, and of all sections.
+    has_plausibility : bool
+        Whether any post says how plausible it is. If not, nothing tells readers true from false, and community F1 is
+        uninformative.
+    notices : tuple of str
+        What an importer assumed or left out, for the user to read.
+    origin : str
+        Where it came from.
+    accounts : Accounts, optional
+        Who the persons are at the start, instead of sampled ones.
+    folder : Path, optional
+        Where relative paths in its settings (personas, follow graph) are looked for first.
+    files : tuple of Path
+        The files that it was read from, that which names the others first; none if it was made by the program.
+    digest : str
+        SHA-256 (hexadecimal) of all but ``notices``, ``origin``, ``folder`` and ``files``; part of a run's identity.
+    """
+
+    name: str
+    title: str
+    description: str
+    propositions: tuple[Proposition, ...]
+    sources: tuple[Source, ...]
+    posts: Posts
+    arguments: Arguments
+    comments: tuple[str, ...]
+    notes: tuple[str, ...]
+    injection: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    has_plausibility: bool
+    origin: str
+    folder: Path | None = None
+    files: tuple[Path, ...] = ()
+    notices: tuple[str, ...] = ()
+    accounts: Accounts | None = None
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", _digest(self))
+
+    @property
+    def proposition_names(self) -> tuple[str, ...]:
+        """Names of the propositions, in order."""
+        return tuple(proposition.name for proposition in self.propositions)
+
+
+def _digest(scenario: Scenario) -> str:
+    """SHA-256 over one JSON line a part and the little-endian bytes of each column."""
+    posts, arguments = scenario.posts, scenario.arguments
+    words: dict[str, Any] = {
+        "name": scenario.name,
+        "title": scenario.title,
+        "description": scenario.description,
+        "propositions": [[item.name, item.text] for item in scenario.propositions],
+        "sources": [[item.name, float(item.credibility)] for item in scenario.sources],
+        "posts": [posts.text, posts.topic],
+        "arguments": arguments.text,
+        "comments": scenario.comments,
+        "notes": scenario.notes,
+        "injection": scenario.injection,
+        "settings": scenario.settings,
+        "has_plausibility": scenario.has_plausibility,
+    }
+    columns: list[tuple[str, npt.NDArray[Any]]] = [
+        ("<u1", posts.veracity),
+        ("<f8", posts.plausibility),
+        ("<u1", posts.type),
+        ("<i4", posts.source),
+        ("<i4", posts.step),
+        ("<f8", posts.stance),
+        ("<f8", posts.strength),
+        ("<i2", arguments.proposition),
+        ("<f8", arguments.stance),
+        ("<f8", arguments.strength),
+    ]
+    if scenario.accounts is not None:
+        words["accounts"] = _words_of(scenario.accounts)
+        columns += _columns_of(scenario.accounts, posts)
+    summed = hashlib.sha256()
+    summed.update(json.dumps(words, sort_keys=True, default=str).encode())
+    for dtype, column in columns:
+        summed.update(f"\n{dtype}{column.shape}".encode())
+        # One NaN has many bit patterns; adding 0 also makes -0 and 0 one value.
+        value = np.where(np.isnan(column), np.nan, column + 0.0) if dtype == "<f8" else column
+        summed.update(np.ascontiguousarray(value, dtype=dtype).tobytes())
+    return summed.hexdigest()
+
+
+def _words_of(accounts: Accounts) -> Any:
+    people = accounts.personas
+    return [people.ids, people.texts, accounts.names, list(people.stance), accounts.follows is not None]
+
+
+def _columns_of(accounts: Accounts, posts: Posts) -> list[tuple[str, npt.NDArray[Any]]]:
+    people = accounts.personas
+    columns: list[tuple[str, npt.NDArray[Any]]] = [("<i2", people.traits), ("<f8", people.activity)]
+    columns += [("<f8", stance) for stance in people.stance.values()]
+    columns += [("<i4", posts.account), *(("<i4", ends) for ends in accounts.follows or ())]
+    return columns

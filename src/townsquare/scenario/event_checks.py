@@ -1,0 +1,37 @@
+"""Check that what events name exists in the scenario."""
+
+from __future__ import annotations
+
+from townsquare.core.errors import SettingError
+from townsquare.core.registry import did_you_mean
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.load import injection_schedule
+from townsquare.scenario.shocks import shocks_of
+from townsquare.settings.config import Config
+from townsquare.settings.event_checks import event_name
+
+
+def check_against(scenario: Scenario, config: Config) -> None:
+    """Refuse events that name what a scenario does not have.
+
+    Raises
+    ------
+    SettingError
+        A message's source or proposition, or the source of a shock, is unknown; or too few posts are left for one.
+    """
+    sources = [source.name for source in scenario.sources]
+    for number, event in enumerate(config.events, 1):
+        where = event_name(number, event.step)
+        if event.message is not None:
+            _check_name(f"{where}, message, source", event.message.source, sources)
+            for name in event.message.stance:
+                _check_name(f"{where}, message, stance", name, list(scenario.proposition_names))
+        if event.inject is not None and event.inject.source is not None:
+            _check_name(f"{where}, inject, source", event.inject.source, sources)
+    if shocks := shocks_of(config, scenario):
+        injection_schedule(scenario.posts, config.injection, config.seed, shocks)
+
+
+def _check_name(where: str, name: str, names: list[str]) -> None:
+    if name not in names:
+        raise SettingError(where, got=repr(name), allowed=", ".join(names) or "none", do=did_you_mean(name, names))

@@ -1,0 +1,87 @@
+"""What every kind of follow graph is.
+
+A follow is directed: the follower sees the posts of the followed. Every graph is a pure function of its parameters, of
+keyed draws and, where it asks for them, of the people; it has no follow of oneself and no follow twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
+from townsquare.scenario.population.sample import People
+from townsquare.settings.config import MemberParams
+
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+
+MAX_FOLLOWS = 2**31 - 1
+FOLLOWS_AT_BIRTH = 10  # where a graph has no number for it, as a file has not
+
+
+class Edges(NamedTuple):
+    """Follows: ``follower`` (e,) int32 sees the posts of ``followed`` (e,) int32; both are rows of agents."""
+
+    follower: Int32
+    followed: Int32
+
+
+class Build(Protocol):
+    """How a member of the family makes a graph."""
+
+    def __call__(
+        self,
+        n: int,
+        params: MemberParams,
+        draws: StageDraws,
+        *,
+        folder: Path | None = None,
+        names: Sequence[str] = (),
+        people: People | None = None,
+    ) -> Edges:
+        """Follows among agents 0 to ``n`` - 1.
+
+        ``folder`` is where relative paths are looked for first; ``names`` are the agents' names from outside, if they
+        have any; ``people`` are the agents, for graphs that depend on traits or stances. Raises ``SettingError`` or
+        ``DataError``.
+        """
+
+
+def _ten(params: MemberParams, n: int) -> int:
+    return FOLLOWS_AT_BIRTH
+
+
+@dataclass(frozen=True, slots=True)
+class GraphKind:
+    """A member of the family ``graph``.
+
+    Attributes
+    ----------
+    name : str
+        As settings use it.
+    params : type of MemberParams
+        Its settings.
+    build : Build
+        What makes it.
+    follows_at_birth : callable (params, n) -> int
+        How many accounts a newcomer follows, of a graph of ``n`` agents: as many as it gave everybody at the start.
+    """
+
+    name: str
+    params: type[MemberParams]
+    build: Build
+    follows_at_birth: Callable[[MemberParams, int], int] = _ten
+
+
+def check_size(where: str, follows: float, got: str) -> None:
+    """Raise ``SettingError`` for a graph of more follows than its arrays can count."""
+    if follows > MAX_FOLLOWS:
+        allowed = f"settings that give at most {MAX_FOLLOWS:,} follows"
+        raise SettingError(where, got=f"{got}, so {follows:,.0f} follows", allowed=allowed)

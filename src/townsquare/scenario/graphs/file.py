@@ -1,0 +1,43 @@
+"""``file``: the follow graph of a file, in the format that its ending says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from townsquare.core import files
+from townsquare.core.draws import StageDraws
+from townsquare.scenario.graphs.contract import Edges, GraphKind
+from townsquare.scenario.graphs.edge_list import read_edge_list
+from townsquare.scenario.graphs.network_file import KINDS, read_network
+from townsquare.scenario.population.sample import People
+from townsquare.settings.config import MemberParams
+
+
+class FileParams(MemberParams):
+    """Settings of ``file``."""
+
+    path: str = Field(
+        description="follows: .graphml, .gexf, or an edge list with the columns follower and followed",
+        json_schema_extra={"file": "scenario"},
+    )
+
+
+def _build(
+    n: int,
+    params: MemberParams,
+    draws: StageDraws,
+    *,
+    folder: Path | None = None,
+    names: Sequence[str] = (),
+    people: People | None = None,
+) -> Edges:
+    """See :func:`townsquare.scenario.graphs.edge_list.read_edge_list` and :func:`.network_file.read_network`."""
+    assert isinstance(params, FileParams)
+    path = files.find(params.path, folder)
+    return read_network(path, n, names) if path.suffix.lower() in KINDS else read_edge_list(path, n, names)
+
+
+FILE = GraphKind("file", FileParams, _build)

@@ -1,0 +1,34 @@
+"""``given``: the follows that came with the accounts of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
+from townsquare.scenario.graphs.contract import Edges, GraphKind
+from townsquare.scenario.population.sample import People
+from townsquare.settings.config import MemberParams
+
+
+class GivenParams(MemberParams):
+    """Settings of ``given``: none."""
+
+
+def _build(
+    n: int,
+    params: MemberParams,
+    draws: StageDraws,
+    *,
+    folder: Path | None = None,
+    names: Sequence[str] = (),
+    people: People | None = None,
+) -> Edges:
+    if people is None or people.follows is None:
+        do = "give the scenario `accounts` and `follows`, or choose another kind"
+        raise SettingError("graph.kind", got="'given', but the scenario gives no follows", do=do)
+    return Edges(*people.follows)
+
+
+GIVEN = GraphKind("given", GivenParams, _build)

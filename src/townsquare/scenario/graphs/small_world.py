@@ -1,0 +1,81 @@
+"""``small_world``: a ring of neighbors with some follows turned to anywhere.
+
+Watts and Strogatz 1998, "Collective dynamics of 'small-world' networks", in a directed form: agents stand on a ring in
+the order of their rows, and each follows the k/2 before it and the k/2 after it; then each of these follows, with
+probability p, is turned to an agent drawn evenly from those that it does not follow. So everyone follows exactly k
+whatever p is, and p = 0 is the ring; a turned follow is not turned for both, as it is in the undirected original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numba as nb
+import numpy as np
+from pydantic import Field
+
+from townsquare.core.draws import U64, StageDraws, key2, u01
+from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
+from townsquare.scenario.population.sample import People
+from townsquare.settings.config import MemberParams
+
+
+class SmallWorldParams(MemberParams):
+    """Settings of ``small_world``."""
+
+    k: int = Field(10, ge=2, le=1000, multiple_of=2, description="accounts that each agent follows, half on each side")
+    p: float = Field(0.1, ge=0, le=1, description="chance that a follow is turned to anywhere")
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def _ring(n: int, k: int, p: float, turn: U64, target: U64, followed: Int32) -> None:
+    """Fill ``followed`` (n, k): the ring, then each follow in turn, turned or not.
+
+    A target is drawn until it is one that the agent does not follow; its key holds the place in the row and the try.
+    """
+    for i in nb.prange(n):
+        row = followed[i]
+        for q in range(k):
+            step = q // 2 + 1
+            row[q] = (i + step if q % 2 == 0 else i - step + n) % n
+        for q in range(k):
+            if u01(key2(turn, i, U64(q))) >= p:
+                continue
+            tried = 0
+            while True:
+                drawn = np.int32(u01(key2(target, i, (U64(q) << U64(32)) + U64(tried))) * n)
+                tried += 1
+                free = drawn != i
+                for other in row:
+                    free = free and other != drawn
+                if free:
+                    row[q] = drawn
+                    break
+
+
+def _build(
+    n: int,
+    params: MemberParams,
+    draws: StageDraws,
+    *,
+    folder: Path | None = None,
+    names: Sequence[str] = (),
+    people: People | None = None,
+) -> Edges:
+    """The graph of this file's heading; with at most k + 1 agents, everyone follows everyone."""
+    assert isinstance(params, SmallWorldParams)
+    check_size("graph.k", n * min(params.k, n - 1), f"{params.k}")
+    everyone = n - 1 <= params.k
+    k, p = (n - 1, 0.0) if everyone else (params.k, params.p)
+    followed = np.empty((n, k), np.int32)
+    _ring(n, k, p, draws.base("turn", lasting=True), draws.base("target", lasting=True), followed)
+    return Edges(np.repeat(np.arange(n, dtype=np.int32), k), followed.reshape(-1))
+
+
+def _at_birth(params: MemberParams, n: int) -> int:
+    assert isinstance(params, SmallWorldParams)
+    return params.k
+
+
+SMALL_WORLD = GraphKind("small_world", SmallWorldParams, _build, _at_birth)

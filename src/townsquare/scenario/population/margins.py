@@ -1,0 +1,264 @@
+"""Margins: making a population's answers add up to stated shares, and changing as little else as can be.
+
+Iterative proportional fitting (Deming and Stephan 1940; *raking* in surveys) multiplies the weight of every kind of
+person by one factor for each margin, in turn, until all margins hold. Among all weights that meet the margins it finds
+those nearest to the weights it started from, in relative entropy, and keeps how traits depend on each other.
+
+Two uses. :func:`rake_bank` fits the stated joint distribution of a question bank, exactly and not on a sample: people
+are then drawn from the fitted chances by the same draws as before, so a margin of one trait changes no trait that does
+not depend on it. :func:`rake_people` fits weights of imported people, of whom agents are then drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.errors import DataError, SettingError
+from townsquare.scenario.population.personas import Personas
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, parse_band
+
+Float = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+Margins = Mapping[str, Mapping[str, float]]
+
+WHERE = "population.margins"
+MAX_ROUNDS = 2000
+MAX_CELLS = 1_000_000
+EXACT = 1e-12
+CLOSE = 1e-6  # what is accepted where fitting converges slowly, as it does if a kind of person must nearly vanish
+SUM_WITHIN = 1e-3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """One margin: ``share`` (k + 1,) of the groups of trait number ``trait``; the last, of all other codes, is 0.
+
+    ``names`` are the groups, ``spans`` the lowest and highest code of each.
+    """
+
+    label: str
+    trait: int
+    names: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    share: Float
+
+    def group_of(self, codes: npt.NDArray[np.integer]) -> Int64:
+        """The group of each code (n,)."""
+        group = np.full(codes.shape[0], len(self.spans), np.int64)
+        for at, (low, high) in enumerate(self.spans):
+            group[(codes >= low) & (codes <= high)] = at
+        return group
+
+
+def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
+    """Margins as codes, in the order of the bank.
+
+    Parameters
+    ----------
+    margins : mapping of label to mapping of answer to share
+        Shares of one label sum to 1; answers that are not named get none. Ages are named by number, range or ``55+``.
+
+    Raises
+    ------
+    UnknownName
+        No such trait or answer.
+    SettingError
+        A share below 0, shares that do not sum to 1, ranges that overlap.
+    """
+    targets = []
+    for label, shares in margins.items():
+        where = f"{WHERE}.{label}"
+        number = bank.number_of(label, WHERE)
+        is_number = bank.traits[number].number is not None
+        spans = [parse_band(name, where) if is_number else (bank.code(label, name, where),) * 2 for name in shares]
+        _check_apart(where, list(shares), spans)
+        share = np.array([*shares.values(), 0.0])
+        if share.min() < 0:
+            raise SettingError(where, got=f"a share of {share.min():g}", allowed="shares of at least 0")
+        if abs(share.sum() - 1) > SUM_WITHIN:
+            do = "every answer that is to occur must be named"
+            raise SettingError(
+                where, got=f"shares that sum to {share.sum():.6g}", allowed="shares that sum to 1", do=do
+            )
+        targets.append(Target(label, number, tuple(shares), tuple(spans), share / share.sum()))
+    return sorted(targets, key=lambda target: target.trait)
+
+
+def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, int]]) -> None:
+    order = sorted(range(len(spans)), key=lambda at: spans[at])
+    for one, two in pairwise(order):
+        if spans[two][0] <= spans[one][1]:
+            raise SettingError(where, got=f"{names[one]!r} and {names[two]!r}, which overlap", allowed="ranges apart")
+    for name, (low, high) in zip(names, spans, strict=True):
+        if low > high:
+            raise SettingError(where, got=repr(name), allowed="a range whose first number is the smaller one")
+
+
+def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Float:
+    """Weights of cells that meet all targets.
+
+    Parameters
+    ----------
+    weight : (c,) float64
+        To start from, at least 0.
+    groups : one (c,) int64 a target
+        The group of each cell.
+
+    Returns
+    -------
+    (c,) float64
+        Sums to 1.
+
+    Raises
+    ------
+    SettingError
+        A group that is to have a share has no cell, or no weights meet all targets at once.
+    """
+    weight = weight / weight.sum()
+    for group, target in zip(groups, targets, strict=True):
+        _check_support(_sums(group, weight, target), target)
+    gap = np.inf
+    for _ in range(MAX_ROUNDS):
+        gap, worst = 0.0, ("", 0.0, 0.0)
+        for group, target in zip(groups, targets, strict=True):
+            have = _sums(group, weight, target)
+            at = int(np.abs(have - target.share).argmax())
+            if (apart := abs(float(have[at] - target.share[at]))) > gap:
+                name = target.names[at] if at < len(target.names) else "all others"
+                gap, worst = apart, (f"{target.label}.{name}", float(target.share[at]), float(have[at]))
+            factor = np.divide(target.share, have, out=np.zeros_like(have), where=have > 0)
+            weight = weight * factor[group]
+        if gap <= EXACT:
+            break
+    if not gap <= CLOSE:
+        name, asked, had = worst
+        do = f"these margins contradict each other: with the others as given, it stays near {had:.3g}"
+        raise SettingError(f"{WHERE}.{name}", got=f"{asked:g}, which no weights give", do=do)
+    return np.asarray(weight / weight.sum())
+
+
+def _sums(group: Int64, weight: Float, target: Target) -> Float:
+    return np.bincount(group, weight, target.share.shape[0]).astype(np.float64)
+
+
+def _check_support(have: Float, target: Target) -> None:
+    for name, share, there in zip(target.names, target.share, have, strict=False):
+        if share > 0 and not there > 0:
+            do = "give it a share of 0, or bring people who answer so with population.file"
+            raise SettingError(f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but nobody is so", do=do)
+
+
+# --- a question bank ---------------------------------------------------------------------------------------
+
+
+def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
+    """The bank with chances that meet the margins.
+
+    A trait depends on one other at most, so the fitted distribution has the same form: new chances for the traits
+    with margins and for those they depend on, the old ones for all others.
+
+    Raises
+    ------
+    UnknownName, SettingError
+        See :func:`read_margins` and :func:`fit`.
+    """
+    targets = read_margins(margins, bank)
+    traits = list(bank.traits)
+    for numbers in _together(bank, [target.trait for target in targets]):
+        mine = [target for target in targets if target.trait in numbers]
+        codes, weight = _cells(bank, numbers)
+        fitted = fit(weight, [target.group_of(codes[numbers.index(target.trait)]) for target in mine], mine)
+        for number in numbers:
+            traits[number] = _with_chances(bank.traits[number], codes, fitted, numbers, number)
+    return QuestionBank(tuple(traits), bank.n_questions)
+
+
+def _together(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int]]:
+    """Traits with margins and all that they depend on, in sets that do not depend on each other, each ascending."""
+    sets: dict[int, set[int]] = {}
+    for number in wanted:
+        line = [number]
+        while bank.traits[line[-1]].given >= 0:
+            line.append(bank.traits[line[-1]].given)
+        sets.setdefault(line[-1], set()).update(line)
+    return [sorted(numbers) for _, numbers in sorted(sets.items())]
+
+
+def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Float]:
+    """Every combination of answers to some traits: codes of each trait (c,), and its stated chance (c,)."""
+    codes: list[Int64] = []
+    weight = np.ones(1)
+    for number in numbers:
+        trait = bank.traits[number]
+        chances = trait.number.chances()[None] if trait.number else trait.chances
+        row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(weight.shape[0], np.int64)
+        k = chances.shape[1]
+        if weight.shape[0] * k > MAX_CELLS:
+            raise SettingError(WHERE, got=f"margins that join over {MAX_CELLS:,} kinds of people", do="leave one out")
+        codes = [np.repeat(column, k) for column in codes]
+        first = trait.number.low if trait.number else 0
+        codes.append(first + np.tile(np.arange(k, dtype=np.int64), weight.shape[0]))
+        weight = (weight[:, None] * chances[row]).ravel()
+        possible = weight > 0
+        codes, weight = [column[possible] for column in codes], weight[possible]
+    return codes, weight
+
+
+def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequence[int], number: int) -> Trait:
+    """The trait with the chances that weighted cells give; rows of a condition that nobody meets stay as they are."""
+    mine = codes[numbers.index(number)]
+    if trait.number:
+        size = trait.number.high - trait.number.low + 1
+        chances = np.zeros((1, size))
+        np.add.at(chances[0], mine - trait.number.low, weight)
+    else:
+        chances = np.zeros_like(trait.chances)
+        row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(mine.shape[0], np.int64)
+        np.add.at(chances, (row, mine), weight)
+    total = chances.sum(axis=1, keepdims=True)
+    old = np.zeros_like(chances) if trait.number else trait.chances
+    chances = np.where(total > 0, chances / np.where(total > 0, total, 1.0), old)
+    chances.flags.writeable = False
+    return replace(trait, chances=chances)
+
+
+# --- people ------------------------------------------------------------------------------------------------
+
+
+def rake_people(personas: Personas, bank: QuestionBank, margins: Margins, file: str) -> Float:
+    """Weights (n,) of imported people that meet the margins; they sum to 1.
+
+    Raises
+    ------
+    DataError
+        Somebody has no answer to a question that has a margin; ``file`` is named.
+    UnknownName, SettingError
+        See :func:`read_margins` and :func:`fit`.
+    """
+    targets = read_margins(margins, bank)
+    for target in targets:
+        without = np.flatnonzero(personas.traits[:, target.trait] == NO_ANSWER)
+        if without.size:
+            who = personas.ids[int(without[0])]
+            got = f"{without.size:,} personas that have no {target.label}, the first {who!r}"
+            allowed = f"a value for everyone, as {WHERE}.{target.label} sets shares"
+            do = f"fill {target.label} in for them, take them out of the file, or leave the margins of it out"
+            raise DataError(f"{file}, {target.label}", got=got, allowed=allowed, do=do)
+    groups = np.stack([target.group_of(personas.traits[:, target.trait]) for target in targets])
+    kinds, kind_of, count = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
+    fitted = fit(count.astype(np.float64), list(kinds), targets)
+    return np.asarray((fitted / count)[kind_of.reshape(-1)])
+
+
+def effective_size(weight: Float) -> float:
+    """Kish's effective sample size, (sum w)^2 / sum w^2: as good as how many people of equal weight.
+
+    >>> effective_size(np.array([0.25, 0.25, 0.25, 0.25])), effective_size(np.array([1.0, 0.0, 0.0]))
+    (4.0, 1.0)
+    """
+    return float(weight.sum() ** 2 / (weight**2).sum())

@@ -1,0 +1,341 @@
+"""Personas as text and as JSON lines: one ``{"id": …, "text": …, "labels": {…}}`` each.
+
+Where somebody measured them, ``activity`` and ``stance`` (an object of stances by proposition) stand there too.
+
+A persona is rendered from its answers by a template, one sentence an answer, so that every attribute is in it;
+:func:`missing_attributes` checks that of any text. (In the earlier system's generated personas political affiliation,
+ethnicity, hobby and language were missing from most.)
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtrc
+
+from townsquare.core import files, schema, tabular
+from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.registry import did_you_mean
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
+
+MAX_CHARACTERS = 10_000
+MAX_ACTIVITY = 1000.0
+FIELDS = ("id", "text", "labels", "activity", "stance")
+STANCE = "stance:"
+Int16 = npt.NDArray[np.int16]
+Float = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Personas:
+    """Imported personas of ``n`` people.
+
+    Attributes
+    ----------
+    ids, texts : tuple of str
+        What others call them, and the personas.
+    traits : (n, T) int16
+        Codes of their answers, -1 where not answered.
+    activity : (n,) float64
+        Relative to a mean of 1; NaN where not given.
+    stance : mapping of proposition to (n,) float64
+        In [-1, 1]; NaN where not given.
+    """
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    traits: Int16
+    activity: Float
+    stance: Mapping[str, Float]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Personas:
+        """The personas with these rows (k,), in this order; one may come more than once."""
+        listed = rows.tolist()
+        ids, texts = (tuple(column[row] for row in listed) for column in (self.ids, self.texts))
+        stance = {name: column[rows] for name, column in self.stance.items()}
+        return Personas(ids, texts, self.traits[rows], self.activity[rows], stance)
+
+
+def render_persona(traits: Int16, bank: QuestionBank) -> str:
+    """A persona in the first person.
+
+    Parameters
+    ----------
+    traits : (T,) int16
+        Codes of one person, in the order of the bank; -1 is left out.
+    bank : QuestionBank
+        What the codes mean.
+
+    >>> from townsquare.scenario.population.question_bank import bundled_bank
+    >>> codes = np.full(19, -1, np.int16)
+    >>> codes[:2] = 44, 1
+    >>> render_persona(codes, bundled_bank())
+    'I am 44 years old. When a form asks for my gender, I put down "female".'
+    """
+    said = (bank.sentence(number, int(code)) for number, code in enumerate(traits))
+    return " ".join(sentence for sentence in said if sentence)
+
+
+def missing_attributes(text: str, traits: Int16, bank: QuestionBank) -> list[str]:
+    """Labels whose answer is not in a text, as whole words in any case; empty if every attribute is there.
+
+    An answer counts in its own form or as the bank words it. Where several traits have the same words (loyalty, say),
+    the text must have them as often.
+
+    >>> from townsquare.scenario.population.question_bank import bundled_bank
+    >>> codes = np.full(19, -1, np.int16)
+    >>> codes[:2] = 44, 1
+    >>> missing_attributes("A woman of 44.", codes, bundled_bank())
+    ['gender']
+    """
+    used: dict[str, int] = {}
+    missing = []
+    for number, (trait, code) in enumerate(zip(bank.traits, traits.tolist(), strict=True)):
+        if code == NO_ANSWER:
+            continue
+        forms = [bank.answer(number, code)] + ([] if trait.number else [trait.words[code]])
+        pattern = "|".join(re.escape(form) for form in sorted(set(forms), key=len, reverse=True))
+        found = len(re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
+        key = forms[-1].casefold()
+        used[key] = used.get(key, 0) + 1
+        if found < used[key]:
+            missing.append(trait.label)
+    return missing
+
+
+def write_personas(
+    path: Path,
+    traits: Int16,
+    bank: QuestionBank,
+    *,
+    ids: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    activity: Float | None = None,
+    stance: Mapping[str, Float] | None = None,
+) -> None:
+    """Write people as JSON lines.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced if it is there.
+    traits : (n, T) int16
+        Their codes.
+    ids, texts : n texts, optional
+        Where not given: the row numbers, and personas rendered from the codes.
+    activity : (n,) float64, optional
+    stance : mapping of proposition to (n,) float64, optional
+        Written where they are not NaN.
+    """
+    measured = {"activity": activity} if activity is not None else {}
+    with path.open("w", encoding="utf-8", newline="\n") as out:
+        for row, codes in enumerate(traits):
+            said = {
+                label: int(code) if bank.traits[number].number else bank.answer(number, int(code))
+                for number, (label, code) in enumerate(zip(bank.labels, codes, strict=True))
+                if code != NO_ANSWER
+            }
+            text = texts[row] if texts else render_persona(codes, bank)
+            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
+            line |= {name: float(column[row]) for name, column in measured.items() if not np.isnan(column[row])}
+            toward = {name: float(column[row]) for name, column in (stance or {}).items() if not np.isnan(column[row])}
+            line |= {"stance": toward} if toward else {}
+            out.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def read_personas(path: Path, bank: QuestionBank) -> Personas:
+    """People from JSON lines.
+
+    A line has ``id`` (if none, the row number), ``text`` (if none, rendered from the labels) and ``labels``, an object
+    of answers by label; ``activity`` is a number of at least 0, and ``stance`` an object of numbers from -1 to 1 by
+    proposition. Text, labels or stance must be there.
+
+    Raises
+    ------
+    DataError
+        With file, line and field: no JSON object, an unknown field, label or answer, an id twice, a text of over
+        10,000 characters, a number out of range, an empty file.
+    """
+    ids: dict[str, str] = {}
+    texts = []
+    rows = []
+    activity = []
+    toward: list[dict[str, float]] = []
+    for row, record in enumerate(tabular.jsonl_records(path)):
+        codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
+        for field, value in record.cells.items():
+            _read_field(record, field, value, codes, bank)
+        name = _text(record, "id") or str(row)
+        if name in ids:
+            raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {ids[name]}")
+        ids[name] = record.place
+        texts.append(_text(record, "text") or render_persona(codes, bank))
+        if not texts[-1] and not any(field.startswith(STANCE) for field in record.cells):
+            raise DataError(record.place, got="neither text nor labels nor stance", allowed="at least one of them")
+        rows.append(codes)
+        activity.append(_number(record, "activity", 0, MAX_ACTIVITY))
+        toward.append({field: _number(record, field, -1, 1) for field in record.cells if field.startswith(STANCE)})
+    if not rows:
+        raise DataError(str(path), got="an empty file", allowed="one persona a line")
+    names = dict.fromkeys(field for one in toward for field in one)
+    stance = {field.removeprefix(STANCE): np.array([one.get(field, np.nan) for one in toward]) for field in names}
+    return Personas(tuple(ids), tuple(texts), np.stack(rows), np.array(activity), stance)
+
+
+def _read_field(record: tabular.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
+    """Set the code that a field stands for; refuse fields that do not belong here."""
+    head, _, label = field.partition(":")
+    where = record.where(field)
+    if head == "labels" and label:
+        try:
+            codes[bank.number_of(label, where)] = bank.code(label, value, where)
+        except UnknownName as error:
+            raise DataError(error.where, got=error.got, allowed=error.allowed, do=error.do) from None
+    elif field in ("labels", "stance"):
+        what = "answers by label" if field == "labels" else "numbers by proposition"
+        raise DataError(where, got=type(value).__name__, allowed=f"an object of {what}")
+    elif field not in FIELDS and not field.startswith(STANCE):
+        raise DataError(where, got=repr(field), allowed=", ".join(FIELDS), do=did_you_mean(field, FIELDS))
+
+
+def _number(record: tabular.Record, field: str, low: float, high: float) -> float:
+    """A number in [``low``, ``high``]; NaN where there is none."""
+    value = record.cells.get(field)
+    if value is None:
+        return math.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise DataError(record.where(field), got=repr(value)[:80], allowed=f"a number from {low:g} to {high:g}")
+    return float(value)
+
+
+def _text(record: tabular.Record, field: str) -> str:
+    value = record.cells.get(field)
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise DataError(record.where(field), got=type(value).__name__, allowed="a text")
+    text = files.clean(str(value)).strip()
+    if len(text) > MAX_CHARACTERS:
+        allowed = f"at most {MAX_CHARACTERS:,} characters"
+        raise DataError(record.where(field), got=f"{len(text):,} characters", allowed=allowed)
+    return text
+
+
+def trait_rows(agents: npt.NDArray[np.int64], traits: Int16) -> schema.Columns:
+    """Rows of the table ``traits`` for people with the rows ``agents`` (n,) and codes ``traits`` (n, T)."""
+    row, number = np.nonzero(traits != NO_ANSWER)
+    return schema.rows("traits", row.shape[0], agent=np.asarray(agents)[row], trait=number, value=traits[row, number])
+
+
+def trait_value_rows(bank: QuestionBank) -> schema.Columns:
+    """Rows of the table ``trait_values``: every answer of every trait; of a number, all from 0 to 120."""
+    values = [
+        (number, code, trait.label, bank.answer(number, code))
+        for number, trait in enumerate(bank.traits)
+        for code in (range(121) if trait.number else range(len(trait.answers)))
+    ]
+    numbers, codes, labels, answers = zip(*values, strict=True)
+    return schema.rows("trait_values", len(values), trait=numbers, value=codes, label=labels, answer=answers)
+
+
+# How often people gave each answer, beside how often the question bank says they should.
+
+
+FEW = 5.0  # chi-square is a poor guide where a cell is expected less often than this (Cochran 1954)
+
+
+@dataclass(frozen=True, slots=True)
+class TraitShares:
+    """Answers of n people to one question.
+
+    Attributes
+    ----------
+    label : str
+        The trait.
+    groups : tuple of str
+        Its answers; of a number, bands.
+    counts : (k,) int64
+        People by group.
+    stated : (k,) float64
+        Shares that the bank states; for a trait that depends on another, given how these people answered that one.
+    missing : int
+        People without an answer, who count nowhere else.
+    statistic, p : float
+        Pearson's chi-square against ``stated`` and its probability; for a trait that depends on another, over the
+        cells of both. NaN where nobody answered. Of a sample of the bank p is even over [0, 1]; people who answered
+        otherwise have a p near 0.
+    freedom : int
+        Degrees of freedom.
+    few : bool
+        Some cell is expected less than five times: then p is a poor guide.
+    """
+
+    label: str
+    groups: tuple[str, ...]
+    counts: npt.NDArray[np.int64]
+    stated: Float
+    missing: int
+    statistic: float
+    p: float
+    freedom: int
+    few: bool
+
+
+def persona_shares(traits: Int16, bank: QuestionBank) -> list[TraitShares]:
+    """Shares of each trait, in the order of the bank, for people with codes ``traits`` (n, T)."""
+    return [_shares(number, traits, bank) for number in range(len(bank.traits))]
+
+
+def stated_shares(bank: QuestionBank, number: int) -> Float:
+    """What the bank states for the groups of a trait: one row, or one for each answer of the trait it depends on."""
+    trait = bank.traits[number]
+    if trait.number is None:
+        return trait.chances
+    codes = np.arange(trait.number.low, trait.number.high + 1)
+    chances = trait.chances[0] if trait.chances.size else trait.number.chances()
+    return np.bincount(bank.group_of(number, codes), chances, len(bank.groups(number)))[None].astype(np.float64)
+
+
+def _shares(number: int, traits: Int16, bank: QuestionBank) -> TraitShares:
+    trait, groups = bank.traits[number], bank.groups(number)
+    answered = traits[:, number] != NO_ANSWER
+    group = bank.group_of(number, traits[:, number])
+    counts = np.bincount(group[answered], minlength=len(groups))
+    stated = stated_shares(bank, number)
+    if trait.given >= 0:
+        given = traits[:, trait.given]
+        answered &= given != NO_ANSWER
+        table = np.zeros(stated.shape, np.int64)
+        np.add.at(table, (given[answered], group[answered]), 1)
+    else:
+        table = counts[None]
+    expected = stated * table.sum(axis=1, keepdims=True)
+    statistic, p, freedom = _chi_square(table, expected)
+    n = max(1.0, float(expected.sum()))
+    few = bool(((expected > 0) & (expected < FEW)).any())
+    missing = int(traits.shape[0] - counts.sum())
+    return TraitShares(trait.label, groups, counts, expected.sum(axis=0) / n, missing, statistic, p, freedom, few)
+
+
+def _chi_square(counts: npt.NDArray[np.int64], expected: Float) -> tuple[float, float, int]:
+    """Pearson's statistic over the rows of a table, each with its total given."""
+    possible = expected > 0
+    rows = possible.any(axis=1)
+    freedom = int(possible.sum() - rows.sum())
+    if not rows.any():
+        return float("nan"), float("nan"), 0
+    if (counts[~possible] > 0).any():
+        return float("inf"), 0.0, freedom  # an answer that the bank never gives
+    apart = np.where(possible, (counts - expected) ** 2 / np.where(possible, expected, 1.0), 0.0)
+    statistic = float(apart.sum())
+    return statistic, float(chdtrc(freedom, statistic)) if freedom else float("nan"), freedom

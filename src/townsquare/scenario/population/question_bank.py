@@ -1,0 +1,276 @@
+"""The questions that personas answer, and how their answers are drawn.
+
+Labels, answers and distributions follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data):
+20 questions with 19 labels. The two questions labelled ``social_context`` are one trait; the later one gives its words,
+as in the source. Wording and sentences are this project's own and stand in ``data/question_bank.yaml``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from townsquare.core import documents
+from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.registry import did_you_mean
+
+NO_ANSWER = -1  # an imported persona need not answer everything
+Float = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """A whole number drawn as int(Normal(mean, sd)), truncated toward 0, then clamped to [low, high]."""
+
+    mean: float
+    sd: float
+    low: int
+    high: int
+
+    def chances(self) -> Float:
+        """Probability of each number from ``low`` to ``high``, (high - low + 1,) float64.
+
+        >>> NumberRange(35, 12, 18, 60).chances()[0].round(4)  # P(Normal(35, 12) < 19)
+        np.float64(0.0912)
+        """
+        beyond = np.arange(self.low, self.high) + 1.0 - self.mean
+        below = ndtr(beyond / self.sd) if self.sd else (beyond > 0).astype(np.float64)
+        return np.asarray(np.diff(np.concatenate([[0.0], below, [1.0]])))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trait:
+    """One label and how its answer is drawn.
+
+    Attributes
+    ----------
+    label : str
+        Name of the trait.
+    question, sentence : str
+        What is asked; the answer as a first-person sentence with one ``{value}``.
+    answers : tuple of str
+        The answer behind each code; empty for a number.
+    words : tuple of str
+        Each answer as it stands in the sentence.
+    chances : (k, len(answers)) float64
+        Probability of each answer, rows sum to 1; one row, or one for each answer of ``given``. Of a number: empty, or
+        one row for the numbers from low to high that is drawn from instead of the normal.
+    given : int
+        Number of the trait on which the answer depends; -1 for none.
+    number : NumberRange, optional
+        Set where the answer is a number; the code is the number itself.
+    bands : tuple of str
+        Of a number, the ranges by which people are counted, such as ``18-24``.
+    """
+
+    label: str
+    question: str
+    sentence: str
+    answers: tuple[str, ...]
+    words: tuple[str, ...]
+    chances: Float
+    given: int = -1
+    number: NumberRange | None = None
+    bands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionBank:
+    """All traits, in order of the first question with each label; ``labels`` are their names."""
+
+    traits: tuple[Trait, ...]
+    n_questions: int
+    labels: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", tuple(trait.label for trait in self.traits))
+
+    def number_of(self, label: str, where: str = "trait") -> int:
+        """Number of a trait.
+
+        Raises
+        ------
+        UnknownName
+            With the nearest label there is.
+
+        >>> bundled_bank().number_of("gender")
+        1
+        """
+        if label not in self.labels:
+            allowed = ", ".join(self.labels)
+            raise UnknownName(where, got=repr(label), allowed=allowed, do=did_you_mean(label, self.labels))
+        return self.labels.index(label)
+
+    def code(self, label: str, answer: object, where: str = "trait") -> int:
+        """Code of an answer: its place among the trait's answers, or the number itself.
+
+        Raises
+        ------
+        UnknownName
+            Unknown label or answer, with the nearest there is.
+
+        >>> bundled_bank().code("gender", "Female"), bundled_bank().code("age", 44)
+        (1, 44)
+        """
+        trait = self.traits[self.number_of(label, where)]
+        said = str(answer).strip()
+        if trait.number is None:
+            if said not in trait.answers:
+                allowed = ", ".join(trait.answers)
+                raise UnknownName(where, got=repr(answer), allowed=allowed, do=did_you_mean(said, trait.answers))
+            return trait.answers.index(said)
+        if not (said.isdecimal() and len(said) <= 3 and int(said) <= 120):
+            raise UnknownName(where, got=repr(answer), allowed="a whole number from 0 to 120")
+        return int(said)
+
+    def answer(self, trait: int, code: int) -> str:
+        """The answer behind a code; "" for no answer.
+
+        >>> bundled_bank().answer(0, 44), bundled_bank().answer(1, 1), bundled_bank().answer(1, -1)
+        ('44', 'Female', '')
+        """
+        if code == NO_ANSWER:
+            return ""
+        return str(code) if self.traits[trait].number else self.traits[trait].answers[code]
+
+    def groups(self, trait: int) -> tuple[str, ...]:
+        """By what people are counted: the answers; of a number its bands, and ``other`` for numbers in none.
+
+        >>> bundled_bank().groups(0)
+        ('18-24', '25-34', '35-44', '45-54', '55+', 'other')
+        """
+        asked = self.traits[trait]
+        return (*asked.bands, "other") if asked.number else asked.answers
+
+    def group_of(self, trait: int, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Which of :meth:`groups` codes (n,) belong to, (n,) int64; -1 for no answer."""
+        asked = self.traits[trait]
+        if not asked.number:
+            return codes.astype(np.int64)
+        group = np.where(codes == NO_ANSWER, NO_ANSWER, len(asked.bands))
+        for at, band in enumerate(asked.bands):
+            low, high = parse_band(band)
+            group[(codes >= low) & (codes <= high)] = at
+        return group
+
+    def sentence(self, trait: int, code: int) -> str:
+        """The answer as a first-person sentence; "" for no answer."""
+        if code == NO_ANSWER:
+            return ""
+        asked = self.traits[trait]
+        return asked.sentence.replace("{value}", str(code) if asked.number else asked.words[code])
+
+
+def parse_band(text: str, where: str = "band") -> tuple[int, int]:
+    """The whole numbers that ``30``, ``18-24`` or ``55+`` mean, both ends included.
+
+    >>> parse_band("18-24"), parse_band("55+")
+    ((18, 24), (55, 120))
+    """
+    low, dash, high = text.replace("+", "-120").partition("-")
+    parts = (low.strip(), high.strip() if dash else low.strip())
+    if not all(part.isdecimal() and len(part) <= 3 for part in parts):
+        raise UnknownName(where, got=repr(text), allowed="a number, a range such as 18-24, or 55+")
+    return int(parts[0]), int(parts[1])
+
+
+@lru_cache(maxsize=1)
+def bundled_bank() -> QuestionBank:
+    """The question bank that comes with Townsquare.
+
+    >>> bank = bundled_bank()
+    >>> bank.n_questions, len(bank.traits)
+    (20, 19)
+    """
+    return read_bank(Path(str(resources.files("townsquare") / "data" / "question_bank.yaml")))
+
+
+def read_bank(path: Path) -> QuestionBank:
+    """A question bank from YAML; ``data/question_bank.yaml`` says the format.
+
+    Raises
+    ------
+    DataError
+        A field is missing or of a wrong type, chances do not sum to 1, an answer depends on a later question.
+    """
+    entries = documents.read_yaml(path)
+    if not isinstance(entries, list) or not entries:
+        raise DataError(str(path), got=type(entries).__name__, allowed="a list of questions")
+    traits: dict[str, Trait] = {}
+    for number, entry in enumerate(entries, 1):
+        where = f"{path}, question {number}"
+        if not isinstance(entry, dict):
+            raise DataError(where, got=type(entry).__name__, allowed="a mapping with label, question, sentence")
+        trait = _trait(where, entry, traits)
+        # A repeated label keeps its number and takes the later question, as a Python dict does in the source.
+        traits[trait.label] = trait
+    return QuestionBank(tuple(traits.values()), len(entries))
+
+
+def _trait(where: str, entry: Mapping[str, Any], before: Mapping[str, Trait]) -> Trait:
+    label, question, sentence = (_text(where, entry, name) for name in ("label", "question", "sentence"))
+    if sentence.count("{value}") != 1:
+        raise DataError(f"{where}, sentence", got=repr(sentence), allowed="a text with {value} once")
+    listed = [str(answer) for answer in entry.get("listed", [])]
+    if "distribution" in entry:
+        number = _number(f"{where}, distribution", entry["distribution"])
+        for band in listed:
+            parse_band(band, f"{where}, listed")
+        return Trait(label, question, sentence, (), (), np.empty((0, 0)), number=number, bands=tuple(listed))
+    if "given" not in entry:
+        answers, words, chances = _answers(where, [entry.get("answers")], listed)
+        return Trait(label, question, sentence, answers, words, chances)
+    given = entry["given"]
+    if given not in before or before[given].number:
+        allowed = ", ".join(name for name, trait in before.items() if not trait.number)
+        raise DataError(f"{where}, given", got=repr(given), allowed=allowed)
+    table = entry.get("table") or {}
+    # Rows for values that the earlier question cannot have are read for their answers, and drawn by nobody.
+    spare = [row for value, row in table.items() if value not in before[given].answers]
+    rows = [table.get(value, entry.get("otherwise")) for value in before[given].answers]
+    answers, words, chances = _answers(where, rows + spare, listed)
+    return Trait(label, question, sentence, answers, words, chances[: len(rows)], list(before).index(given))
+
+
+def _answers(where: str, rows: Sequence[Any], listed: list[str]) -> tuple[tuple[str, ...], tuple[str, ...], Float]:
+    """Answers of all rows, listed ones first, their words, and the chances of each row."""
+    words = {answer: answer for answer in listed}
+    for row in rows:
+        if not isinstance(row, list) or not all(isinstance(item, dict) and {"value", "p"} <= set(item) for item in row):
+            raise DataError(f"{where}, answers", got=str(row)[:80], allowed="a list of {value, p}")
+        words.update((str(item["value"]), str(item.get("text", item["value"]))) for item in row)
+    order = {answer: code for code, answer in enumerate(words)}
+    chances = np.zeros((len(rows), len(words)))
+    for at, row in enumerate(rows):
+        for item in row:
+            chances[at, order[str(item["value"])]] += float(item["p"])
+        if not (math.isclose(chances[at].sum(), 1.0, abs_tol=1e-9) and chances[at].min() >= 0):
+            raise DataError(f"{where}, answers", got=f"chances {chances[at].sum()}", allowed="chances that sum to 1")
+    chances.flags.writeable = False
+    return tuple(words), tuple(words.values()), chances
+
+
+def _number(where: str, entry: Any) -> NumberRange:
+    try:
+        number = NumberRange(float(entry["mean"]), float(entry["sd"]), int(entry["low"]), int(entry["high"]))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(where, got=str(entry)[:80], allowed="mean, sd, low and high") from None
+    if not (number.sd >= 0 and 0 <= number.low <= number.high <= 120):
+        raise DataError(where, got=str(entry)[:80], allowed="sd of at least 0, low and high between 0 and 120")
+    return number
+
+
+def _text(where: str, entry: Mapping[str, Any], name: str) -> str:
+    value = entry.get(name)
+    if not isinstance(value, str) or not value:
+        raise DataError(f"{where}, {name}", got=repr(value), allowed="a text")
+    return value

@@ -1,0 +1,312 @@
+"""Who the agents are: what they answered, how active they are, where they stand.
+
+Everything here is lasting: drawn with step 0 and keyed by the agent's row, so that a person is the same in every arm
+and whenever it is born, and that one more trait or proposition changes no other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaincinv, ndtri
+
+from townsquare.core import files
+from townsquare.core.draws import Draws, Stage, StageDraws
+from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.registry import did_you_mean
+from townsquare.scenario.population.margins import rake_bank, rake_people
+from townsquare.scenario.population.personas import Int16, Personas, read_personas
+from townsquare.scenario.population.question_bank import (
+    NO_ANSWER,
+    NumberRange,
+    QuestionBank,
+    Trait,
+    bundled_bank,
+    parse_band,
+)
+from townsquare.settings.config import Population, StanceStart
+
+Float = npt.NDArray[np.float64]
+Int64 = npt.NDArray[np.int64]
+
+_LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """``n`` people, ``T`` traits, ``P`` propositions.
+
+    Attributes
+    ----------
+    activity : (n,) float64
+        How active each is, relative to a mean of 1; at least 0.
+    traits : (n, T) int16
+        Codes of their answers, see :class:`townsquare.scenario.population.question_bank.QuestionBank`; -1 for no
+        answer.
+    stance : (n, P) float64
+        In [-1, 1].
+    confidence : (n, P) float64
+        In [0, 1].
+    names, texts : tuple of str
+        Of imported people, their ids and personas; empty for sampled ones.
+    propositions : tuple of str
+        Names of the P columns of ``stance`` and ``confidence``.
+    follows : (e,) int32, (e,) int32, optional
+        Follower and followed, where they came with these people.
+    """
+
+    activity: Float
+    traits: Int16
+    stance: Float
+    confidence: Float
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    propositions: tuple[str, ...] = ()
+    follows: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None
+
+
+def sample_people(
+    first: int,
+    n: int,
+    settings: Population,
+    propositions: Sequence[str],
+    seed: int,
+    *,
+    bank: QuestionBank | None = None,
+    ordinal: int | None = None,
+    folder: Path | None = None,
+    accounts: Personas | None = None,
+) -> People:
+    """The people with the rows ``first`` to ``first + n`` - 1.
+
+    Parameters
+    ----------
+    first, n : int
+        Their rows among agents, which are the keys of all draws.
+    settings : Population
+        Its ``file``, if set, gives traits and texts, and activity and stances where they stand there; everything else
+        is drawn as for sampled people. With ``margins`` too, people are drawn from the file by weights that meet them.
+    propositions : sequence of str
+        Names, in order.
+    seed : int
+        Seed of the run.
+    bank : QuestionBank, optional
+        The bundled one if not given.
+    ordinal : int, optional
+        Which row of ``settings.file`` is the first to be used; ``first`` if not given. They differ where agents that
+        are no persons stand before.
+    folder : Path, optional
+        Where ``settings.file`` is looked for before the working directory.
+    accounts : Personas, optional
+        Who the first agents are, instead of ``settings.file``; those who join after the last of them are sampled.
+
+    Raises
+    ------
+    UnknownName
+        The settings name an unknown proposition, trait or answer.
+    SettingError
+        The margins cannot be met.
+    DataError
+        The file of personas is at fault, or has too few.
+    """
+    bank = bank or bundled_bank()
+    check_settings(settings, propositions, bank)
+    draws = Draws(seed, 0)(Stage.POPULATION)
+    agents = np.arange(first, first + n, dtype=np.int64)
+    begin = first if ordinal is None else ordinal
+    if accounts is not None:
+        known = _rows_of(accounts, begin, n) if begin < len(accounts) else None
+    else:
+        known = _from_file(settings, agents, begin, bank, draws, folder)
+    traits = _sample_traits(agents, _raked_bank(bank, settings.margins), draws) if known is None else known.traits
+    activity = _activity(agents, settings.activity_shape, settings.silent_share, draws)
+    stance = np.empty((n, len(propositions)))
+    confidence = np.empty((n, len(propositions)))
+    for column, name in enumerate(propositions):
+        start_of = settings.stance.get(name, settings.stance.get("default", StanceStart()))
+        stance[:, column] = _stance(name, agents, start_of, traits, bank, draws)
+        confidence[:, column] = _confidence(name, agents, settings, draws)
+    drawn = People(activity, traits, stance, confidence, propositions=tuple(propositions))
+    return drawn if known is None else _with_measured(drawn, known)
+
+
+def _with_measured(drawn: People, known: Personas) -> People:
+    """People whose activity and stances are as measured where somebody did, and who have names and texts."""
+    stance = drawn.stance.copy()
+    for name, measured in known.stance.items():
+        if name not in drawn.propositions:
+            allowed = ", ".join(drawn.propositions) or "no proposition, as the scenario has none"
+            do = did_you_mean(name, drawn.propositions)
+            raise UnknownName("stance of a persona", got=repr(name), allowed=allowed, do=do)
+        at = drawn.propositions.index(name)
+        stance[:, at] = np.where(np.isnan(measured), stance[:, at], measured)
+    activity = np.where(np.isnan(known.activity), drawn.activity, known.activity)
+    return replace(drawn, activity=activity, stance=stance, names=known.ids, texts=known.texts)
+
+
+def check_settings(settings: Population, propositions: Sequence[str], bank: QuestionBank) -> None:
+    """Raise ``UnknownName`` if ``settings.stance`` names a proposition, trait or answer that is not there."""
+    for name, start in settings.stance.items():
+        if name not in propositions and name != "default":
+            known = [*propositions, "default"]
+            near = did_you_mean(name, known)
+            raise UnknownName("population.stance", got=repr(name), allowed=", ".join(known), do=near)
+        for label, shifts in start.by_trait.items():
+            where = f"population.stance.{name}.by_trait"
+            trait = bank.traits[bank.number_of(label, where)]
+            for answer in shifts:
+                if trait.number:
+                    parse_band(answer, f"{where}.{label}")
+                else:
+                    bank.code(label, answer, f"{where}.{label}")
+
+
+@lru_cache(maxsize=2)
+def _read_personas_once(path: Path, changed: int, size: int, bank: QuestionBank) -> Personas:
+    return read_personas(path, bank)
+
+
+def _persona_file(path: Path, bank: QuestionBank) -> Personas:
+    """Newcomers of every step come from the same file: read it once, and again if it was changed."""
+    stat = path.stat()
+    return _read_personas_once(path, stat.st_mtime_ns, stat.st_size, bank)
+
+
+def _from_file(
+    settings: Population, agents: Int64, start: int, bank: QuestionBank, draws: StageDraws, folder: Path | None
+) -> Personas | None:
+    """The personas of the file for some agents: in order, or drawn by weight where there are margins."""
+    if settings.file is None:
+        return None
+    path = files.find(settings.file, folder)
+    personas = _persona_file(path, bank)
+    if not settings.margins:
+        _check_enough(settings.file, len(personas), start + agents.shape[0])
+        return _rows_of(personas, start, agents.shape[0])
+    ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
+    drawn = np.searchsorted(ends[:-1], _uniform("persona", agents, draws), side="right")
+    chosen = personas.take(drawn)
+    # One person may stand for many agents, and names must tell agents apart.
+    ids = tuple(f"{name}/{agent}" for name, agent in zip(chosen.ids, agents.tolist(), strict=True))
+    return replace(chosen, ids=ids)
+
+
+def _rows_of(personas: Personas, start: int, n: int) -> Personas:
+    return personas.take(np.arange(start, start + n, dtype=np.int64))
+
+
+@lru_cache(maxsize=2)
+def _weights_once(personas: Personas, bank: QuestionBank, margins: str, file: str) -> Float:
+    return rake_people(personas, bank, json.loads(margins), file)
+
+
+@lru_cache(maxsize=4)
+def _bank_once(bank: QuestionBank, margins: str) -> QuestionBank:
+    return rake_bank(bank, json.loads(margins))
+
+
+def _raked_bank(bank: QuestionBank, margins: Mapping[str, Mapping[str, float]]) -> QuestionBank:
+    """Newcomers of every step are drawn from the same chances: fit them once."""
+    return _bank_once(bank, json.dumps(margins)) if margins else bank
+
+
+def _check_enough(file: str, have: int, needed: int) -> None:
+    if needed > have:
+        raise DataError(
+            file,
+            got=f"{have} personas, but {needed} are needed",
+            allowed="one persona for each agent, newcomers included",
+            do="add personas, lower `agents` or `growth.max_per_step`, or sample them by leaving out `population.file`",
+        )
+
+
+# --- traits ------------------------------------------------------------------------------------------------
+
+
+def _uniform(purpose: str, agents: Int64, draws: StageDraws) -> Float:
+    return draws.uniform(purpose, agents, lasting=True)
+
+
+def _normal(purpose: str, agents: Int64, draws: StageDraws) -> Float:
+    """Standard normal, by inverse of its distribution function."""
+    return np.asarray(ndtri(np.maximum(_uniform(purpose, agents, draws), _LEAST)))
+
+
+def _sample_traits(agents: Int64, bank: QuestionBank, draws: StageDraws) -> Int16:
+    traits = np.empty((agents.shape[0], len(bank.traits)), np.int16)
+    for number, trait in enumerate(bank.traits):
+        purpose = f"trait:{trait.label}"
+        if trait.number and trait.chances.size:
+            traits[:, number] = trait.number.low + _choose(trait, None, _uniform(purpose, agents, draws))
+        elif trait.number:
+            traits[:, number] = _whole_numbers(trait.number, _normal(purpose, agents, draws))
+        else:
+            given = traits[:, trait.given] if trait.given >= 0 else None
+            traits[:, number] = _choose(trait, given, _uniform(purpose, agents, draws))
+    return traits
+
+
+def _whole_numbers(number: NumberRange, normal: Float) -> Float:
+    return np.asarray(np.clip(np.trunc(number.mean + number.sd * normal), number.low, number.high))
+
+
+def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
+    """The answer whose stretch of the summed chances holds ``u``."""
+    out = np.empty(u.shape[0], np.int16)
+    for row, chances in enumerate(trait.chances):
+        who = slice(None) if given is None else given == row
+        possible = np.flatnonzero(chances)
+        # The last sum is left out: rounding must not put a draw beyond the last answer.
+        out[who] = possible[np.searchsorted(np.cumsum(chances[possible])[:-1], u[who], side="right")]
+    return out
+
+
+# --- activity and beliefs ----------------------------------------------------------------------------------
+
+
+def _activity(agents: Int64, shape: float, silent: float, draws: StageDraws) -> Float:
+    """0 for the silent share, a Gamma for the others, mean 1 over both; by inverse of the distribution function."""
+    u = np.maximum(_uniform("activity", agents, draws), _LEAST)
+    above = np.maximum((u - silent) / (1.0 - silent), 0.0)
+    return np.asarray(gammaincinv(shape, above) / (shape * (1.0 - silent)))
+
+
+def _stance(
+    name: str, agents: Int64, start: StanceStart, traits: Int16, bank: QuestionBank, draws: StageDraws
+) -> Float:
+    """Stances (n,) toward one proposition, shifted by traits and clipped to [-1, 1]."""
+    if start.kind == "uniform":
+        stance = 2.0 * _uniform(f"stance:{name}", agents, draws) - 1.0
+    elif start.kind == "constant":
+        stance = np.full(agents.shape[0], start.mean)
+    else:
+        stance = start.mean + start.sd * _normal(f"stance:{name}", agents, draws)
+    if start.kind == "camps":
+        pro = _uniform(f"camp:{name}", agents, draws) < start.pro_share
+        stance += np.where(pro, start.distance, -start.distance)
+    return np.clip(stance + _shifts(start.by_trait, traits, bank), -1.0, 1.0)
+
+
+def _confidence(name: str, agents: Int64, settings: Population, draws: StageDraws) -> Float:
+    if settings.confidence_sd == 0:
+        return np.full(agents.shape[0], settings.confidence_mean)
+    spread = settings.confidence_sd * _normal(f"confidence:{name}", agents, draws)
+    return np.clip(settings.confidence_mean + spread, 0.0, 1.0)
+
+
+def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:
+    """Sum of the shifts (n,) that a person's answers bring; none for no answer."""
+    total = np.zeros(traits.shape[0])
+    for label, shifts in by_trait.items():
+        number = bank.number_of(label)
+        codes = traits[:, number]
+        for answer, shift in shifts.items():
+            low, high = parse_band(answer) if bank.traits[number].number else (bank.code(label, answer),) * 2
+            total += np.where((codes >= low) & (codes <= high) & (codes != NO_ANSWER), shift, 0.0)
+    return total

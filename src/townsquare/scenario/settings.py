@@ -1,0 +1,112 @@
+"""Resolve settings together with the scenario that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from townsquare.core.errors import DataError
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.event_checks import check_against
+from townsquare.scenario.load import load_scenario
+from townsquare.settings.config import Config
+from townsquare.settings.layers import Layer, merge
+from townsquare.settings.named_files import check_contents, file_contents
+from townsquare.settings.presets import preset_names, read_preset
+from townsquare.settings.references import Nameable, check_references
+from townsquare.settings.resolve import Settings, _normal, _paths, layers_for, resolve, sections_of
+from townsquare.settings.trust import check_inside, check_scenario
+
+
+def resolve_with_scenario(
+    *layers: Layer, origins: Mapping[str, str] | None = None, scenario: Scenario | None = None
+) -> Settings:
+    """As :func:`resolve`, with the scenario's own settings and injection below the layers.
+
+    Where the layers name a preset as their scenario, the settings of the preset, its scenario among them, stand
+    between. ``scenario`` is what the name stands for, where that is known already.
+
+    Raises
+    ------
+    DataError
+        The scenario cannot be read, or is no longer what a layer with a ``scenario_digest`` was resolved from.
+    SettingError
+        As :func:`resolve`; or the scenario's own settings name a server, a variable or a file outside its folder.
+    """
+    merged = merge(*(_normal(layer) for layer in layers))
+    if merged.get("scenario") in preset_names():
+        values, places = read_preset(merged.pop("scenario"))
+        given = set(_paths(merged))
+        origins = {path: place for path, place in places.items() if path not in given} | dict(origins or {})
+        merged = merge(_normal(values), merged)
+    name = merged.get("scenario", Config.model_fields["scenario"].default)
+    if not isinstance(name, str):
+        return resolve(merged, origins=origins)
+    scenario = scenario or load_scenario(name)
+    before = merged.get("scenario_digest")
+    if before and before != scenario.digest:
+        raise DataError(
+            f"scenario {name}", got="files that changed since", do="give back its files, or drop `scenario_digest`"
+        )
+    below = merge({"injection": scenario.injection}, _normal(scenario.settings))
+    given = set(_paths(merged))
+    check_scenario(below, given, name)
+    places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
+    found = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
+    check_against(scenario, found.config)
+    check_names(scenario, found)
+    check_inside(sections_of(found), places, scenario.folder)
+    now = contents_now(found, scenario.folder)
+    check_contents(found.file_contents, now)
+    return replace(found, file_contents=now)
+
+
+def check_names(scenario: Scenario, found: Settings) -> None:
+    """Refuse settings that name a post, an agent, a source or a proposition that a run of them cannot have.
+
+    Raises
+    ------
+    SettingError
+        With the rows or names that there are.
+    """
+    stages = [found, *(later for _, later in found.changes)]
+    there = Nameable(
+        posts=len(scenario.posts),
+        persons=found.config.agents,
+        newcomers=max(one.config.growth.max_per_step for one in stages) * found.config.steps,
+        sources=[source.name for source in scenario.sources],
+        propositions=scenario.proposition_names,
+        accounts=scenario.accounts.names if scenario.accounts else (),
+    )
+    for one in stages:
+        sections = {name: getattr(one.config, name) for name in Config.model_fields}
+        models = {name: section for name, section in sections.items() if isinstance(section, BaseModel)}
+        check_references(there, models, one.params)
+
+
+def contents_now(found: Settings, folder: Path | None) -> dict[str, str]:
+    """What :attr:`Settings.file_contents` would be, were these settings resolved now; ``folder`` is the scenario's.
+
+    Raises
+    ------
+    DataError
+        A file is not there or cannot be read.
+    """
+    return file_contents([section for _, section in sections_of(found)], folder)
+
+
+def resolve_for(
+    scenario: str | None = None, file: Path | None = None, sets: Sequence[str] | Layer = (), **flags: object
+) -> Settings:
+    """Settings from what a command line gives; see :func:`layers_for`. The scenario stands below all of it.
+
+    Raises
+    ------
+    DataError, SettingError, UnknownName
+        With the dotted path of the setting and, for a file, its line.
+    """
+    layers, origins = layers_for(scenario, file, sets, **flags)
+    return resolve_with_scenario(*layers, origins=origins)

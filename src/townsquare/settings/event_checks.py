@@ -1,0 +1,122 @@
+"""What can be wrong with events and treatments beyond a single value; every complaint names the event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from townsquare.core.registry import did_you_mean
+from townsquare.settings.config import Config
+from townsquare.settings.events import Message
+from townsquare.settings.problems import Problem, shown
+
+_AT_THE_START = "it is part of how a run starts"
+FIXED: Mapping[str, str] = {
+    "agents": _AT_THE_START,
+    "steps": "a run is as long as it is",
+    "seed": "all draws of a run have one seed",
+    "scenario": _AT_THE_START,
+    "scenario_digest": _AT_THE_START,
+    "file_contents": _AT_THE_START,
+    "version": _AT_THE_START,
+    "population": _AT_THE_START,
+    "graph": _AT_THE_START,
+    "injection": "who enters when is planned for the whole run; use an `inject` event",
+    "leave_out": _AT_THE_START,
+    "feed.newest": "it is the size of a store that lasts",
+    "policy.members": "members are drawn for life",
+    "policy.by": "members are drawn for life",
+    "beliefs.rule": "a rule keeps a state of its own",
+    "beliefs.profiles": "profiles are drawn for life",
+    "beliefs.stance_scorer": "stances of one run must be comparable",
+    "evidence": "records are kept for the whole run",
+    "embedder": "vectors of one run must be comparable",
+    "strength": "strengths of one run must be comparable",
+    "model": "one model answers in a run; another is another arm",
+    "serving": "how a run is carried out is no part of it",
+    "budget": "how a run is carried out is no part of it",
+    "memory": "agents remember in one way for the whole run",
+    "prompts_digest": _AT_THE_START,
+    "record": "a run is recorded in one way",
+    "events": "events cannot make events",
+    "treatments": "assignments are drawn for life",
+}
+"""Dotted path of a setting, or of a whole section, that no event can set -> why."""
+
+
+def event_name(number: int, step: Any) -> str:
+    """How messages call an event: its place in the list, from 1, and its step.
+
+    >>> event_name(2, 8)
+    'event 2 (step 8)'
+    """
+    return f"event {number} (step {step})" if isinstance(step, int) else f"event {number}"
+
+
+def named(problem: Problem, events: Any) -> Problem:
+    """The same problem; one inside the list of events says of which."""
+    path = problem.path
+    if len(path) < 2 or path[0] != "events" or not isinstance(path[1], int) or not isinstance(events, list | tuple):
+        return problem
+    event = events[path[1]]
+    name = event_name(path[1] + 1, event.get("step") if isinstance(event, Mapping) else None)
+    place = f"events.{path[1]}"
+    return replace(
+        problem,
+        where=", ".join([name, *(str(part) for part in path[2:])]),
+        allowed=problem.allowed.replace(f"a setting of {place}", "a key of an event"),
+        do=problem.do.replace(f"{place}.", ""),
+    )
+
+
+def problems_of(config: Config) -> Iterator[Problem]:
+    """What does not fit together in checked events and treatments."""
+    names = [treatment.name for treatment in config.treatments]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield Problem(("treatments", number, "name"), repr(name), "a name of its own")
+    sent: set[tuple[int, str]] = set()
+    for number, event in enumerate(config.events):
+        if event.set is not None:
+            yield from _fixed(number, event.set)
+        if event.message is not None:
+            yield from _audience(number, event.message, names)
+            if (event.step, event.message.text) in sent:
+                yield Problem(("events", number, "message", "text"), shown(event.message.text), "sent once a step")
+            sent.add((event.step, event.message.text))
+
+
+def _fixed(number: int, layer: Mapping[str, Any]) -> Iterator[Problem]:
+    for path in _paths(layer):
+        for fixed, why in FIXED.items():
+            if f"{path}.".startswith(f"{fixed}."):
+                do = f"{fixed} cannot change during a run: {why}"
+                yield Problem(("events", number, "set", path), shown(_at(layer, path)), do=do)
+
+
+def _paths(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Dotted paths of what a layer says, however its keys are written, down to values that are no mappings."""
+    for key, value in layer.items():
+        path = f"{prefix}{key}"
+        if isinstance(value, Mapping) and value:
+            yield from _paths(value, f"{path}.")
+        else:
+            yield path
+
+
+def _at(layer: Any, path: str) -> Any:
+    for key, value in layer.items():
+        if key == path:
+            return value
+        if path.startswith(f"{key}.") and isinstance(value, Mapping):
+            return _at(value, path.removeprefix(f"{key}."))
+    return None
+
+
+def _audience(number: int, message: Message, names: list[str]) -> Iterator[Problem]:
+    name = message.audience.treatment
+    if name is not None and name not in names:
+        path = ("events", number, "message", "audience", "treatment")
+        allowed = ", ".join(names) or "no treatment, as `treatments` has none"
+        yield Problem(path, repr(name), allowed, did_you_mean(name, names))

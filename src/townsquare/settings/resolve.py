@@ -1,0 +1,395 @@
+"""Settings of a run, resolved: layers merged, every value checked, members and their parameters looked up.
+
+``resolve(*layers)`` is pure; :func:`resolve_with_scenario` also puts what the scenario says below the layers, and
+:func:`resolve_for` starts from what a command line gives. In a layer, the parameters of a member stand flat in its
+section (``beliefs: {rule: exposure, pull: 0.1}``), a plain word for a section names the member (``policy: blind``),
+and parameters of members that were not chosen are checked and kept, so that the arms of a comparison can share a base.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from townsquare.core import registry
+from townsquare.core.errors import SettingError, WrongVersion
+from townsquare.core.identity import settings_digest
+from townsquare.settings.config import Config, MemberParams
+from townsquare.settings.event_checks import event_name, named, problems_of
+from townsquare.settings.layers import Layer, merge, parse_set, read_yaml
+from townsquare.settings.named_files import prompts_digest
+from townsquare.settings.problems import MOST_LISTED, Problem, plain_json, raise_all, shown, translate, unknown
+from townsquare.settings.schema import OTHERS, SECTIONS, core_section, declared, installed, json_schema, params_of
+from townsquare.settings.trust import check_stored
+
+__all__ = ["Settings", "json_schema", "layers_for", "parse_set", "resolve"]
+
+SCALARS = ("scenario", "seed", "agents", "steps")
+IDENTITY = ("version", "scenario_digest", "file_contents", "prompts_digest")
+"""Top-level keys of a resolved configuration that are no settings."""
+RUN_YAML = "run.yaml"
+"""Name of the file that holds the resolved configuration of a run, in the run's folder."""
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+@cache
+def current_version() -> str:
+    """The version of Townsquare that is installed."""
+    return version("townsquare")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a run. Equal if their digests are.
+
+    Attributes
+    ----------
+    config : Config
+        The core settings.
+    members : mapping of family to member
+        The chosen members, as the registry holds them.
+    params : mapping of family to MemberParams
+        Their parameters, checked.
+    others : mapping of family to mapping
+        Given parameters of members that were not chosen: checked, kept, unused.
+    changes : tuple of (int, Settings)
+        What holds from a step on where events set settings, by ascending step: see :meth:`at`.
+    scenario_digest : str
+        SHA-256 of the scenario's files; empty if none was loaded.
+    file_contents : mapping of str to str
+        Path of a file that a setting names -> SHA-256 of the file; empty if no scenario was loaded.
+    digest : str
+        :func:`townsquare.core.identity.settings_digest` of :meth:`plain`: the identity of the configuration.
+    """
+
+    config: Config = field(compare=False)
+    members: Mapping[str, Any] = field(compare=False)
+    params: Mapping[str, MemberParams] = field(compare=False)
+    others: Mapping[str, Mapping[str, Any]] = field(compare=False, default_factory=dict)
+    scenario_digest: str = field(compare=False, default="")
+    file_contents: Mapping[str, str] = field(compare=False, default_factory=dict)
+    changes: tuple[tuple[int, Settings], ...] = field(compare=False, default=())
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "digest", settings_digest(self.plain()))
+
+    def plain(self) -> dict[str, Any]:
+        """The complete configuration in JSON-able values, keys sorted; to :func:`resolve` it is the same settings."""
+        out = self.config.plain()
+        for family, (section, _) in SECTIONS.items():
+            out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
+            if self.others.get(family):
+                out[section][OTHERS] = dict(self.others[family])
+        out["version"] = current_version()
+        out["scenario_digest"] = self.scenario_digest
+        if self.file_contents:
+            out["file_contents"] = dict(self.file_contents)
+        if self.config.model.name != "none":
+            out["prompts_digest"] = prompts_digest()
+        return dict(_sorted(out))
+
+    def at(self, step: int) -> Settings:
+        """The settings that hold in a step; these where no event has set any."""
+        return next((later for first, later in reversed(self.changes) if step >= first), self)
+
+    def member(self, family: str) -> str:
+        """The name of the chosen member of a family."""
+        section, key = SECTIONS[family]
+        return str(getattr(getattr(self.config, section), key))
+
+
+def _sorted(value: Any) -> Any:
+    return {key: _sorted(value[key]) for key in sorted(value)} if isinstance(value, Mapping) else value
+
+
+def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
+    """Settings from layers, of which later ones win; what no layer says is at its default.
+
+    Parameters
+    ----------
+    *layers : mapping
+        As in a configuration file. Reads no file and loads no scenario.
+    origins : mapping of str to str, optional
+        Where a setting was given, by its dotted path, for the messages.
+
+    Raises
+    ------
+    UnknownName
+        One setting, or the name of one member, is unknown.
+    SettingError
+        One value is of a wrong type or out of range; or several things are wrong, each with its line.
+
+    >>> settings = resolve({"seed": 3, "policy": "silent"}, {"feed.followed": 5})
+    >>> settings.config.feed.followed, settings.member("policy")
+    (5, 'silent')
+    """
+    found = _resolve(*layers, origins=origins)
+    return replace(found, changes=tuple(_changes(found).items())) if found.config.events else found
+
+
+def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
+    """As :func:`resolve`, without what events set."""
+    merged = merge(*(_normal(layer) for layer in layers))
+    identity = {key: merged.pop(key, "") for key in IDENTITY}
+    problems: list[Problem] = []
+    members, params, others = {}, {}, {}
+    for family in SECTIONS:
+        given = _take_params(family, merged, problems)
+        name = _member_name(family, merged, problems)
+        if name is None:
+            continue
+        members[family] = registry.get(family, name)
+        params[family], others[family] = _check_params(family, name, given, problems)
+    config = _check(Config, merged, (), problems)
+    problems += problems_of(config) if config is not None else ()
+    raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
+    assert config is not None
+    chosen = {family: checked for family, checked in params.items() if checked is not None}
+    return Settings(config, members, chosen, others, str(identity["scenario_digest"]), _contents_given(identity))
+
+
+def _contents_given(identity: Mapping[str, Any]) -> dict[str, str]:
+    given = identity["file_contents"]
+    return {str(key): str(value) for key, value in given.items()} if isinstance(given, Mapping) else {}
+
+
+def _changes(found: Settings) -> dict[int, Settings]:
+    """What holds from each step on in which events set settings."""
+    changes: dict[int, Settings] = {}
+    before = found
+    setting = [(event.step, number, event.set) for number, event in enumerate(found.config.events, 1) if event.set]
+    for step, number, layer in sorted(setting, key=lambda item: item[:2]):
+        where = f"{event_name(number, step)}, set"
+        try:
+            after = _resolve(_as_given(before), layer)
+        except SettingError as error:
+            raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
+        if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
+            raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
+        _check_profiles(before, after, where)
+        changes[step] = before = after
+    return changes
+
+
+def _check_profiles(before: Settings, after: Settings, where: str) -> None:
+    """Refuse an event that sets what every agent has of its own."""
+    then, now = before.params["beliefs"], after.params["beliefs"]
+    if getattr(then, "profiles", ""):
+        for name in ("uptake", "anchoring"):
+            if getattr(then, name) != getattr(now, name):
+                do = "agents have it of their own, by beliefs.profiles"
+                raise SettingError(f"{where}, beliefs.{name}", got=shown(getattr(now, name)), do=do)
+
+
+def _as_given(found: Settings) -> dict[str, Any]:
+    """The plain form without members' parameters at their defaults, which are not those of another member."""
+    plain = found.plain()
+    for family, (section, _) in SECTIONS.items():
+        defaults = type(found.params[family]).model_construct().model_dump(mode="json", by_alias=True)
+        plain[section] = {key: value for key, value in plain[section].items() if (key, value) not in defaults.items()}
+    return plain
+
+
+def layer_of(sets: Sequence[str]) -> dict[str, Any]:
+    """Several ``key=value`` as one layer, later ones winning.
+
+    >>> layer_of(["policy=blind", "policy.like=0.5"])
+    {'policy': {'name': 'blind', 'like': 0.5}}
+    """
+    return merge(*(_normal(parse_set(one)) for one in sets))
+
+
+def _normal(layer: Layer) -> dict[str, Any]:
+    """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
+    parts: list[Layer] = []
+    by_section = {**dict(SECTIONS.values()), "model": "name"}
+    for name, value in layer.items():
+        key, *below = str(name).split(".")
+        for part in reversed(below):
+            value = {part: value}
+        if key in by_section and isinstance(value, str):
+            value = {by_section[key]: value}
+        elif value is None and key in Config.model_fields and key not in SCALARS:
+            value = {}
+        parts.append({key: _text_keys(value)})
+    return merge(*parts)
+
+
+def _text_keys(value: Any) -> Any:
+    """Keys as texts: in a layer from Python, the key ``false`` of a label weight may be a truth value."""
+    if not isinstance(value, Mapping):
+        return value
+    return {_text_key(key): _text_keys(below) for key, below in value.items()}
+
+
+def _text_key(key: object) -> str:
+    return json.dumps(key) if key is None or isinstance(key, bool) else str(key)  # 1 is no True here
+
+
+def _take_params(family: str, merged: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+    """Move what is no core setting out of a section, those kept as others included; flat ones win."""
+    section, _ = SECTIONS[family]
+    given = merged.get(section)
+    if not isinstance(given, Mapping):
+        return {}
+    core = {field.alias or name for name, field in core_section(section).model_fields.items()}
+    merged[section] = {key: value for key, value in given.items() if key in core}
+    kept = given.get(OTHERS, {})
+    if not isinstance(kept, Mapping):
+        problems.append(Problem((section, OTHERS), shown(kept), "a mapping"))
+        kept = {}
+    flat = {key: value for key, value in given.items() if key not in core and key != OTHERS}
+    return {**kept, **flat}
+
+
+def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]) -> str | None:
+    section, key = SECTIONS[family]
+    given = merged.get(section, {})
+    default = core_section(section).model_fields[key].default
+    name = given.get(key, default) if isinstance(given, Mapping) else default
+    if not isinstance(name, str):
+        return None
+    if name not in registry.names(family):
+        words = registry.names(family)
+        hint = registry.did_you_mean(name, words)
+        problems.append(Problem((section, key), repr(name), ", ".join(words), hint, unknown=True))
+        return None
+    return name
+
+
+def _check_params(
+    family: str, name: str, given: Mapping[str, Any], problems: list[Problem]
+) -> tuple[MemberParams | None, dict[str, Any]]:
+    """The chosen member's parameters, and the checked ones of other members."""
+    section, _ = SECTIONS[family]
+    model = params_of(family, name)
+    own = {key: value for key, value in given.items() if key in declared(model)}
+    others = {}
+    spare = sorted(given.keys() - own.keys())
+    members = installed(family) if spare else ()  # which imports them all
+    elsewhere = {key for member in members for key in declared(params_of(family, member))}
+    for key in spare:
+        found = _check_other(family, key, given[key], problems) if key in elsewhere else None
+        if found is None:
+            wrong = unknown((section, key), given[key]) if len(problems) < MOST_LISTED else Problem((section, key), "")
+            problems.append(wrong)
+        else:
+            others[key] = found[0]
+    return _check(model, own, (section,), problems), others
+
+
+def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
+    """A parameter of members that were not chosen: right if right for one that declares it. None if none does."""
+    section, _ = SECTIONS[family]
+    models = [model for name in installed(family) if key in declared(model := params_of(family, name))]
+    complaints: list[Problem] = []
+    for model in models:
+        found: list[Problem] = []
+        checked = _check(model, {key: value}, (section,), found)
+        about = [problem for problem in found if problem.path[:2] == (section, key)]
+        if not about:
+            return (checked.model_dump(mode="json", by_alias=True)[key] if checked else plain_json(value),)
+        complaints = complaints or about
+    problems.extend(complaints)
+    return (value,) if models else None
+
+
+def _check(model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem]) -> Checked | None:
+    """A model from plain values, strictly: no text becomes a number, no number a truth value."""
+    try:
+        return model.model_validate_json(plain_json(_over_defaults(model, values)), strict=True)
+    except ValidationError as error:
+        problems.extend(translate(error, model, prefix))
+        return None
+
+
+def _over_defaults(model: type[BaseModel], values: Any) -> Any:
+    """Values with the defaults of nested models below them.
+
+    A default such as "a like has base -1.2 and distance -1.2" is one object, which a single given number would
+    otherwise replace as a whole.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    out = dict(values)
+    for name, declared_field in model.model_fields.items():
+        key, kind = declared_field.alias or name, declared_field.annotation
+        if isinstance(values.get(key), Mapping) and isinstance(kind, type) and issubclass(kind, BaseModel):
+            default = declared_field.get_default(call_default_factory=True, validated_data={})
+            below = default.model_dump(mode="json", by_alias=True) if isinstance(default, BaseModel) else {}
+            out[key] = _over_defaults(kind, merge(below, values[key]))
+    return out
+
+
+def sections_of(found: Settings) -> list[tuple[str, BaseModel]]:
+    """Checked settings with the name of their section; parameters of members stand in that of their family."""
+    core = [(name, getattr(found.config, name)) for name in Config.model_fields]
+    params = [(SECTIONS[family][0], params) for family, params in found.params.items()]
+    return [(name, section) for name, section in [*core, *params] if isinstance(section, BaseModel)]
+
+
+def layers_for(
+    scenario: str | None = None, file: Path | None = None, sets: Sequence[str] | Layer = (), **flags: object
+) -> tuple[list[Layer], dict[str, str]]:
+    """Layers from what a command line gives, and where in a file each setting was given.
+
+    Later ones win: ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``, ``seed=``; ``None`` is not
+    given), then ``sets`` (``"key=value"`` in their order, or a mapping).
+
+    Raises
+    ------
+    DataError, SettingError
+        The file cannot be read; or a run wrote it, and it names a server or a variable that was never approved.
+    """
+    layers: list[Layer] = []
+    origins: dict[str, str] = {}
+    if file is not None:
+        values, lines = read_yaml(file)
+        layers.append(_beside(file, values))
+        origins = {path: f"{file}, line {line}" for path, line in lines.items()}
+    given = {"scenario": scenario, **flags}
+    later: list[Layer] = [{key: value for key, value in given.items() if value is not None}]
+    later += [sets] if isinstance(sets, Mapping) else [parse_set(text) for text in sets]
+    own = [path for layer in later for path in _paths(layer)]
+    if file is not None and (file.name == RUN_YAML or not values.keys().isdisjoint(IDENTITY)):
+        check_stored(file, values, own)
+    for path in own:
+        origins.pop(path, None)
+    return layers + later, origins
+
+
+def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """A scenario's path in a configuration file is relative to that file; a bare word is a bundled name."""
+    name = values.get("scenario")
+    if not isinstance(name, str) or not ("/" in name or Path(name).suffix):
+        return values
+    beside = file.parent / name
+    return {**values, "scenario": str(beside)} if beside.exists() else values
+
+
+def _paths(layer: Layer, prefix: str = "") -> list[str]:
+    here = [(f"{prefix}{key}", value) for key, value in layer.items()]
+    below = [path for path, value in here if isinstance(value, Mapping) for path in _paths(value, f"{path}.")]
+    return [path for path, _ in here] + below
+
+
+def check_version(recorded: Mapping[str, Any], where: str) -> None:
+    """Refuse a recorded configuration of another version.
+
+    Raises
+    ------
+    WrongVersion
+        With both versions.
+    """
+    then, now = recorded.get("version", "unknown"), current_version()
+    if then != now:
+        raise WrongVersion(where, got=f"a run of version {then}", allowed=now, do=f"install townsquare=={then}")

@@ -1,0 +1,320 @@
+"""What enters a run from outside: the initial state, injected posts, and agents that join."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.checks import FAMILY, check_beliefs
+from townsquare.beliefs.contract import BeliefState, per_agent
+from townsquare.beliefs.profiles import Profiles, profiles_of
+from townsquare.core import schema
+from townsquare.core.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
+from townsquare.core.member_errors import call_member
+from townsquare.core.schema import NONE, AgentKind, PostKind, Scorer, Veracity
+from townsquare.scenario.accounts import check_accounts
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.event_checks import check_against
+from townsquare.scenario.graphs.attach import attach
+from townsquare.scenario.graphs.contract import Edges, GraphKind
+from townsquare.scenario.load import injection_schedule
+from townsquare.scenario.population.personas import render_persona, trait_rows, trait_value_rows
+from townsquare.scenario.population.question_bank import bundled_bank
+from townsquare.scenario.population.sample import People, sample_people
+from townsquare.scenario.shocks import shocks_of
+from townsquare.settings.config import Config
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.change import NOTHING, Change
+from townsquare.simulation.events.treatments import treatment_rows
+from townsquare.simulation.evidence.claims import Judges
+from townsquare.simulation.evidence.start import Start, started
+from townsquare.simulation.policies.mix import members_of, reads
+from townsquare.simulation.views import Bank
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """What will enter, and when; a function of settings and scenario alone.
+
+    ``post`` (k,) int64 are rows of the scenario's posts in the order in which they enter, ``step`` (k,) int64 when.
+    ``judges`` make claims of posts, and of the arguments that agents start with. ``profiles`` are those of which agents
+    draw one for life, if the settings name a file.
+    """
+
+    settings: Settings
+    scenario: Scenario
+    post: npt.NDArray[np.int64]
+    step: npt.NDArray[np.int64]
+    judges: Judges
+    profiles: Profiles | None = None
+
+    @classmethod
+    def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
+        """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step; and shocks."""
+        config = settings.config
+        check_against(scenario, config)
+        check_accounts(scenario, config)
+        post, step = injection_schedule(scenario.posts, config.injection, config.seed, shocks_of(config, scenario))
+        enters = ~_left_out(post, scenario, config)
+        judges, profiles = Judges.of(settings, scenario), profiles_of(settings.params["beliefs"], scenario.folder)
+        return cls(settings, scenario, post[enters], step[enters].astype(np.int64), judges, profiles)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where files that settings name are looked for first: beside the scenario, if it came from a file."""
+        origin = Path(self.scenario.origin)
+        return origin if origin.is_dir() else origin.parent if origin.is_file() else None
+
+    # -- step 0 -----------------------------------------------------------------------------------------------------
+
+    def opening(self, world: World) -> Change:
+        """Persons, then sources, texts, the follow graph, and everybody's first beliefs."""
+        config, scenario = self.settings.config, self.scenario
+        people = self._people(0, config.agents, 0)
+        texts = self._texts(people)
+        row = {text: k for k, text in enumerate(texts)}
+        n, s = config.agents, len(scenario.sources)
+        names = np.r_[_rows_of(self._called(people), row, n), [row[source.name] for source in scenario.sources]]
+        draws = Draws(config.seed, 0)
+        edges = self._first_edges(n, people, draws)
+        agents = schema.rows(
+            "agents", n + s, agent=np.arange(n + s), born=0,
+            kind=np.r_[np.full(n, AgentKind.PERSON), np.full(s, AgentKind.SOURCE)],
+            activity=np.r_[people.activity, np.zeros(s)],
+            policy=np.r_[self._members(np.arange(n), draws, edges), np.zeros(s, np.int16)],
+            credibility=np.r_[np.full(n, np.nan), [source.credibility for source in scenario.sources]],
+            name=names.astype(np.int64),
+        )  # fmt: skip
+        start = self._start(world, np.arange(n), people, s, draws, texts)
+        newborn = start.state
+        joined = np.flatnonzero(agents["kind"] == AgentKind.PERSON)
+        p = len(scenario.propositions)
+        rows: dict[str, schema.Columns] = {
+            "propositions": schema.rows(
+                "propositions", p, proposition=np.arange(p), name=[one.name for one in scenario.propositions],
+                text=[one.text for one in scenario.propositions],
+            ),
+            "trait_values": trait_value_rows(bundled_bank()),
+            "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
+            "agents": agents,
+            "traits": trait_rows(joined, people.traits),
+            **treatment_rows(joined, config),
+            **self._persona_rows(joined, people, row),
+            **self._profile_rows(joined, row),
+            **start.rows,
+            "follows": schema.rows(
+                "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
+            ),
+            "beliefs": schema.rows(
+                "beliefs", n * p, step=0, agent=np.repeat(joined, p), proposition=np.tile(np.arange(p), n),
+                stance=newborn.stance[:n].ravel(), confidence=newborn.confidence[:n].ravel(),
+            ),
+        }  # fmt: skip
+        return Change(rows, newborn=newborn)
+
+    def _texts(self, people: People) -> list[str]:
+        """Every text the scenario brings, once, in the order in which it is met."""
+        scenario = self.scenario
+        found = dict.fromkeys(source.name for source in scenario.sources)
+        for part in (
+            scenario.posts.text,
+            [topic for topic in scenario.posts.topic if topic],
+            scenario.arguments.text,
+            scenario.comments,
+            scenario.notes,
+            self._called(people),
+            self._personas(people),
+            self.profiles.name if self.profiles else (),
+        ):
+            found |= dict.fromkeys(part)
+        return list(found)
+
+    def _people(self, first: int, n: int, ordinal: int) -> People:
+        names = [one.name for one in self.scenario.propositions]
+        config, accounts = self.settings.config, self.scenario.accounts
+        known = None if accounts is None else accounts.personas
+        people = sample_people(
+            first, n, config.population, names, config.seed, ordinal=ordinal, folder=self.folder, accounts=known
+        )
+        return people if accounts is None or first else replace(people, follows=accounts.follows)
+
+    def _called(self, people: People) -> tuple[str, ...]:
+        """How the record calls the first people."""
+        return people.names if self.scenario.accounts is None else self.scenario.accounts.names
+
+    def _personas(self, people: People) -> tuple[str, ...]:
+        """Who people are in words, where a policy reads that; else nothing."""
+        ever = (self.settings, *(later for _, later in self.settings.changes))
+        if not any("persona" in reads(one.members["policy"], one.params["policy"]) for one in ever):
+            return ()
+        return people.texts or tuple(render_persona(codes, bundled_bank()) for codes in people.traits)
+
+    def _persona_rows(self, agents: Array, people: People, row: dict[str, int]) -> dict[str, schema.Columns]:
+        texts = self._personas(people)
+        said = [row[text] for text in texts]
+        return {"personas": schema.rows("personas", len(said), agent=agents, text=said)} if said else {}
+
+    def _members(self, agents: Array, draws: Draws, edges: Edges | None = None) -> npt.NDArray[np.int16]:
+        followers = None if edges is None else np.bincount(edges.followed, minlength=agents.size)
+        return members_of(agents, draws(Stage.POLICY), self.settings.params["policy"], followers)
+
+    def _first_edges(self, n: int, people: People, draws: Draws) -> Edges:
+        kind: GraphKind = self.settings.members["graph"]
+        params = self.settings.params["graph"]
+        return kind.build(n, params, draws(Stage.GRAPH), folder=self.folder, names=people.names, people=people)
+
+    def _start(
+        self, world: World, new: Array, people: People, sources: int, draws: Draws, texts: Sequence[str]
+    ) -> Start:
+        """Beliefs of people, and empty ones of sources, which never move; and the records that people start with."""
+        rule = (self.settings.members["beliefs"], self.settings.params["beliefs"])
+        own = self._own(new, sources)
+        born = self._newborn(people, sources, own, world.n_agents)
+        return started(world, self.scenario, self.judges, rule, new, people.stance, born, draws, texts, own)
+
+    def _own(self, new: Array, sources: int) -> dict[str, npt.NDArray[np.float64]]:
+        """Settings of the rule that people have of their own, and sources have not."""
+        if self.profiles is None:
+            return {}
+        settings = self.profiles.own(self._profile(self.profiles, new))
+        return {name: np.append(column, np.full(sources, np.nan)) for name, column in settings.items()}
+
+    def _profile(self, profiles: Profiles, persons: Array) -> npt.NDArray[np.int64]:
+        return profiles.drawn(persons, Draws(self.settings.config.seed, 0)(Stage.BELIEF))
+
+    def _profile_rows(self, persons: Array, row: Mapping[str, int]) -> dict[str, schema.Columns]:
+        if self.profiles is None:
+            return {}
+        number = self._profile(self.profiles, persons)
+        names = np.array([row[name] for name in self.profiles.name])[number]
+        own = self.profiles.own(number)
+        return {"profiles": schema.rows("profiles", persons.size, agent=persons, profile=names, **own)}
+
+    def _newborn(
+        self, people: People, sources: int, own: Mapping[str, npt.NDArray[np.float64]], first: int
+    ) -> BeliefState:
+        p = len(self.scenario.propositions)
+        stance = np.concatenate([people.stance, np.zeros((sources, p))])
+        confidence = np.concatenate([people.confidence, np.full((sources, p), 0.5)])
+        rule, params = self.settings.members["beliefs"], self.settings.params["beliefs"]
+        settings = per_agent(params, stance.shape[0], own)
+        state: BeliefState = call_member(FAMILY, rule.name, "init", lambda: rule.init(stance, confidence, settings))
+        check_beliefs(rule, state, stance.shape, first)
+        return state
+
+    def starts(self, n: int) -> npt.NDArray[np.float64]:
+        """The stances that the first ``n`` persons start with, (n, P), without a world around them."""
+        people = self._people(0, n, 0)
+        world = World(len(self.scenario.propositions), 1)
+        draws = Draws(self.settings.config.seed, 0)
+        return self._start(world, np.arange(n), people, 0, draws, self._texts(people)).state.stance
+
+    # -- later steps ------------------------------------------------------------------------------------------------
+
+    def arrive(self, world: World, draw: StageDraws) -> Change:
+        """Posts due in step ``world.step + 1``, and agents that join; these get their first feed a step later."""
+        injected = self._inject(world)
+        growth = self._grow(world, draw)
+        return Change({**injected, **growth.rows}, newborn=growth.newborn) if injected or growth.rows else NOTHING
+
+    def _inject(self, world: World) -> dict[str, schema.Columns]:
+        step = world.step + 1
+        lo, hi = (int(x) for x in np.searchsorted(self.step, [step, step + 1]))
+        due, posts, n = self.post[lo:hi], self.scenario.posts, hi - lo
+        if not n:
+            return {}
+        ids = world.posts.n + np.arange(n)
+        rows = schema.rows(
+            "posts", n, post=ids, key=bits_oracle(U64(text_key("injected")), due, np.zeros(n, np.uint64)),
+            kind=PostKind.INJECTED, root=ids, parent=NONE,
+            author=authors_of(due, self.scenario, self.settings.config),
+            step=step, text=[world.text_row[posts.text[k]] for k in due], type=np.asarray(posts.type)[due],
+            topic=[world.text_row[posts.topic[k]] if posts.topic[k] else NONE for k in due],
+            veracity=np.asarray(posts.veracity)[due], plausibility=np.asarray(posts.plausibility)[due],
+        )  # fmt: skip
+        return {"posts": rows, "post_stances": _stances(ids, posts.stance[due], posts.strength[due])}
+
+    def _grow(self, world: World, draw: StageDraws) -> Change:
+        config = self.settings.config
+        n = int(draw.integers("growth", 0, 0, config.growth.max_per_step + 1)[0])
+        if not n:
+            return NOTHING
+        first, step = world.n_agents, world.step + 1
+        new = np.arange(first, first + n)
+        people = self._people(first, n, int(np.count_nonzero(world.persons())))
+        said = dict.fromkeys((*people.names, *self._personas(people)))
+        names = [name for name in said if name not in world.text_row]
+        row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
+        draws = Draws(config.seed, step)
+        kind: GraphKind = self.settings.members["graph"]
+        m = kind.follows_at_birth(self.settings.params["graph"], config.agents)
+        edges = attach(new, world.in_degree, m, draws(Stage.GRAPH))
+        rows: dict[str, schema.Columns] = {
+            "agents": schema.rows(
+                "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
+                policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
+            ),
+            "traits": trait_rows(new, people.traits),
+            **treatment_rows(new, config),
+            **self._profile_rows(new, row),
+            **self._persona_rows(new, people, row),
+            "follows": schema.rows(
+                "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
+            ),
+        }  # fmt: skip
+        if names:
+            rows["texts"] = schema.rows("texts", len(names), text=[row[name] for name in names], content=names)
+        start = self._start(world, new, people, 0, draws, world.texts)
+        return Change(rows | start.rows, newborn=start.state)
+
+
+def bank_of(world: World, scenario: Scenario) -> Bank:
+    """The scenario's texts as rows of texts, for policies that write from them."""
+
+    def rows(texts: Any) -> npt.NDArray[np.int32]:
+        return np.array([world.text_row[text] for text in texts], np.int32)
+
+    arguments = scenario.arguments
+    return Bank(
+        text=rows(arguments.text),
+        proposition=np.asarray(arguments.proposition, np.int16),
+        stance=np.asarray(arguments.stance, np.float64),
+        strength=np.asarray(arguments.strength, np.float64),
+        comments=rows(scenario.comments),
+        notes=rows(scenario.notes),
+    )
+
+
+def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.int64]:
+    """Rows of agents that publish these rows of the scenario's posts."""
+    account, source = scenario.posts.account[posts], scenario.posts.source[posts]
+    return np.where(account >= 0, account, config.agents + source).astype(np.int64)
+
+
+def _left_out(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
+    """Which rows of the scenario's posts never enter, (k,); the others enter when they would."""
+    gone = config.leave_out
+    truths = [Veracity[word.upper()] for word in gone.veracity]
+    classed = np.isin(scenario.posts.veracity[posts], truths)
+    return classed | np.isin(posts, gone.posts) | np.isin(authors_of(posts, scenario, config), gone.agents)
+
+
+def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
+    return np.array([row[name] for name in names]) if names else np.full(n, NONE)
+
+
+def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:
+    """Rows of post_stances for given stances, (n, P) with NaN for none."""
+    at, proposition = np.nonzero(~np.isnan(stance))
+    return schema.rows(
+        "post_stances", at.size, post=posts[at], proposition=proposition, stance=stance[at, proposition],
+        strength=strength[at, proposition], scorer=Scorer.GIVEN,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Messages that events send: posts that stand at the top of the feeds of an audience, and in no other feed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core import schema
+from townsquare.core.draws import U64, Draws, Stage, bits_oracle, text_key
+from townsquare.core.schema import NONE, PostKind, PostStatus, PostType, Scorer, Veracity
+from townsquare.scenario.contents import Scenario
+from townsquare.settings.config import Config
+from townsquare.settings.events import Audience, Message
+from townsquare.simulation.change import NOTHING, Change
+from townsquare.simulation.events.treatments import assigned
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+
+
+def send(world: World, config: Config, scenario: Scenario) -> Change:
+    """Posts, stances and new texts of the messages that are first sent in step ``world.step + 1``."""
+    step = world.step + 1
+    due = [event.message for event in config.events if event.message is not None and event.step == step]
+    if not due:
+        return NOTHING
+    n, sources = len(due), [source.name for source in scenario.sources]
+    fresh = list(dict.fromkeys(message.text for message in due if message.text not in world.text_row))
+    row = {text: len(world.texts) + k for k, text in enumerate(fresh)}
+    said = [
+        (k, scenario.proposition_names.index(name), stance)
+        for k, message in enumerate(due)
+        for name, stance in sorted(message.stance.items(), key=lambda item: scenario.proposition_names.index(item[0]))
+    ]
+    ids = world.posts.n + np.arange(n)
+    rows: dict[str, schema.Columns] = {
+        "posts": schema.rows(
+            "posts", n, post=ids, key=np.array([_key(step, message) for message in due], U64), kind=PostKind.MESSAGE,
+            author=[config.agents + sources.index(message.source) for message in due], root=ids, parent=NONE,
+            step=step, text=[row.get(message.text, world.text_row.get(message.text)) for message in due],
+            type=PostType.POST, topic=NONE, veracity=Veracity.UNKNOWN,
+            plausibility=[message.plausibility for message in due],
+        ),
+        "post_stances": schema.rows(
+            "post_stances", len(said), post=[ids[k] for k, _, _ in said], proposition=[p for _, p, _ in said],
+            stance=[stance for _, _, stance in said], strength=np.nan, scorer=Scorer.GIVEN,
+        ),
+    }  # fmt: skip
+    if fresh:
+        rows["texts"] = schema.rows("texts", len(fresh), text=list(row.values()), content=fresh)
+    return Change(rows)
+
+
+def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:
+    """The messages at the top of each feed in step ``world.step + 1``: (n, m) rows of posts, -1 for none.
+
+    A column a message that is sent in this step, in the order of the events; one that was taken down is sent no more.
+    """
+    columns = []
+    for post, message in _running(world, config):
+        if world.posts["status"][post] == PostStatus.ACTIVE:
+            meant = in_audience(agents, message.audience, config, world.posts["key"][post])
+            columns.append(np.where(meant, post, NONE).astype(np.int32))
+    return np.stack(columns, axis=1) if columns else np.empty((agents.shape[0], 0), np.int32)
+
+
+def in_audience(agents: Array, audience: Audience, config: Config, key: U64) -> npt.NDArray[np.bool_]:
+    """Whether each agent is in an audience; ``key`` is that of the message."""
+    out = np.ones(agents.shape[0], np.bool_)
+    for treatment in config.treatments:
+        if treatment.name == audience.treatment:
+            out &= assigned(agents, treatment, config.seed)
+    if audience.share is not None:
+        draw = Draws(config.seed, 0)(Stage.ARRIVE)
+        out &= draw.uniform("audience", agents, key, lasting=True) < audience.share
+    return out
+
+
+def _running(world: World, config: Config) -> Iterator[tuple[int, Message]]:
+    """Messages that are sent in this step, with their rows of posts."""
+    step, keys = world.step + 1, world.posts["key"][world.message_rows]
+    for event in config.events:
+        if event.message is not None and event.step <= step < event.step + event.message.repeat:
+            for post in world.message_rows[keys == _key(event.step, event.message)]:
+                if int(world.posts["author"][post]) not in config.leave_out.agents:
+                    yield int(post), event.message
+
+
+def _key(step: int, message: Message) -> U64:
+    """Made of step and text alone, so that a message keeps its draws whatever other events there are."""
+    text = np.array([text_key(message.text)], U64)
+    return U64(bits_oracle(U64(text_key("message")), np.array([step], np.int64), text)[0])

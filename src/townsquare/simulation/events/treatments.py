@@ -1,0 +1,74 @@
+"""Who is assigned to which treatment, and what that changes for whom.
+
+An assignment is a lasting draw by agent and name of the treatment: it is the same in every arm of a comparison, does
+not change when treatments or agents are added, and is there for agents that join later.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core import schema
+from townsquare.core.draws import Draws, Stage
+from townsquare.core.schema import ActionKind
+from townsquare.settings.config import Config
+from townsquare.settings.events import Treatment
+
+Array = npt.NDArray[Any]
+
+
+def assigned(agents: npt.ArrayLike, treatment: Treatment, seed: int) -> npt.NDArray[np.bool_]:
+    """Whether each of ``agents`` (n,), rows of agents, is assigned to the treatment."""
+    draw = Draws(seed, 0)(Stage.POPULATION)
+    return draw.uniform(f"treatment:{treatment.name}", agents, lasting=True) < treatment.share
+
+
+def treatment_rows(agents: npt.ArrayLike, config: Config) -> dict[str, schema.Columns]:
+    """Rows of the table ``treatments`` for new persons, by agent and then treatment; nothing without treatments."""
+    born, treatments = np.asarray(agents), config.treatments
+    if not treatments or not born.size:
+        return {}
+    given = np.stack([assigned(born, treatment, config.seed) for treatment in treatments], axis=1)
+    n, many = given.shape
+    columns = schema.rows(
+        "treatments", n * many, agent=np.repeat(born, many), treatment=np.tile(np.arange(many), n),
+        assigned=given.ravel(),
+    )  # fmt: skip
+    return {"treatments": columns}
+
+
+def shows_labels(agents: Array, config: Config, step: int) -> npt.NDArray[np.bool_]:
+    """Whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
+    out = np.full(agents.shape[0], config.feed.show_labels)
+    for treatment in config.treatments:
+        if treatment.effects.labels is not None and step >= treatment.start:
+            out[assigned(agents, treatment, config.seed)] = treatment.effects.labels == "shown"
+    return out
+
+
+def rows_of_others(agents: Array, config: Config, step: int) -> npt.NDArray[np.int64]:
+    """How many rows from other accounts each agent is shown at most; the later treatment of two holds."""
+    out = np.full(agents.shape[0], config.feed.others, np.int64)
+    for treatment in config.treatments:
+        if treatment.effects.others is not None and step >= treatment.start:
+            out[assigned(agents, treatment, config.seed)] = treatment.effects.others
+    return out
+
+
+def friction(agents: Array, config: Config, step: int) -> npt.NDArray[np.float64] | None:
+    """The chance that an action of each kind is given up, (n, kinds) by agent; None where nobody has any friction."""
+    given = [one for one in config.treatments if one.effects.friction and step >= one.start]
+    if not config.actions.friction and not given:
+        return None
+    out = np.zeros((agents.shape[0], len(ActionKind)))
+    for word, chance in config.actions.friction.items():
+        out[:, ActionKind[word.upper()]] = chance
+    for treatment in given:
+        mine = assigned(agents, treatment, config.seed)
+        for word, chance in treatment.effects.friction.items():
+            kind = ActionKind[word.upper()]
+            out[mine, kind] = np.maximum(out[mine, kind], chance)
+    return out

@@ -1,0 +1,1 @@
+"""Records of claims in a run: which claims posts make, and which each agent holds."""

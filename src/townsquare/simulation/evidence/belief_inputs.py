@@ -1,0 +1,95 @@
+"""The argument records of a block of agents, and what happened to them in the step, as belief rules take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
+from townsquare.core.coded_rows import CodedRows
+from townsquare.core.pairs import PairBlock, lookup, rows_between
+from townsquare.core.schema import NONE
+from townsquare.simulation.evidence.reached import csr, reached
+from townsquare.simulation.world import World
+from townsquare.simulation.world_kernels import ACTIVE, AGREED, has_flag, origin_of
+
+Array = npt.NDArray[Any]
+
+
+def holdings_of(
+    world: World,
+    number: int,
+    first: int,
+    stop: int,
+    changes: Mapping[str, Array],
+    exposures: CodedRows,
+    *,
+    with_showings: bool,
+) -> Holdings:
+    """Records, changes and, if asked for, showings of the agents ``first`` to ``stop``, which are block ``number``.
+
+    Parameters
+    ----------
+    world : World
+        After the changes of the step.
+    changes : mapping of str to array
+        Columns of the table holdings of the step, agents ascending.
+    exposures : CodedRows
+        Rows of the table exposures of the step, agents ascending.
+    """
+    block = world.holdings.blocks[number]
+    showings = _showings(world, block, first, stop, exposures) if with_showings else no_holdings(stop - first).showings
+    return Holdings(records_of(world, block), _changes(block, first, stop, changes), showings)
+
+
+def records_of(world: World, block: PairBlock) -> Records:
+    """Every record of a block of agents, active or not."""
+    claims, key, flags = world.claims, block.key, np.asarray(block.value, np.uint8)
+    return Records(
+        indptr=block.indptr.view(),
+        claim=key.view(),
+        proposition=claims["proposition"][key],
+        polarity=claims["polarity"][key],
+        strength=claims["strength"][key],
+        origin=origin_of(flags),
+        active=has_flag(flags, ACTIVE),
+        agreed=has_flag(flags, AGREED),
+    )
+
+
+def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:
+    lo, hi = rows_between(rows["agent"], first, stop)
+    at = lo + np.flatnonzero(rows["post"][lo:hi] != NONE)  # the seeds of newcomers moved nobody
+    indptr = csr(rows["agent"][at] - first, stop - first)
+    return Changes(
+        indptr=indptr,
+        record=_record(block, indptr, rows["claim"][at]),
+        kind=rows["change"][at],
+        post=rows["post"][at],
+        rank=rows["rank"][at],
+    )
+
+
+def _showings(world: World, block: PairBlock, first: int, stop: int, rows: CodedRows) -> Showings:
+    shown = reached(world, rows, first, stop, np.empty(0, np.int64))
+    author = rows.at("author", shown.row)
+    return Showings(
+        indptr=shown.indptr,
+        record=_record(block, shown.indptr, shown.claim),
+        post=rows.at("post", shown.row),
+        rank=rows.at("rank", shown.row),
+        author=author,
+        credibility=world.agents["credibility"][author],
+        likes=rows.at("likes", shown.row),
+        first_seen=rows.at("first_seen", shown.row),
+        weight=rows.at("weight", shown.row),
+    )
+
+
+def _record(block: PairBlock, indptr: npt.NDArray[np.int64], claim: Array) -> npt.NDArray[np.int32]:
+    """Which of the agent's records each claim is, from 0."""
+    slot = lookup(block, indptr, np.ascontiguousarray(claim, np.int32))
+    return (slot - np.repeat(block.indptr[:-1], np.diff(indptr))).astype(np.int32)

@@ -1,0 +1,404 @@
+"""Claims, made once a post and never once a reader: what a new post says for or against a proposition, and how well.
+
+A declared stance gives a claim by its sign, in the post's own words; a stance of 0 gives none. Where nothing was
+declared the extractor reads the text. Claims with one text, proposition, polarity and strength are of one kind: agents
+hold the first of them, and near-duplicates are sought among the firsts alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.evidence.conflict import check_theta
+from townsquare.beliefs.evidence.contract import Embedder, Extractor, StrengthJudge, Topics, check_found, strengths
+from townsquare.beliefs.evidence.near import Vectors, near_pairs
+from townsquare.core import schema
+from townsquare.core.schema import NONE, Scorer
+from townsquare.models.contract import Asker, bound
+from townsquare.scenario.contents import Arguments, Scenario
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.change import NOTHING, Change
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+GIVEN = "given"
+"""The judge of a strength that came with the data or was declared."""
+
+
+class Finding(NamedTuple):
+    """One claim that an extractor found in a text."""
+
+    proposition: int
+    polarity: int
+    strength: float
+    text: str
+    snippet: str
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
+
+    ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own; near-duplicates
+    are sought down to the second only if ``own_claims`` become records. ``found`` (by text) and ``estimated`` (by text
+    and proposition) remember what was said before and would be said again.
+    """
+
+    extractor: tuple[Extractor, Any]
+    strength: tuple[StrengthJudge, Any]
+    vectors: Vectors
+    topics: Topics
+    theta: float
+    theta_self: float
+    own_claims: bool = True
+    found: dict[str, list[Finding]] = field(default_factory=dict)
+    estimated: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, settings: Settings, scenario: Scenario) -> Judges:
+        """As the settings choose them, for the propositions and the bank of a scenario."""
+        members, params, chosen = settings.members, settings.params, settings.config.evidence
+        embedder: Embedder = members["embedder"]
+        theta = embedder.theta if chosen.theta is None else chosen.theta
+        theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
+        check_theta(theta, "evidence.theta")
+        check_theta(theta_self, "evidence.theta_self")
+        return cls(
+            (members["extractor"], params["extractor"]),
+            (members["strength"], params["strength"]),
+            Vectors(embedder, params["embedder"]),
+            topics_of(scenario),
+            theta,
+            theta_self,
+            chosen.own_claims,
+        )
+
+    def with_model(self, asker: Asker) -> Judges:
+        """The same, with a language model to ask for an extractor that asks one."""
+        extractor, params = self.extractor
+        return replace(self, extractor=(bound(extractor, asker), params))
+
+
+def topics_of(scenario: Scenario) -> Topics:
+    """What claims can be about in a scenario."""
+    bank = scenario.arguments
+    statements = tuple(proposition.text for proposition in scenario.propositions)
+    return Topics(statements, bank.text, bank.proposition, bank.stance, bank.strength)
+
+
+def make(world: World, judges: Judges) -> Change:
+    """Claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
+    start = world.step_starts[-1]
+    posts = start + np.flatnonzero(world.posts["root"][start:] == np.arange(start, world.posts.n))
+    made = together(_declared(world, posts), _read(world, posts, judges))
+    if not made.post.size:
+        return NOTHING
+    return Change(rows_of(world, made, judges, world.text_row, len(world.texts)))
+
+
+def of_bank(arguments: Arguments) -> Made:
+    """The bank's arguments as claims that agents can start with; one without a side is none."""
+    at = np.flatnonzero(arguments.stance != 0)
+    none = np.full(at.size, NONE, np.int64)
+    return Made(
+        words=arguments.text,
+        post=none,
+        proposition=arguments.proposition[at],
+        polarity=np.sign(arguments.stance[at]).astype(np.int8),
+        strength=arguments.strength[at],
+        text=at.astype(np.int64),
+        snippet=none,
+        tag=none,
+    )
+
+
+def _declared(world: World, posts: Array) -> Made:
+    stances = world.post_stances
+    post, row = _stated(world, posts)
+    speaks = stances["stance"][row] != 0
+    post, row = post[speaks], row[speaks]
+    used, text = np.unique(world.posts["text"][post], return_inverse=True)
+    return Made(
+        words=[world.texts[k] for k in used.tolist()],
+        post=post.astype(np.int64),
+        proposition=stances["proposition"][row],
+        polarity=np.sign(stances["stance"][row]).astype(np.int8),
+        strength=stances["strength"][row],
+        text=text.astype(np.int64),
+        snippet=text.astype(np.int64),
+        tag=np.full(post.size, NONE, np.int64),
+    )
+
+
+def _stated(world: World, posts: Array) -> tuple[Array, Array]:
+    """Posts and their rows of post_stances that came with the data or were declared; what a text scorer says is none.
+
+    A scorer may measure tone, which is no polarity.
+    """
+    count = world.posts["n_stances"][posts].astype(np.int64)
+    post, row = np.repeat(posts, count), _rows(world.posts["stances"][posts], count)
+    said = np.isin(world.post_stances["scorer"][row], (Scorer.GIVEN, Scorer.DECLARED))
+    return post[said], row[said]
+
+
+def _read(world: World, posts: Array, judges: Judges) -> Made:
+    """What the extractor finds in posts that declare no stance; each text is read once."""
+    silent = posts[~np.isin(posts, _stated(world, posts)[0])]
+    first, which = kinds_of(world.posts["text"][silent])  # texts in the order in which they are met
+    texts = [world.texts[row] for row in world.posts["text"][silent[first]].tolist()]
+    _extract(texts, judges)
+    found = [judges.found[text] for text in texts]
+    listed = [one for of_text in found for one in of_text]
+    count = np.array([len(of_text) for of_text in found], np.int64)
+    at = _rows((np.cumsum(count) - count)[which], count[which])
+    words = [word for one in listed for word in (one.text, one.snippet, one.tag)]
+    place = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(-1, 3)
+    return Made(
+        words=words,
+        post=np.repeat(silent, count[which]).astype(np.int64),
+        proposition=np.array([one.proposition for one in listed], np.int16)[at],
+        polarity=np.array([one.polarity for one in listed], np.int8)[at],
+        strength=np.array([one.strength for one in listed], np.float64)[at],
+        text=place[at, 0],
+        snippet=place[at, 1],
+        tag=place[at, 2],
+    )
+
+
+def _extract(texts: list[str], judges: Judges) -> None:
+    """Read the texts that were not read before."""
+    new = [text for text in dict.fromkeys(texts) if text not in judges.found]
+    if not new:
+        return
+    extractor, params = judges.extractor
+    found = extractor.extract(new, judges.topics, params)
+    check_found(extractor.name, found, len(new), len(judges.topics.statements))
+    judges.found.update((text, []) for text in new)
+    numbers = (column.tolist() for column in (found.message, found.proposition, found.polarity, found.strength))
+    for at, *rest in zip(*numbers, found.text, found.snippet, found.tag, strict=True):
+        judges.found[new[at]].append(Finding(*rest))
+
+
+def _rows(first: Array, count: Array) -> npt.NDArray[np.int64]:
+    """``count`` numbers from each of ``first`` on, one run after the other."""
+    nth = np.arange(int(count.sum()), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
+    return np.asarray(np.repeat(first, count) + nth, np.int64)
+
+
+def rows_of(
+    world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
+) -> dict[str, schema.Columns]:
+    """Rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
+
+    Parameters
+    ----------
+    world : World
+        What claims there are already.
+    made : Made
+        The new ones.
+    judges : Judges
+        Who estimates and compares.
+    text_row : mapping of str to int
+        Texts that there are already; new ones are numbered from ``n_texts`` on.
+    """
+    (text, snippet, tag), fresh = text_rows(made, text_row, n_texts)
+    estimate = _estimates(made, judges)
+    strength = np.where(np.isnan(made.strength), estimate, made.strength)
+    first = world.claims.n
+    claim = np.arange(first, first + made.post.size)
+    same_as = _same_as(world, claim, text, made, strength)
+    rows: dict[str, schema.Columns] = {
+        "claims": schema.rows(
+            "claims", claim.size, claim=claim, post=made.post, proposition=made.proposition, text=text,
+            snippet=snippet, tag=tag, polarity=made.polarity, strength=strength, same_as=same_as,
+        )
+    }  # fmt: skip
+    new = np.flatnonzero(same_as == claim)
+    rows["claim_strengths"] = _strength_rows(claim[new], made.strength[new], estimate[new], judges.strength[0].name)
+    rows["near_duplicates"] = _near_rows(world, judges, made, claim, new)
+    if fresh:
+        rows["texts"] = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
+    return rows
+
+
+def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
+    """The judge's estimate of every claim, each (text, proposition) judged once."""
+    judge, params = judges.strength
+    first, which = kinds_of(made.text, made.proposition)
+    asked = list(zip(made.texts(first), made.proposition[first].tolist(), strict=True))
+    new = [key for key in dict.fromkeys(asked) if key not in judges.estimated]
+    statements = judges.topics.statements
+    if new:
+        given = strengths(judge, [text for text, _ in new], [statements[k] for _, k in new], params)
+        judges.estimated.update(zip(new, given.tolist(), strict=True))
+    return np.array([judges.estimated[key] for key in asked], np.float64)[which]
+
+
+def _same_as(
+    world: World, claim: Array, text: Array, made: Made, strength: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int32]:
+    """The first claim of the same kind: earlier, or the claim itself."""
+    columns = (text, made.proposition, made.polarity, strength + 0.0)  # -0.0 is 0.0
+    first, which = kinds_of(*columns)
+    kinds = zip(*(column[first].tolist() for column in columns), strict=True)
+    known = [world.claim_kinds.get(kind, row) for kind, row in zip(kinds, claim[first].tolist(), strict=True)]
+    return np.array(known, np.int32)[which]
+
+
+def _strength_rows(claim: Array, given: Array, estimate: Array, judge: str) -> schema.Columns:
+    """What was given, where something was, and the judge's estimate, which is in use where nothing was."""
+    said = ~np.isnan(given)
+    both = np.r_[claim[said], claim]
+    order = np.argsort(both, kind="stable")
+    judges = [GIVEN] * int(said.sum()) + [judge] * claim.size
+    return schema.rows(
+        "claim_strengths", both.size, claim=both[order], judge=[judges[k] for k in order],
+        strength=np.r_[given[said], estimate][order], in_use=np.r_[said[said], ~said][order],
+    )  # fmt: skip
+
+
+def _near_rows(world: World, judges: Judges, made: Made, claim: Array, new: Array) -> schema.Columns:
+    """Pairs of firsts of their kinds, of one proposition and polarity, at or above the smaller threshold."""
+    old = np.flatnonzero(world.claims["same_as"] == world.claims["claim"])
+    proposition = np.r_[world.claims["proposition"][old], made.proposition[new]]
+    polarity = np.r_[world.claims["polarity"][old], made.polarity[new]]
+    rows = np.r_[world.claims["claim"][old], claim[new]]
+    threshold = min(judges.theta, judges.theta_self) if judges.own_claims else judges.theta
+    later, earlier, similarity = [], [], []
+    for kind in sorted(set(zip(made.proposition[new].tolist(), made.polarity[new].tolist(), strict=True))):
+        at = np.flatnonzero((proposition == kind[0]) & (polarity == kind[1]))
+        first = int(np.searchsorted(at, old.size))
+        texts = _texts(world, old[at[:first]]) + made.texts(new[at[first:] - old.size])
+        pairs = near_pairs(judges.vectors.of(texts), texts, first, threshold)
+        later.append(rows[at[pairs.later]])
+        earlier.append(rows[at[pairs.earlier]])
+        similarity.append(pairs.similarity)
+    if not later:
+        return schema.empty("near_duplicates")
+    columns = [np.concatenate(part) for part in (later, earlier, similarity)]
+    order = np.lexsort((columns[1], columns[0]))
+    return schema.rows(
+        "near_duplicates", order.size, claim=columns[0][order], other=columns[1][order], similarity=columns[2][order]
+    )
+
+
+def _texts(world: World, claims: Array) -> list[str]:
+    return [world.texts[row] for row in world.claims["text"][claims]]
+
+
+# Claims before they have rows, as columns: words are places in a list, so that claims cost no loop each.
+
+
+Int64 = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Claims before they have rows; (c,) each, those of one post together and in order of posts.
+
+    ``post`` is -1 for arguments of the bank, ``strength`` NaN where nobody said. ``text``, ``snippet`` and ``tag`` are
+    places in ``words``, in which each text stands once or more; -1 for none.
+    """
+
+    words: Sequence[str]
+    post: Int64
+    proposition: npt.NDArray[np.int16]
+    polarity: npt.NDArray[np.int8]
+    strength: npt.NDArray[np.float64]
+    text: Int64
+    snippet: Int64
+    tag: Int64
+
+    def texts(self, at: Array) -> list[str]:
+        """The claims at these places, in their own words."""
+        return [self.words[k] for k in self.text[at].tolist()]
+
+
+def together(one: Made, two: Made) -> Made:
+    """Both, by post; of one post, those of ``one`` first."""
+    order = np.argsort(np.r_[one.post, two.post], kind="stable")
+
+    def column(name: str) -> Array:
+        return np.concatenate([getattr(one, name), getattr(two, name)])[order]
+
+    def places(name: str) -> Int64:
+        later: Int64 = getattr(two, name)
+        moved = np.where(later >= 0, later + len(one.words), NONE)
+        return np.concatenate([getattr(one, name), moved])[order].astype(np.int64)
+
+    return Made(
+        [*one.words, *two.words],
+        *(column(name) for name in ("post", "proposition", "polarity", "strength")),
+        *(places(name) for name in ("text", "snippet", "tag")),
+    )
+
+
+def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple[Int64, Int64, Int64], dict[str, int]]:
+    """Rows of texts of ``text``, ``snippet`` and ``tag``, and the texts that are new.
+
+    These are numbered from ``n_texts`` on in the order in which the columns, one after the other, meet them.
+    """
+    used = np.concatenate([made.text, made.snippet, made.tag])
+    used = used[used >= 0]
+    row = np.full(len(made.words) + 1, NONE, np.int64)  # the last one stands for no text
+    fresh: dict[str, int] = {}
+    for place in used[first_places(used)].tolist():
+        word = made.words[place]
+        row[place] = known[word] if word in known else fresh.setdefault(word, n_texts + len(fresh))
+    return (row[made.text], row[made.snippet], row[made.tag]), fresh
+
+
+def first_places(*columns: Array) -> Int64:
+    """Where each different row of columns of one length stands first, ascending.
+
+    Real numbers are compared bit by bit.
+
+    >>> first_places(np.array([3, 1, 3, 1]), np.array([0.5, 0.5, 0.5, 0.25])).tolist()
+    [0, 1, 3]
+    """
+    return np.sort(_unique(columns)[0])
+
+
+def kinds_of(*columns: Array) -> tuple[Int64, Int64]:
+    """:func:`first_places`, and for each row the number, among them, of the row that is equal to it.
+
+    >>> [part.tolist() for part in kinds_of(np.array([7, 2, 7]))]
+    [[0, 1], [0, 1, 0]]
+    """
+    first, inverse = _unique(columns)
+    order = np.argsort(first)
+    rank = np.empty(first.size, np.int64)
+    rank[order] = np.arange(first.size)
+    return first[order], rank[inverse]
+
+
+def _unique(columns: Sequence[Array]) -> tuple[Int64, Int64]:
+    """Where each different row stands first, in any order, and the number of each row's own."""
+    code, size = np.zeros(columns[0].shape[0], np.int64), 1
+    for column in columns:
+        part, width = _dense(column)
+        code, size = _dense(code * width + part)  # never above the number of rows times a few
+    first = np.full(size, NONE, np.int64)
+    first[code[::-1]] = np.arange(code.size - 1, -1, -1)  # the earliest is written last
+    used = np.flatnonzero(first >= 0)
+    number = np.empty(size, np.int64)
+    number[used] = np.arange(used.size)
+    return first[used], number[code]
+
+
+def _dense(column: Array) -> tuple[Int64, int]:
+    """Numbers from 0 that are equal where the values are, and how many there can be: by a shift, else by a sort."""
+    if not column.size:
+        return np.empty(0, np.int64), 1
+    if column.dtype != np.float64:
+        low, high = int(column.min()), int(column.max())
+        if high - low <= 4 * column.size + 1024:
+            return column.astype(np.int64) - low, high - low + 1
+    values, code = np.unique(column.view(np.int64) if column.dtype == np.float64 else column, return_inverse=True)
+    return code.astype(np.int64), values.size

@@ -1,0 +1,126 @@
+"""Who holds which argument records, and which of them count: what the claims of a step change (appendix B).
+
+Claims reach exactly the agents that were shown their post in this step; what an agent said itself reaches it too where
+``evidence.own_claims`` says so. Rows of the table holdings say what came of each claim that changed something.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core import schema
+from townsquare.core.coded_rows import CodedRows
+from townsquare.core.pairs import spans, upsert
+from townsquare.core.schema import NONE, HoldingChange
+from townsquare.record.batches import Batches
+from townsquare.settings.config import Evidence
+from townsquare.simulation.change import NOTHING, Change
+from townsquare.simulation.evidence.claims import Judges
+from townsquare.simulation.evidence.holdings_kernel import NOTHING as UNCHANGED
+from townsquare.simulation.evidence.holdings_kernel import (
+    Claims,
+    Held,
+    Incoming,
+    Outcome,
+    Thresholds,
+    receive,
+    room_for,
+)
+from townsquare.simulation.evidence.reached import Reached, csr, exposures_by_agent, own_posts, reached
+from townsquare.simulation.world import World
+from townsquare.simulation.world_kernels import AGREED, has_flag, origin_of
+
+Array = npt.NDArray[Any]
+
+
+def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Change:
+    """What the claims that agents were shown in the step so far change among their records.
+
+    Reads the world after :func:`townsquare.simulation.evidence.claims.make` of the step, with the stances from before
+    it.
+    """
+    exposures = exposures_by_agent(out)
+    mine = own_posts(world) if settings.own_claims else np.empty(0, np.int64)
+    claims, at = claim_columns(world), Thresholds(judges.theta, judges.theta_self, settings.archive_weight)
+    parts = []
+    for number, first, stop in spans(world.n_agents):
+        incoming = reached(world, exposures, first, stop, mine)
+        if incoming.claim.size:
+            outcome = _resolve(world, number, incoming, exposures, claims, at)
+            parts.append(_events(world, first, incoming, outcome, exposures, mine))
+    if not parts:
+        return NOTHING
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    n = rows["agent"].size
+    return Change({"holdings": schema.rows("holdings", n, step=world.step + 1, **rows)}) if n else NOTHING
+
+
+def claim_columns(world: World) -> Claims:
+    """What the kernel reads of the claims: their columns, and each one's near-duplicates on both sides of a pair."""
+    pairs = world.near_duplicates
+    one = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
+    other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
+    order = np.lexsort((other, one))
+    return Claims(
+        np.asarray(world.claims["proposition"]),
+        np.asarray(world.claims["polarity"]),
+        np.asarray(world.claims["strength"]),
+        csr(one, world.claims.n),
+        other[order],
+        np.r_[pairs["similarity"], pairs["similarity"]][order],
+    )
+
+
+def _resolve(
+    world: World, number: int, incoming: Reached, exposures: CodedRows, claims: Claims, at: Thresholds
+) -> Outcome:
+    """Take the claims in on a copy of the block's records; the world changes by the rows that follow."""
+    none = np.zeros(incoming.claim.size, np.uint8)
+    block, slot, _ = upsert(world.holdings.blocks[number], incoming.indptr, incoming.claim, none)
+    weight = np.ones(incoming.claim.size)
+    weight[~incoming.own] = exposures.at("weight", incoming.row[~incoming.own])
+    rows = Incoming(incoming.indptr, slot, incoming.own, weight)
+    flags: Any = block.value
+    out = room_for(incoming.claim.size)
+    stance = np.ascontiguousarray(world.belief[number].stance)
+    receive(rows, claims, Held(block.indptr, block.key, flags), stance, at, out)
+    return out
+
+
+def _events(
+    world: World,
+    first: int,
+    incoming: Reached,
+    outcome: Outcome,
+    exposures: CodedRows,
+    mine: Array,
+) -> dict[str, Array]:
+    """Columns of the table holdings: each claim that changed something, and then the record that it replaced."""
+    agent = np.repeat(np.arange(incoming.indptr.size - 1), np.diff(incoming.indptr))
+    came, left = np.flatnonzero(outcome.change != UNCHANGED), np.flatnonzero(outcome.replaced != NONE)
+    at = np.r_[came, left]
+    order = np.lexsort((np.r_[np.zeros(came.size), np.ones(left.size)], at))
+    at = at[order]
+    flags = np.r_[outcome.flags[came], outcome.replaced_flags[left]][order]
+    return {
+        "agent": first + agent[at],
+        "claim": np.r_[incoming.claim[came], outcome.replaced[left]][order],
+        "origin": origin_of(flags),
+        "change": np.r_[outcome.change[came], np.full(left.size, HoldingChange.ARCHIVED, np.uint8)][order],
+        "by": np.r_[outcome.by[came], incoming.claim[left]][order],
+        "post": _source(incoming, at, exposures["post"], mine),
+        "rank": _source(incoming, at, exposures["rank"], np.full(mine.size, NONE)),
+        "agreed": has_flag(flags, AGREED),
+    }
+
+
+def _source(incoming: Reached, at: Array, of_exposures: Array, of_own: Array) -> npt.NDArray[np.int64]:
+    """A column of the exposures, or of the own posts, for the claims ``at``."""
+    own, row = incoming.own[at], incoming.row[at]
+    out = np.empty(at.size, np.int64)
+    out[own] = of_own[row[own]]
+    out[~own] = of_exposures[row[~own]]
+    return out

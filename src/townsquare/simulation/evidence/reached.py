@@ -1,0 +1,155 @@
+"""Which claims reach which agents: exactly those of the posts that each was shown, in feed order, and its own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.coded_rows import CodedRows
+from townsquare.core.pairs import rows_between
+from townsquare.core.schema import PostKind
+from townsquare.record.batches import Batches
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+
+
+def by_agent(out: Batches, table: str) -> dict[str, Array]:
+    """The rows of a table of the step so far, sorted by agent and else in their order: several batches take turns."""
+    rows = {name: np.asarray(column) for name, column in out.get(table).items()}
+    order = _order(rows["agent"])
+    return rows if order is None else {name: column[order] for name, column in rows.items()}
+
+
+def exposures_by_agent(out: Batches) -> CodedRows:
+    """The exposures of the step, likewise."""
+    rows = CodedRows.of(out.get("exposures"))
+    order = _order(rows["agent"])
+    return rows if order is None else rows.take(order)
+
+
+def _order(agent: Array) -> Array | None:
+    """What sorts rows by agent; None if they are."""
+    sorted_ = not agent.size or bool((agent[1:] >= agent[:-1]).all())
+    return None if sorted_ else np.argsort(agent, kind="stable")
+
+
+class Reached(NamedTuple):
+    """Claims that reach the agents of a block: a CSR by agent, (n + 1,) int64, then (m,) each.
+
+    ``claim`` is the first of its kind, int32. ``row`` is the row of the exposures that showed it, or of the block's
+    own posts if ``own``; int64.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    claim: npt.NDArray[np.int32]
+    row: npt.NDArray[np.int64]
+    own: npt.NDArray[np.bool_]
+
+
+class _Made(NamedTuple):
+    """Which claims are made from what agents meet: those of ``n`` posts from ``first`` on, for each entry of ``what``.
+
+    ``indptr`` (agents + 1,) and ``what`` (m,) say what each agent meets.
+    """
+
+    indptr: Array
+    what: Array
+    first: Array
+    n: Array
+
+
+@nb.njit(parallel=True, cache=True)
+def _count(shown: _Made, mine: _Made, out: Array) -> None:
+    for i in nb.prange(out.shape[0] - 1):
+        n = 0
+        for e in range(shown.indptr[i], shown.indptr[i + 1]):
+            n += shown.n[shown.what[e]]
+        for e in range(mine.indptr[i], mine.indptr[i + 1]):
+            n += mine.n[mine.what[e]]
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def _spread(
+    shown: _Made,
+    mine: _Made,
+    same_as: Array,
+    out_indptr: Array,
+    claim: Array,
+    row: Array,
+    own: Array,
+) -> None:
+    for i in nb.prange(out_indptr.shape[0] - 1):
+        at = out_indptr[i]
+        for e in range(shown.indptr[i], shown.indptr[i + 1]):
+            k = shown.what[e]
+            for x in range(shown.first[k], shown.first[k] + shown.n[k]):
+                claim[at], row[at], own[at] = same_as[x], e, False
+                at += 1
+        for e in range(mine.indptr[i], mine.indptr[i + 1]):
+            k = mine.what[e]
+            for x in range(mine.first[k], mine.first[k] + mine.n[k]):
+                claim[at], row[at], own[at] = same_as[x], e, True
+                at += 1
+
+
+def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts: Array) -> Reached:
+    """Claims that reach the agents ``first`` to ``stop``.
+
+    Parameters
+    ----------
+    world : World
+        With the claims of the posts of this step.
+    exposures : CodedRows
+        Rows of the table exposures, agents ascending.
+    first, stop : int
+        A block of agents.
+    own_posts : (k,) int
+        Rows of posts that become records of their authors, authors ascending; may be empty.
+    """
+    posts, n = world.posts, stop - first
+    lo, hi = rows_between(exposures["agent"], first, stop)
+    root = exposures.beside["root"]
+    indptr = lo + csr(exposures["agent"][lo:hi] - first, n)
+    shown = _Made(indptr, exposures.code, posts["claims"][root], posts["n_claims"][root])
+    author = posts["author"][own_posts]
+    own_lo, own_hi = rows_between(author, first, stop)
+    own_indptr = own_lo + csr(author[own_lo:own_hi] - first, n)
+    mine = _Made(own_indptr, np.ascontiguousarray(own_posts, np.int64), posts["claims"], posts["n_claims"])
+    out_indptr = np.zeros(n + 1, np.int64)
+    _count(shown, mine, out_indptr)
+    np.cumsum(out_indptr, out=out_indptr)
+    m = int(out_indptr[-1])
+    claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
+    _spread(shown, mine, world.claims["same_as"], out_indptr, claim, row, own)
+    found = Reached(out_indptr, claim, row, own)
+    return _heard(found, world.silenced) if world.silenced.size else found
+
+
+def _heard(all_: Reached, silenced: npt.NDArray[np.int32]) -> Reached:
+    """Those that are not silenced."""
+    keep = ~np.isin(all_.claim, silenced)
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep, dtype=np.int64)])
+    return Reached(before[all_.indptr], all_.claim[keep], all_.row[keep], all_.own[keep])
+
+
+def own_posts(world: World) -> npt.NDArray[np.int64]:
+    """Posts and comments of persons in the step that is being taken, by author and then in their order."""
+    start = world.step_starts[-1]
+    kind, author = world.posts["kind"][start:], world.posts["author"][start:]
+    at = np.flatnonzero((kind == PostKind.ORIGINAL) | (kind == PostKind.COMMENT))
+    return np.asarray(start + at[np.argsort(author[at], kind="stable")], np.int64)
+
+
+def csr(agent: Array, n: int) -> npt.NDArray[np.int64]:
+    """Row pointers, (n + 1,), of rows whose agents ascend from 0 to n - 1.
+
+    >>> csr(np.array([0, 2, 2]), 3).tolist()
+    [0, 1, 1, 3]
+    """
+    counts = np.bincount(agent, minlength=n)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

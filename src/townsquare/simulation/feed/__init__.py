@@ -1,0 +1,1 @@
+"""What each reader is shown: candidates, ranking, the rows of a feed."""

@@ -1,0 +1,39 @@
+"""Most engaged with first, fading with age."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.core.table import GrowingTable
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.feed.rankers.contract import Ranker
+
+
+class Params(MemberParams):
+    """Settings of the ranker `engagement`."""
+
+    fading: float = Field(
+        0.1, ge=0, description="taken off the score for each step of age", json_schema_extra={"unit": "1/step"}
+    )
+
+
+def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
+    """``ln(1 + likes + shares + comments of the root) - fading * age of the row``.
+
+    The logarithm and the counts are those of SimSwarm's popularity term (its ranker also knows who is followed, which
+    here the quotas of the feed do); linear fading in place of its share of the run keeps scores free of the run's end.
+    """
+    roots = np.asarray(posts["root"])
+    likes, shares, comments = (np.asarray(posts[name]) for name in ("likes", "shares", "comments"))
+    engaged = (likes + shares + comments)[roots]
+    age = step - posts["step"].astype(np.float64)
+    # Few distinct counts: logarithms are taken once each, so that they are the same wherever the count stands.
+    logarithms = np.log1p(np.arange(int(engaged.max(initial=0)) + 1, dtype=np.float64))
+    return cast("npt.NDArray[np.float64]", logarithms[engaged] - cast("Params", params).fading * age)
+
+
+RANKER = Ranker("engagement", Params, score)

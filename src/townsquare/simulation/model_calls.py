@@ -1,0 +1,69 @@
+"""Which runs ask a language model, which agents remember, and where calls are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from townsquare.core import schema
+from townsquare.models.contract import Call, CallStore, member_asks
+from townsquare.models.store import kept_at
+from townsquare.record.contract import Recorder
+from townsquare.settings.resolve import Settings
+from townsquare.simulation.policies import mix
+
+CALLS_FILE = "calls.db"
+"""Beside ``run.db``: every request and reply, written as each call ends."""
+
+
+def asks(settings: Settings) -> bool:
+    """Whether any member that takes part in the run, from the start or from some step on, asks a language model."""
+    return any(_asks_now(one) for one in (settings, *(later for _, later in settings.changes)))
+
+
+def _asks_now(settings: Settings) -> bool:
+    policy, params = settings.members["policy"], settings.params["policy"]
+    if mix.asks(policy, params) or settings.config.memory.reflection == "model":
+        return True
+    return any(member_asks(settings.members[family], settings.params[family]) for family in ("moderation", "extractor"))
+
+
+def reads_memory(settings: Settings) -> bool:
+    """Whether what agents recall counts as an access: their policy reads it."""
+    return "memory" in mix.reads(settings.members["policy"], settings.params["policy"])
+
+
+def remembers(settings: Settings) -> bool:
+    """Whether agents remember in this run."""
+    enabled = settings.config.memory.enabled
+    return reads_memory(settings) if enabled is None else enabled
+
+
+def calls_beside(recorder: Recorder, other: str | None = None) -> CallStore:
+    """Where the calls of a run are kept: beside its database, or in memory with it; ``other`` is ``serving.calls``."""
+    folder: Path | None = getattr(recorder, "folder", None)
+    return kept_at(None if folder is None else folder / CALLS_FILE, other)
+
+
+# Calls of language models as rows of a step.
+
+
+_AS_THEY_ARE = (
+    "identity", "purpose", "agent", "turn", "outcome", "error", "server", "tokens_in", "tokens_out", "seconds", "tries",
+)  # fmt: skip
+
+
+def call_rows(calls: Sequence[Call], step: int) -> dict[str, schema.Columns]:
+    """Rows of ``model_calls`` in the order of asking; none for no calls."""
+    if not calls:
+        return {}
+    said = [hashlib.sha256(call.text.encode()).hexdigest() if call.text else "" for call in calls]
+    columns = {name: [getattr(call, name) for call in calls] for name in _AS_THEY_ARE}
+    rows = schema.rows(
+        "model_calls", len(calls), step=step, call=np.arange(len(calls)), reply=said,
+        model=[call.reported for call in calls], **columns,
+    )  # fmt: skip
+    return {"model_calls": rows}

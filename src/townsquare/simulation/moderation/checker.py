@@ -1,0 +1,123 @@
+"""The embedded fact-checker: a stated sensitivity, specificity, unverified rate and confidence, drawn by post.
+
+Its findings are lasting draws keyed by the post, so that a post gets the same verdict at whatever step it is reviewed,
+in whatever arm. It is no reader of texts: it errs at the rates it is given. Those rates are assumptions; studies of
+professional checkers and of language models as checkers report anything between 0.5 and 0.95 for them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+from scipy.special import betaincinv
+
+from townsquare.core import schema
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.world import World
+
+EXPLANATIONS = {
+    Verdict.TRUE: "The embedded checker finds the central claim accurate.",
+    Verdict.FALSE: "The embedded checker finds the central claim false.",
+    Verdict.UNVERIFIED: "The embedded checker could not verify the central claim.",
+}
+SOURCES = "embedded checker: a draw at stated error rates, no source consulted"
+
+
+class CheckerParams(MemberParams):
+    """Settings of the fact-checker."""
+
+    checker: Literal["embedded", "model"] = Field(
+        "embedded", description="who checks: the embedded checker, or a language model (section `model`)"
+    )
+    checker_temperature: float = Field(0.3, ge=0, le=2, description="of the language model (MOSAIC, appendix I.4)")
+    posts_per_step: int = Field(5, ge=0, description="posts it reviews a step (MOSAIC: 5)")
+    sensitivity: float = Field(0.85, ge=0, le=1, description="chance of `false` for a false post that it decides on")
+    specificity: float = Field(0.95, ge=0, le=1, description="chance of `true` for a true post that it decides on")
+    unverified: float = Field(0.15, ge=0, le=1, description="chance that it cannot decide")
+    confidence_right: tuple[float, float] = Field(
+        (18.0, 2.0), description="Beta distribution of its confidence when it is right (mean 0.9)"
+    )
+    confidence_wrong: tuple[float, float] = Field((6.0, 4.0), description="and when it is wrong (mean 0.6)")
+    takedown_at: float = Field(0.9, ge=0, le=1, description="confidence in `false` from which a post is taken down")
+
+
+class Findings(NamedTuple):
+    """``verdict`` (n,) uint8 and ``confidence`` (n,) float64 of some posts, and n ``explanation`` and ``sources``."""
+
+    verdict: npt.NDArray[np.uint8]
+    confidence: npt.NDArray[np.float64]
+    explanation: list[str]
+    sources: list[str]
+
+
+def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams) -> Findings:
+    """What the checker finds of ``posts``; posts of unknown veracity are always unverified."""
+    key, veracity = world.posts["key"][posts], world.posts["veracity"][posts]
+    nobody = np.zeros(posts.size, np.int64)
+    gives_up = draws.uniform("unverified", nobody, key, lasting=True) < params.unverified
+    u = draws.uniform("right", nobody, key, lasting=True)
+    right = u < np.where(veracity == Veracity.FALSE, params.sensitivity, params.specificity)
+    says_false = (veracity == Veracity.FALSE) == right
+    verdict = np.where(says_false, Verdict.FALSE, Verdict.TRUE)
+    verdict[gives_up | (veracity == Veracity.UNKNOWN)] = Verdict.UNVERIFIED
+    c = draws.uniform("confidence", nobody, key, lasting=True)
+    (a1, b1), (a0, b0) = params.confidence_right, params.confidence_wrong
+    confidence = np.where(right, betaincinv(a1, b1, c), betaincinv(a0, b0, c))
+    explanation = [EXPLANATIONS[Verdict(one)] for one in verdict.tolist()]
+    return Findings(verdict.astype(np.uint8), confidence, explanation, [SOURCES] * posts.size)
+
+
+def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> npt.NDArray[np.int32]:
+    """The next posts to review, each at most once: news first, then by flags, then by engagement, then by draw.
+
+    ``noted_first`` puts posts with community notes, most notes first, before all others (hybrid).
+    """
+    posts = world.posts
+    waiting = (posts["verdict"] == Verdict.NONE) & (posts["status"] == PostStatus.ACTIVE)
+    waiting &= (posts["kind"] == PostKind.INJECTED) | (posts["kind"] == PostKind.ORIGINAL)
+    rows = np.flatnonzero(waiting)
+    first = rows[(posts["type"][rows] == PostType.NEWS) | ((posts["notes"][rows] > 0) & noted_first)]
+    rows = first if first.size >= limit else rows  # spare the sort of all posts where the first class fills the queue
+    engagement = posts["likes"][rows] + posts["shares"][rows] + posts["comments"][rows]
+    news = posts["type"][rows] == PostType.NEWS
+    tie = draws.uniform("queue", np.zeros(rows.size, np.int64), posts["key"][rows], lasting=True)
+    notes = posts["notes"][rows] if noted_first else np.zeros(rows.size, np.int32)
+    order = np.lexsort((tie, -engagement, -posts["flags"][rows], ~news, -notes))
+    return rows[order][:limit].astype(np.int32)
+
+
+def findings_as_rows(
+    world: World,
+    posts: npt.NDArray[np.int32],
+    found: Findings,
+    down: npt.NDArray[np.bool_],
+    why: list[str],
+) -> dict[str, schema.Columns]:
+    """Verdicts, their log, and takedowns of the posts in ``down``, each with its reason."""
+    n, step = posts.size, world.step + 1
+    if not n:
+        return {}
+    new = [text for text in dict.fromkeys(found.explanation + found.sources) if text not in world.text_row]
+    row = world.text_row | {text: len(world.texts) + k for k, text in enumerate(new)}
+    out: dict[str, schema.Columns] = {}
+    if new:
+        out["texts"] = schema.rows("texts", len(new), text=[row[text] for text in new], content=new)
+    out["verdicts"] = schema.rows(
+        "verdicts", n, post=posts, step=step, verdict=found.verdict, confidence=found.confidence,
+        explanation=[row[text] for text in found.explanation], sources=[row[text] for text in found.sources],
+        veracity=world.posts["veracity"][posts],
+    )  # fmt: skip
+    said = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in found.verdict]
+    log = {
+        "post": np.r_[posts, posts[down]],
+        "kind": np.r_[np.full(n, LogKind.VERDICT), np.full(int(down.sum()), LogKind.TAKEDOWN)],
+        "reason": said + [reason for reason, is_down in zip(why, down, strict=True) if is_down],
+        "value": np.r_[found.confidence, found.confidence[down]],
+    }
+    out["moderation_log"] = schema.rows("moderation_log", log["post"].size, step=step, **log)
+    return out

@@ -1,0 +1,121 @@
+"""What a moderator returned, checked against its contract: in every step of a run, and in the conformance check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.member_errors import breach, call_member
+from townsquare.core.schema import NONE, LogKind, NoteStatus, PostStatus, Verdict
+from townsquare.record.batches import Batches
+from townsquare.simulation.change import Change
+from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.world import World
+
+FAMILY = "moderator"
+Array = npt.NDArray[Any]
+Columns = Mapping[str, Array]
+_MAY_WRITE = {"texts", "verdicts", "moderation_log"}
+
+
+def reviewed(moderator: Moderator, world: World, draws: StageDraws, params: Any, takedown: bool) -> Change:
+    """What the moderator decides in step ``world.step + 1``, if a world can take it.
+
+    Checked: rows of ``verdicts``, ``moderation_log`` and ``texts`` alone, of this step, that point at what is there; a
+    post gets one verdict with a confidence in [0, 1] and a row of the log for it; values are finite; notes are shown
+    that were not and withdrawn that were; roots that are up are taken down, each with a reason, and none where
+    ``takedown`` is off.
+
+    Raises
+    ------
+    ContractError
+        Names the moderator and the post.
+    """
+    name = moderator.name
+    change: object = call_member(FAMILY, name, "review", lambda: moderator.review(world, draws, params, takedown))
+    if not isinstance(change, Change) or change.newborn is not None or change.belief:
+        raise breach(FAMILY, name, f"review returned {type(change).__name__}", "a Change of rows alone")
+    rows = rows_of(name, change, world.step + 1)
+    _check_verdicts(name, world, rows)
+    _check_log(name, world, rows, takedown)
+    return change
+
+
+def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
+    """The rows of a review by table, with no rows where there are none."""
+    if not change.rows.keys() <= _MAY_WRITE:
+        raise breach(FAMILY, name, f"rows of {sorted(change.rows.keys() - _MAY_WRITE)}", f"of {sorted(_MAY_WRITE)}")
+    out = Batches(step)
+    call_member(FAMILY, name, "review", lambda: out.add(change.rows))
+    got: dict[str, Any] = {table: dict(out.get(table)) for table in sorted(_MAY_WRITE)}
+    for table in ("verdicts", "moderation_log"):
+        if (np.asarray(got[table]["step"]) != step).any():
+            raise breach(FAMILY, name, f"{table} with another step", f"step {step}, the one being taken")
+    return got
+
+
+def _check_verdicts(name: str, world: World, rows: Mapping[str, Columns]) -> None:
+    verdicts, n_texts = rows["verdicts"], len(world.texts) + len(rows["texts"]["text"])
+    post, found, confidence = verdicts["post"], verdicts["verdict"], verdicts["confidence"]
+    _check_posts(name, "a verdict", post, world)
+    known = np.isin(found, (Verdict.TRUE, Verdict.FALSE, Verdict.UNVERIFIED))
+    for good, got, values, allowed in (
+        (_once(post), "two verdicts on one post", post, "one"),
+        (world.posts["verdict"][post] == Verdict.NONE, "a verdict on a post that has one", post, "one for good"),
+        (world.posts["root"][post] == post, "a verdict on a share", post, "on its root, for which it counts"),
+        (known, "no known verdict", found, "1 to 3"),
+        ((confidence >= 0) & (confidence <= 1), "a confidence", confidence, "0 to 1"),
+        (verdicts["veracity"] == world.posts["veracity"][post], "another truth", verdicts["veracity"], "the post's"),
+    ):
+        _check_each(name, good, got, values, allowed, post)
+    for column in ("explanation", "sources"):
+        text = verdicts[column]
+        _check_each(name, (text >= NONE) & (text < n_texts), f"{column} of no text", text, "a row of texts", post)
+
+
+def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: bool) -> None:
+    log = rows["moderation_log"]
+    kind, post, value = (np.asarray(log[column]) for column in ("kind", "post", "value"))
+    _check_each(name, kind < len(LogKind), "a log row of no known kind", kind, "kinds of LogKind", post)
+    _check_posts(name, "a log row", post, world)
+    reasons = np.array([bool(str(reason).strip()) for reason in log["reason"]], np.bool_)
+    _check_each(name, reasons, "a log row without a reason", kind, "a reason, for whoever reads the log", post)
+    _check_each(name, np.isfinite(value), "a value in the log", value, "a finite number", post)
+    if sorted(post[kind == LogKind.VERDICT]) != sorted(rows["verdicts"]["post"]):
+        raise breach(FAMILY, name, "verdicts and log rows for them that differ", "one log row a verdict")
+    down = post[kind == LogKind.TAKEDOWN]
+    if down.size and not takedown:
+        raise breach(FAMILY, name, f"a takedown of post {down[0]} where `moderation.takedown` is off", "none")
+    up = (world.posts["root"][down] == down) & (world.posts["status"][down] == PostStatus.ACTIVE)
+    _check_each(name, up & _once(down), "a takedown of a share, or of what is down", down, "of roots that are up", down)
+    of_notes = np.isin(kind, (LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN))
+    number, posts = value[of_notes].astype(np.int64), post[of_notes]
+    there = (number >= 0) & (number < world.notes.n)
+    _check_each(name, there, "a log row of no note", value[of_notes], "a row of notes as its value", posts)
+    was = world.notes["status"][number] == NoteStatus.SHOWN
+    changes = (world.notes["post"][number] == posts) & (was != (kind[of_notes] == LogKind.NOTE_SHOWN))
+    allowed = "notes of the post shown that were not, and back"
+    _check_each(name, changes, "a log row for a note that does not change", number, allowed, posts)
+
+
+def _check_posts(name: str, what: str, post: Array, world: World) -> None:
+    there = (post >= 0) & (post < world.posts.n)
+    _check_each(name, there, f"{what} on a post that is not there", post, f"rows 0 to {world.posts.n - 1}", post)
+
+
+def _check_each(name: str, good: Array, got: str, values: Array, allowed: str, post: Array) -> None:
+    """Raise for the first row that is not good, with its post and what it says."""
+    if not good.all():
+        at = int(np.argmin(good))
+        raise breach(FAMILY, name, f"{got}: {values[at]} (post {post[at]})", allowed)
+
+
+def _once(rows: Array) -> npt.NDArray[np.bool_]:
+    """Whether each row comes for the first time."""
+    out = np.zeros(rows.size, np.bool_)
+    out[np.unique(rows, return_index=True)[1]] = True
+    return out

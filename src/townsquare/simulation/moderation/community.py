@@ -1,0 +1,23 @@
+"""Community notes: readers write them, readers rate them, and those found helpful are shown with the post."""
+
+from __future__ import annotations
+
+from townsquare.core.draws import StageDraws
+from townsquare.simulation.change import Change
+from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
+from townsquare.simulation.moderation.log import joined
+from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
+from townsquare.simulation.world import World
+
+
+class Params(CrowdParams):
+    """Settings of the strategy `community`."""
+
+
+def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+    """Notes that pass the threshold are shown; posts come down by flags or notes only where a threshold is set."""
+    return Change(joined(review_notes(world, params), crowd_takedowns(world, params) if takedown else {}))
+
+
+MODERATOR = Moderator("community", Params, NOTE_KINDS, review)

@@ -1,0 +1,44 @@
+"""What a moderator takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import ActionKind
+from townsquare.models.contract import Asker
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.change import Change
+from townsquare.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Moderator:
+    """A member of the family ``moderation``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
+    adds : frozenset of ActionKind
+        Kinds of action that only this strategy gives to agents.
+    review : callable
+        ``review(world, draws, params, takedown) -> Change``: reads the world after the actions of step
+        ``world.step + 1`` and writes nothing; what it decides is seen from the next feed on. ``takedown`` says whether
+        posts may be taken down.
+    asks : callable, optional
+        ``asks(params)``: whether it asks a language model under these settings.
+    bind : callable, optional
+        ``bind(asker)`` gives the same moderator with a language model to ask.
+    """
+
+    name: str
+    params: type[MemberParams]
+    adds: frozenset[ActionKind]
+    review: Callable[[World, StageDraws, Any, bool], Change]
+    asks: Callable[[Any], bool] | None = None
+    bind: Callable[[Asker], Moderator] | None = None

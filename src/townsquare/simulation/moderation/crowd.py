@@ -1,0 +1,56 @@
+"""Takedown by the crowd: a post comes down once it has enough flags, or enough notes (MOSAIC's two thresholds).
+
+MOSAIC's code logs such a takedown again in every step and leaves shares up; here it is logged once and covers them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.core import schema
+from townsquare.core.schema import LogKind, PostKind, PostStatus
+from townsquare.simulation.moderation.notes import NoteParams
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+
+
+class CrowdParams(NoteParams):
+    """When readers alone take a post down; by default never."""
+
+    takedown_flags: int | None = Field(None, ge=1, description="flags at which a post is taken down; unset: never")
+    takedown_notes: int | None = Field(
+        None, ge=1, description="notes, shown or pending, at which a post is taken down; unset: never"
+    )
+
+
+def crowd_takedowns(
+    world: World, params: CrowdParams, without: npt.NDArray[np.int32] | None = None
+) -> dict[str, schema.Columns]:
+    """Log rows of posts that reach a threshold in this step, with the count that did it; flags go before notes.
+
+    ``without`` (k,) are posts that come down in this step for another reason.
+    """
+    posts = world.posts
+    up = (posts["status"] == PostStatus.ACTIVE) & (posts["kind"] != PostKind.SHARE)
+    if without is not None:
+        up[without] = False
+    taken: list[tuple[Array, Array, str, int]] = []
+    for name, limit in (("flags", params.takedown_flags), ("notes", params.takedown_notes)):
+        if limit is not None:
+            rows = np.flatnonzero(up & (posts[name] >= limit))
+            up[rows] = False
+            taken.append((rows, posts[name][rows], name, limit))
+    if not sum(rows.size for rows, *_ in taken):
+        return {}
+    reasons = [f"{count} {name}, at least {limit}" for _, counts, name, limit in taken for count in counts]
+    return {
+        "moderation_log": schema.rows(
+            "moderation_log", len(reasons), step=world.step + 1, post=np.concatenate([rows for rows, *_ in taken]),
+            kind=LogKind.TAKEDOWN, reason=reasons, value=np.concatenate([counts for _, counts, *_ in taken]),
+        )
+    }  # fmt: skip

@@ -1,0 +1,35 @@
+"""Who finds: the embedded checker or a language model, as the settings say."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
+from townsquare.models.contract import Asker
+from townsquare.simulation.moderation.checker import CheckerParams, Findings, find
+from townsquare.simulation.moderation.model_checker import ask_about
+from townsquare.simulation.world import World
+
+
+def findings(
+    world: World,
+    posts: npt.NDArray[np.int32],
+    draws: StageDraws,
+    params: CheckerParams,
+    asker: Asker | None,
+    *,
+    with_notes: bool,
+) -> Findings:
+    """What is found of ``posts``; ``with_notes`` lets a model see the notes under them."""
+    if params.checker == "embedded":
+        return find(world, posts, draws, params)
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    return ask_about(world, posts, params, asker, with_notes=with_notes)
+
+
+def asks(params: CheckerParams) -> bool:
+    """Whether a language model checks."""
+    return params.checker == "model"

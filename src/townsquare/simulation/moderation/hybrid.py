@@ -1,0 +1,97 @@
+"""Community notes and a fact-checker together: noted posts are reviewed first, and come down at less confidence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.core import schema
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import LogKind, NoteStatus, PostStatus, Verdict
+from townsquare.models.contract import Asker
+from townsquare.simulation.change import Change
+from townsquare.simulation.moderation.checker import CheckerParams, findings_as_rows, queue
+from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
+from townsquare.simulation.moderation.findings import asks, findings
+from townsquare.simulation.moderation.log import joined
+from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
+from townsquare.simulation.world import World
+
+
+class Params(CheckerParams, CrowdParams):
+    """Settings of the strategy `hybrid`."""
+
+    takedown_noted_at: float = Field(
+        0.7, ge=0, le=1, description="confidence in `false` from which a post with a shown note is taken down"
+    )
+
+
+def review(world: World, draws: StageDraws, params: Params, takedown: bool, asker: Asker | None = None) -> Change:
+    """Notes first, so that a note that passes in this step counts for the verdicts of this step and of earlier ones.
+
+    A post whose verdict is older than its shown note is looked at again under the lower bar. The verdict stands: it is
+    neither drawn nor asked for anew, and takes no place in the queue.
+    """
+    rows = review_notes(world, params)
+    noted = _noted_posts(world, rows)
+    posts = queue(world, draws, params.posts_per_step, noted_first=True)
+    found = findings(world, posts, draws, params, asker, with_notes=True)
+    has_note = np.isin(posts, noted)
+    bar = np.where(has_note, params.takedown_noted_at, params.takedown_at)
+    down = (found.verdict == Verdict.FALSE) & (found.confidence >= bar) & takedown
+    why = [_why(c, b, n) for c, b, n in zip(found.confidence, bar, has_note, strict=True)]
+    checked = findings_as_rows(world, posts, found, down, why)
+    if not takedown:
+        return Change(joined(rows, checked))
+    again = _past_the_lower_bar(world, noted, params)
+    crowd = crowd_takedowns(world, params, without=np.concatenate([posts[down], again]))
+    return Change(joined(rows, checked, _taken_down(world, again, params), crowd))
+
+
+def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[np.int32]:
+    """Posts with a shown note once this step's log is applied, ascending, (k,)."""
+    status = world.notes["status"].copy()
+    if "moderation_log" in rows:
+        kind, note = (np.asarray(rows["moderation_log"][name]) for name in ("kind", "value"))
+        status[note.astype(np.int64)] = np.where(kind == LogKind.NOTE_SHOWN, NoteStatus.SHOWN, NoteStatus.PENDING)
+    return np.unique(world.notes["post"][status == NoteStatus.SHOWN])
+
+
+def _past_the_lower_bar(world: World, noted: npt.NDArray[np.int32], params: Params) -> npt.NDArray[np.int32]:
+    """Which posts with a shown note are up, though an earlier verdict on them reaches the lower bar."""
+    verdict, confidence, status = (world.posts[name][noted] for name in ("verdict", "confidence", "status"))
+    qualifies = (verdict == Verdict.FALSE) & (confidence >= params.takedown_noted_at)
+    found: npt.NDArray[np.int32] = noted[qualifies & (status == PostStatus.ACTIVE)]
+    return found
+
+
+def _taken_down(world: World, posts: npt.NDArray[np.int32], params: Params) -> dict[str, schema.Columns]:
+    """Log rows of posts that come down by an earlier verdict."""
+    if not posts.size:
+        return {}
+    confidence = world.posts["confidence"][posts]
+    return {
+        "moderation_log": schema.rows(
+            "moderation_log", posts.size, step=world.step + 1, post=posts, kind=LogKind.TAKEDOWN,
+            reason=[_why(c, params.takedown_noted_at, noted=True) for c in confidence], value=confidence,
+        )
+    }  # fmt: skip
+
+
+def _why(confidence: float, bar: float, noted: bool) -> str:
+    """The reason that the log gives for a takedown."""
+    for_noted = " for a post with a shown note" if noted else ""
+    return f"verdict false with confidence {confidence:.2f}, at least {bar:g}{for_noted}"
+
+
+def bind(asker: Asker) -> Moderator:
+    """The moderator with a language model that checks."""
+    return replace(MODERATOR, review=partial(review, asker=asker))
+
+
+MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review, asks, bind)

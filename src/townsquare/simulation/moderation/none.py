@@ -1,0 +1,21 @@
+"""No moderation: the baseline of every comparison."""
+
+from __future__ import annotations
+
+from townsquare.core.draws import StageDraws
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.change import NOTHING, Change
+from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.world import World
+
+
+class Params(MemberParams):
+    """No settings."""
+
+
+def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+    """Nothing is done."""
+    return NOTHING
+
+
+MODERATOR = Moderator("none", Params, frozenset(), review)

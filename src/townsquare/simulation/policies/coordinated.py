@@ -1,0 +1,157 @@
+"""Coordinated accounts: they push some sources, some accounts or one side, whatever they believe themselves.
+
+Meant as one member of a ``mix``, so that the group is drawn for life. Its members act on what they are shown: rows of
+the sources and accounts to be amplified, and rows that take the side. They also write for the side, in one step all
+with the same argument if ``together`` is on.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE, ActionKind, Slot
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.views import Chosen, Views
+
+Array = npt.NDArray[Any]
+_ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FOLLOW)
+
+
+class Params(MemberParams):
+    """Settings of the policy `coordinated`."""
+
+    sources: tuple[str, ...] = Field(
+        (), description="names of sources whose rows are amplified", json_schema_extra={"names": "sources"}
+    )
+    accounts: tuple[int, ...] = Field(
+        (), description="rows of agents whose rows are amplified", json_schema_extra={"names": "agents"}
+    )
+    proposition: int | None = Field(
+        None,
+        ge=0,
+        description="number of the proposition whose side is pushed",
+        json_schema_extra={"names": "propositions"},
+    )
+    side: Literal["for", "against"] = Field("for", description="which side of it")
+    like: float = Field(0.9, ge=0, le=1, description="chance to like a row that is amplified")
+    share: float = Field(0.5, ge=0, le=1, description="chance to share it")
+    comment: float = Field(0.2, ge=0, le=1, description="chance to comment on it with an argument of the side")
+    follow: float = Field(0.5, ge=0, le=1, description="chance to follow its author, if that is not followed yet")
+    posts_per_step: float = Field(0.5, ge=0, le=1, description="chance that a member posts an argument in a step")
+    together: bool = Field(True, description="all members write the same argument in a step")
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    """Posts first, then row by row: like, share, comment, follow."""
+    rows, kinds = _on_rows(views, draws, params)
+    writers = _writers(views, draws, params)
+    place = np.r_[writers, np.searchsorted(views.indptr, rows, side="right") - 1]
+    row = np.r_[np.full(writers.size, NONE, np.int64), rows]
+    kind = np.r_[np.full(writers.size, ActionKind.POST, np.uint8), kinds]
+    order = np.argsort(place, kind="stable")
+    place, row, kind = place[order], row[order], kind[order]
+    entry = _arguments(views, draws, params, views.agents[place])
+    writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
+    text = np.full(row.size, NONE, np.int32)
+    text[writes] = views.bank.text[entry[writes]]
+    said = entry[writes]
+    return Chosen(
+        agent=views.agents[place],
+        kind=kind,
+        row=row,
+        target=_targets(views, row, kind),
+        text=text,
+        helpful=np.full(row.size, NONE, np.int8),
+        reasoning=np.full(row.size, NONE, np.int32),
+        declared=(writes, views.bank.proposition[said], views.bank.stance[said], views.bank.strength[said]),
+    )
+
+
+def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
+    """Which rows are by the sources or accounts, or take the side."""
+    root = np.asarray(views.rows["root"])
+    wrote = views.post("author")
+    names = views.agent("name")
+    wanted = np.zeros(names.size, np.bool_)
+    wanted[[one for one in params.accounts if one < names.size]] = True
+    if params.sources:
+        wanted |= np.isin(names, [row for row in set(names[names >= 0].tolist()) if views.text(row) in params.sources])
+    by = wanted[wrote[root]] | wanted[np.asarray(views.rows["author"])]
+    return np.asarray(by | _takes_side(views, params, root))
+
+
+def _takes_side(views: Views, params: Params, root: Array) -> npt.NDArray[np.bool_]:
+    out = np.zeros(root.size, np.bool_)
+    if params.proposition is None:
+        return out
+    first, count = views.post("stances")[root], views.post("n_stances")[root]
+    proposition, stance = views.post_stance("proposition"), views.post_stance("stance")
+    for nth in range(int(count.max(initial=0))):
+        has = np.flatnonzero(count > nth)
+        at = first[has] + nth
+        out[has] |= (proposition[at] == params.proposition) & (stance[at] * _sign(params) > 0)
+    return out
+
+
+def _sign(params: Params) -> int:
+    return 1 if params.side == "for" else -1
+
+
+def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """(row, kind) of every action on a row, in feed order."""
+    slot = np.asarray(views.rows["slot"])
+    rows = np.flatnonzero(_amplified(views, params) & (slot != Slot.COMMENT))
+    agents = np.repeat(views.agents, np.diff(views.indptr))[rows]
+    keys = views.post("key")[np.asarray(views.rows["root"])[rows]]
+    has_words = _entries(views, params).size > 0
+    done = np.zeros((rows.size, len(_ON_ROWS)), np.bool_)
+    for column, kind in enumerate(_ON_ROWS):
+        if kind in views.allowed and (has_words or kind != ActionKind.COMMENT):
+            chance = getattr(params, kind.name.lower())
+            done[:, column] = draws.uniform(f"coordinated:{kind.name}", agents, keys) < chance
+    done[:, _ON_ROWS.index(ActionKind.FOLLOW)] &= slot[rows] == Slot.OTHER
+    at, which = np.nonzero(done)
+    return rows[at], np.array(_ON_ROWS, np.uint8)[which]
+
+
+def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
+    target = np.full(row.size, NONE, np.int32)
+    on = row >= 0
+    target[on] = np.asarray(views.rows["root"])[row[on]]
+    to_agent = kind == ActionKind.FOLLOW
+    target[to_agent] = np.asarray(views.rows["author"])[row[to_agent]]
+    return target
+
+
+def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
+    """Entries of the argument bank for the side; of any proposition and either side where none is set."""
+    bank = views.bank
+    if params.proposition is None:
+        return np.arange(bank.text.size)
+    return np.flatnonzero((bank.proposition == params.proposition) & (bank.stance * _sign(params) > 0))
+
+
+def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
+    """Places of the agents that post."""
+    if ActionKind.POST not in views.allowed or not _entries(views, params).size:
+        return np.empty(0, np.int64)
+    return np.flatnonzero(draws.uniform("coordinated:POST", views.agents) < params.posts_per_step)
+
+
+def _arguments(views: Views, draws: StageDraws, params: Params, agents: Array) -> npt.NDArray[np.int64]:
+    """The argument that each agent has ready in this step: one draw for all of them, or one each."""
+    entries = _entries(views, params)
+    if not entries.size:
+        return np.zeros(agents.size, np.int64)
+    who = np.zeros(agents.size, np.int64) if params.together else agents
+    return np.asarray(entries[draws.integers("coordinated:argument", who, 0, entries.size)], np.int64)
+
+
+POLICY = Policy("coordinated", Params, decide)
+"""The member; see :class:`townsquare.simulation.policies.contract.Policy`."""

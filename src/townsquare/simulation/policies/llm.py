@@ -1,0 +1,214 @@
+"""Agents that a language model speaks for: what they post, and how they react to their feeds.
+
+MOSAIC's two questions (appendices I.1, I.2), in our words: reactions, of everybody who is online, and a post, of those
+whose draw says so; both stand in one prompt, since a second one would repeat the first. Whatever is written comes with
+a declared stance, and stance and confidence stand there in words (SimSwarm's bands, or the Belief Engine's ten bins).
+The prompt is the same in all arms but for the actions that only a moderation strategy has. What other people wrote
+stands in it as quoted data, and a reply can only name what was shown. How long it may be is a setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
+from townsquare.core.schema import ActionKind
+from townsquare.models.contract import Asker, Message, Request
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Rows
+from townsquare.simulation.policies.llm_prompt import Minds, Told, Wording, react_prompt, write_prompt
+from townsquare.simulation.policies.llm_reply import Replies, post_schema, react_schema
+from townsquare.simulation.policies.llm_room import room_of, tokens_of, too_small
+from townsquare.simulation.views import Chosen, Views
+
+REACT, POST = 0, 1
+SAID = 120
+"""Characters of the line that says what was shortened, at most."""
+NO_FEED = FeedPage("", {}, {}, [], [])
+_NO_FEED = (ActionKind.POST, ActionKind.IGNORE)
+
+
+class Params(MemberParams):
+    """Settings of the policy `llm`; which model answers stands in the section `model`."""
+
+    reasoning: bool = Field(False, description="each action comes with a short explanation, which is recorded")
+    nudge: bool = Field(
+        False, description="invite agents to pass on what is surprising, as MOSAIC does where nothing is moderated"
+    )
+    beliefs_as: Literal["bands", "ten_bins"] = Field("bands", description="how a stance is put into words")
+    posts_per_step: float = Field(0.2, ge=0, le=1, description="chance that an agent is asked for a post in a step")
+    own_posts: int = Field(3, ge=0, le=50, description="own latest posts that it is shown before it writes")
+    max_actions: int = Field(8, ge=1, le=100, description="actions in one reply at most")
+    text_shown: int = Field(
+        400, ge=20, le=10000, description="of each text in a feed at most", json_schema_extra={"unit": "characters"}
+    )
+    prompt_tokens: int | None = Field(
+        1500,
+        ge=100,
+        le=1_000_000,
+        description="what an agent is told in a step at most; texts, memories, comments are shortened to fit, in the "
+        "order that docs/llm-agents.md gives; unset: any length",
+        json_schema_extra={"unit": "tokens"},
+    )
+    characters_per_token: float = Field(
+        4.0, ge=0.5, le=20, description="how tokens are counted for that; measured in the report of a run"
+    )
+
+
+class Question(NamedTuple):
+    """One agent's question of a step."""
+
+    request: Request
+    place: int
+    page: FeedPage
+    told: Told
+    tokens: int
+
+
+class Waiting(NamedTuple):
+    """What is kept of a question until its answer is there: thousands are asked at once, and prompts are long."""
+
+    place: int
+    turn: int
+    targets: Mapping[str, int]  # id on the page -> row of Views.rows
+    unread: tuple[int, ...]
+    told: tuple[int, ...]  # in the order of TOLD
+
+    @classmethod
+    def of(cls, question: Question) -> Waiting:
+        """Of one question."""
+        page, told = question.page, question.told
+        numbers = (
+            question.request.agent,
+            question.tokens,
+            len(page.ids),
+            page.shortened + told.shortened,
+            told.left_out,
+            len(page.comments_out),
+            len(page.posts_out),
+        )
+        unread = (*page.comments_out, *page.posts_out)
+        return cls(question.place, question.request.turn, page.ids | page.notes, unread, numbers)
+
+
+TOLD = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")
+"""Columns of the table prompts but for the step."""
+
+
+class Questions:
+    """Every question of a step, in the order of agents; each is put together when it is taken.
+
+    An agent is asked once: how it reacts to its feed, and where its draw says so, for a post in the same reply; one
+    that has nothing to react to is asked for the post alone. What would be too long is shortened, in the order that
+    :mod:`townsquare.simulation.policies.llm_room` gives.
+    """
+
+    def __init__(self, views: Views, draws: StageDraws, params: Params) -> None:
+        self._views, self._params, self._room = views, params, room_of(params)
+        self._wording = Wording.of(views, params.nudge, params.reasoning)
+        self._kinds = sorted(views.allowed - set(_NO_FEED))
+        self._empty: dict[tuple[bool, bool], int] = {}
+        may_write = ActionKind.POST in views.allowed
+        self._writes = may_write & (draws.uniform("asked", views.agents) < params.posts_per_step)
+
+    def __iter__(self) -> Iterator[Question]:
+        views = self._views
+        pages, minds = FeedPages(views, self._params.text_shown), Minds(views, self._params.beliefs_as)
+        for k in range(views.agents.size):
+            rows, writes = pages.rows(k), bool(self._writes[k])
+            if (rows and self._kinds) or writes:
+                told = Told.of(views, k, self._params.own_posts if writes else 0)
+                yield self._question(k, pages, rows, told, minds.of(k))
+
+    def _question(self, k: int, pages: FeedPages, rows: Rows, told: Told, mind: str) -> Question:
+        views, params, room = self._views, self._params, self._room
+        writes = bool(self._writes[k])
+        bare = self._bare(told, mind, bool(rows), writes)
+        if room is not None:
+            for shorten in (told.shorten_memories, told.shorten_persona):
+                if not rows.fit(room - bare):
+                    shorten(room)
+                    bare = self._bare(told, mind, bool(rows), writes)
+        page = pages.page(rows, None if room is None else room - bare)
+        if room is not None and (bare > room or (rows and not page.ids)):
+            raise too_small(params, bare)
+        prompt = self._prompt(told, mind, page, writes)
+        names, settings = views.about.names, views.settings
+        if page.ids and self._kinds:
+            turn, purpose = REACT, "react"
+            schema = react_schema(page, self._kinds, names, settings, params, writes)
+        else:
+            turn, purpose, schema = POST, "post", post_schema(names, settings, params)
+        request = _request(views, k, turn, purpose, prompt, schema)
+        return Question(request, k, page, told, tokens_of(len(prompt), params))
+
+    def _bare(self, told: Told, mind: str, reads: bool, writes: bool) -> int:
+        """Characters of the prompt without the feed."""
+        which = (reads and bool(self._kinds), writes)
+        if which not in self._empty:
+            nothing = Told("", [], [], [])
+            if which[0]:
+                self._empty[which] = len(react_prompt(nothing, "", NO_FEED, self._wording, writes)) + SAID
+            else:
+                self._empty[which] = len(write_prompt(nothing, "", NO_FEED, self._wording))
+        return self._empty[which] + len(mind) + told.length
+
+    def _prompt(self, told: Told, mind: str, page: FeedPage, writes: bool) -> str:
+        if page.ids and self._kinds:
+            return react_prompt(told, mind, page, self._wording, writes)
+        return write_prompt(told, mind, page, self._wording)
+
+
+def _request(views: Views, k: int, turn: int, purpose: str, prompt: str, schema: dict[str, Any]) -> Request:
+    return Request(
+        purpose=purpose,
+        messages=(Message("user", prompt),),
+        schema=schema,
+        name=purpose,
+        temperature=views.about.model.temperature,
+        max_tokens=views.about.model.max_tokens,
+        agent=int(views.agents[k]),
+        step=views.step,
+        turn=turn,
+    )
+
+
+def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
+    """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    asked: list[Waiting] = []
+
+    def every() -> Iterator[Request]:
+        for question in Questions(views, draws, params):
+            asked.append(Waiting.of(question))
+            yield question.request
+
+    answers = asker.ask(every())
+    replies = Replies(views, params)
+    for waiting, reply in zip(asked, answers, strict=True):
+        if not reply.ok:
+            continue
+        if waiting.turn == POST:
+            replies.add_post(waiting.place, reply.value)
+        else:
+            replies.add_reactions(waiting.place, waiting.targets, reply.value)
+    unread = np.array([row for waiting in asked for row in waiting.unread], np.int64)
+    told = np.array([waiting.told for waiting in asked], np.int32).reshape(-1, len(TOLD))
+    return replace(replies.chosen(), unread=np.sort(unread), told=dict(zip(TOLD, told.T.copy(), strict=True)))
+
+
+def bind(asker: Asker) -> Policy:
+    """The policy with a model to ask."""
+    return replace(POLICY, decide=partial(decide, asker=asker))
+
+
+POLICY = Policy("llm", Params, decide, reads=frozenset({"persona", "memory"}), bind=bind)

@@ -1,0 +1,180 @@
+"""From a language model's checked reply to choices: only what was shown, and only actions that the run allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.coded_rows import column_at
+from townsquare.core.files import clean
+from townsquare.core.schema import NONE, ActionKind
+from townsquare.settings.config import Actions as ActionSettings
+from townsquare.simulation.policies.llm_feed import FeedPage
+from townsquare.simulation.views import Chosen, Views, nothing_chosen
+
+WRITTEN = 600  # characters of a post or note that a model is asked for at most
+REASON = 300
+TENTHS = 10  # a stance of 1 in a reply
+_WORDS = {kind.name.lower(): kind for kind in ActionKind}
+_WORD_OF = {kind: word for word, kind in _WORDS.items()}
+_WRITES = (ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_TARGETS = {ActionKind.FOLLOW: "author", ActionKind.UNFOLLOW: "author", ActionKind.RATE_NOTE: "offered"}
+
+
+class _Params(Protocol):
+    @property
+    def reasoning(self) -> bool: ...
+    @property
+    def max_actions(self) -> int: ...
+
+
+def _stance(names: tuple[str, ...]) -> dict[str, Any]:
+    # Whole numbers: grammars of servers keep to their bounds, and not to those of fractions.
+    return {"about": {"enum": [*names, "none"]}, "stance": {"type": "integer", "minimum": -TENTHS, "maximum": TENTHS}}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def react_schema(
+    page: FeedPage,
+    kinds: list[ActionKind],
+    names: tuple[str, ...],
+    settings: ActionSettings,
+    params: _Params,
+    writes: bool = False,
+) -> dict[str, Any]:
+    """JSON Schema of a reply to a feed: every list and text bounded, every target one that its action can have.
+
+    It holds a post too where the agent ``writes`` one.
+    """
+    on_posts, on_comments = page.ids_of("p"), page.ids_of("c")
+    long = min(settings.post_length, WRITTEN)
+    branches = [
+        _branch(kinds, (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE), on_posts, {}, params),
+        _branch(kinds, (ActionKind.COMMENT,), on_posts, _writing(settings.comment_length) | _stance(names), params),
+        _branch(kinds, (ActionKind.LIKE_COMMENT,), on_comments, {}, params),
+        _branch(kinds, (ActionKind.FLAG,), [*page.ids], {}, params),
+        _branch(kinds, (ActionKind.FOLLOW,), page.strangers, {}, params),
+        _branch(kinds, (ActionKind.UNFOLLOW,), page.friends, {}, params),
+        _branch(kinds, (ActionKind.ADD_NOTE,), on_posts, _writing(long), params),
+        _branch(kinds, (ActionKind.RATE_NOTE,), [*page.notes], {"helpful": {"enum": ["yes", "no"]}}, params),
+    ]
+    entries = [branch for branch in branches if branch]
+    post = {"post": post_schema(names, settings, params)} if writes else {}
+    return _object({"actions": {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}, **post})
+
+
+def _branch(
+    kinds: list[ActionKind],
+    these: tuple[ActionKind, ...],
+    targets: list[str],
+    more: dict[str, Any],
+    params: _Params,
+) -> dict[str, Any]:
+    """Entries of some kinds of action; nothing if the run allows none of them, or nothing on the page can be meant."""
+    words = [_WORD_OF[kind] for kind in these if kind in kinds]
+    if not words or not targets:
+        return {}
+    why = {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
+    return _object({"action": {"enum": words}, "target": {"enum": targets}, **more, **why})
+
+
+def _writing(longest: int) -> dict[str, Any]:
+    return {"content": {"type": "string", "maxLength": longest}}
+
+
+def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Params) -> dict[str, Any]:
+    """JSON Schema of a post."""
+    entry: dict[str, Any] = {
+        "content": {"type": "string", "maxLength": min(settings.post_length, WRITTEN)},
+        **_stance(names),
+    }
+    if params.reasoning:
+        entry["reasoning"] = {"type": "string", "maxLength": REASON}
+    return _object(entry)
+
+
+class Replies:
+    """Collects the choices of all agents, in the order of agents."""
+
+    def __init__(self, views: Views, params: _Params) -> None:
+        self._views, self._params = views, params
+        self._rows: list[tuple[int, int, int, int, int, int]] = []
+        self._declared: list[tuple[int, int, float]] = []
+        self._texts: dict[str, int] = {}
+
+    def add_post(self, place: int, value: dict[str, Any]) -> None:
+        """A post by the agent at ``place``; one without content is no post."""
+        if str(value["content"]).strip():
+            self._add(place, ActionKind.POST, NONE, value, helpful=-1)
+
+    def add_reactions(self, place: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
+        """The reactions of the agent at ``place``, in order; what does not fit its target is refused later on.
+
+        ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
+        """
+        for entry in value["actions"]:
+            kind, target = _WORDS[entry["action"]], str(entry["target"])
+            row = targets.get(target, NONE)
+            if row < 0:
+                continue  # cannot be: the schema holds the ids
+            helpful = {"yes": 1, "no": 0}.get(str(entry.get("helpful", "")), -1)
+            self._add(place, kind, row, entry, helpful=helpful)
+        if "post" in value:
+            self.add_post(place, value["post"])
+
+    def chosen(self) -> Chosen:
+        """All of it, as the contract of policies wants it."""
+        if not self._rows:
+            return nothing_chosen()
+        agent, kind, row, text, helpful, reasoning = zip(*self._rows, strict=True)
+        action, about, stance = zip(*self._declared, strict=True) if self._declared else ((), (), ())
+        return Chosen(
+            agent=np.array(agent, np.int32),
+            kind=np.array(kind, np.uint8),
+            row=np.array(row, np.int64),
+            target=self._targets(np.array(kind), np.array(row, np.int64)),
+            text=np.array(text, np.int32),
+            helpful=np.array(helpful, np.int8),
+            reasoning=np.array(reasoning, np.int32),
+            declared=(
+                np.array(action, np.int64),
+                np.array(about, np.int16),
+                np.array(stance, np.float64),
+                np.full(len(action), np.nan),
+            ),
+            new_texts=tuple(self._texts),
+        )
+
+    def _targets(self, kind: npt.NDArray[np.int64], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """What is acted on, of all choices at once: to look into a feed takes as long for one row as for many."""
+        out = np.full(kind.size, NONE, np.int32)
+        column = np.array([_TARGETS.get(ActionKind(one), "root") for one in kind.tolist()])
+        for name in set(column[row >= 0].tolist()):
+            at = np.flatnonzero((column == name) & (row >= 0))
+            out[at] = column_at(self._views.rows, name, row[at])
+        return out
+
+    def _add(self, place: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
+        writes = kind is ActionKind.POST or kind in _WRITES
+        content = clean(str(entry["content"])).strip() if writes else ""
+        reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
+        if content and entry.get("about", "none") != "none":
+            about = self._views.about.names.index(entry["about"])
+            self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS))
+        self._rows.append(
+            (int(self._views.agents[place]), int(kind), row, self._text(content), helpful, self._text(reason))
+        )
+
+    def _text(self, text: str) -> int:
+        return self._views.n_texts + self._texts.setdefault(text, len(self._texts)) if text else NONE

@@ -1,0 +1,115 @@
+"""How much an agent is told in a step: a number of tokens, and what is shortened, in which order, to keep to it.
+
+Tokens are counted as characters / ``characters_per_token``, as everywhere in Townsquare. Only where all of it would be
+too much is anything shortened, and only so far as it takes: first what the agent remembers and posted, then its
+persona, then long texts of the feed, then comments, the lowest ones first, then the texts further, and last of all
+posts, the lowest ones first. Instructions and stances stay as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import NamedTuple, Protocol
+
+from townsquare.core.errors import SettingError
+
+WRAPPED = 40
+"""Characters that are set aside for what a server puts around a prompt."""
+MEMORY_SHARE, POSTED_SHARE, PERSONA_SHARE = 0.08, 0.04, 0.12
+"""Of the room: what memories with reflections, own posts and the persona are shortened to where it gets tight."""
+KEPT, LEAST = 140, 40
+"""Characters of a text in the feed: as long as comments stand in it, and as long as posts can be kept."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+class Limits(Protocol):
+    """Settings of a policy that asks a language model."""
+
+    @property
+    def prompt_tokens(self) -> int | None: ...
+    @property
+    def characters_per_token(self) -> float: ...
+
+
+def room_of(limits: Limits) -> int | None:
+    """Characters of a prompt at most; None for any number."""
+    if limits.prompt_tokens is None:
+        return None
+    return int(limits.prompt_tokens * limits.characters_per_token) - WRAPPED
+
+
+def tokens_of(characters: int, limits: Limits) -> int:
+    """Tokens that a prompt counts for, with what a server puts around it; rounded up."""
+    return int(-(-(characters + WRAPPED) // limits.characters_per_token))
+
+
+def too_small(limits: Limits, least: int) -> SettingError:
+    """What to say where the instructions alone are more than what is allowed."""
+    return SettingError(
+        "policy.prompt_tokens", got=str(limits.prompt_tokens), allowed=f"at least {tokens_of(least, limits) + 50} here"
+    )
+
+
+def kept_lines(lines: Sequence[str], room: int) -> list[str]:
+    """The first lines that fit, each with the mark and the line end of a list; the very first is cut if it must be.
+
+    >>> kept_lines(["abcdef", "gh", "ij"], 14), kept_lines(["abcdefghi"], 9)
+    (['abcdef', 'gh'], ['abcde…'])
+    """
+    out: list[str] = []
+    for line in lines:
+        if len(line) + 3 > room:
+            if not out and room > 3 + 5:
+                out.append(line[: room - 4] + "…")
+            break
+        out.append(line)
+        room -= len(line) + 3
+    return out
+
+
+def first_sentences(text: str, room: int) -> str:
+    """The first whole sentences of a text that fit; of the very first as much as fits.
+
+    >>> first_sentences("I am old. I like music. I vote.", 24)
+    'I am old. I like music.'
+    """
+    if len(text) <= room:
+        return text
+    out = ""
+    for sentence in _SENTENCE.split(text):
+        longer = f"{out} {sentence}" if out else sentence
+        if len(longer) > room:
+            break
+        out = longer
+    return out or text[: max(0, room - 1)] + "…"
+
+
+class Size(NamedTuple):
+    """A row of a feed in characters: what it takes without its texts, and how long each of them is."""
+
+    bare: int
+    texts: tuple[int, ...]
+
+    def at(self, longest: int) -> int:
+        """Its size where no text is longer than that."""
+        return self.bare + sum(min(length, longest) for length in self.texts)
+
+
+def longest_texts(sizes: Sequence[Size], room: int, most: int) -> int:
+    """The length to which texts must be cut so that all rows fit: the largest that does, ``most`` if none need be.
+
+    >>> longest_texts([Size(10, (100,)), Size(10, (30,))], 100, 400)
+    50
+    """
+    lengths = sorted(length for size in sizes for length in size.texts)
+    left = room - sum(size.bare for size in sizes)
+    if sum(lengths) <= left or not lengths:
+        return most
+    shorter = [0, *accumulate(lengths)]
+    # The shortest k stay whole, the others get an equal share of what is left; the largest such k is the one that fits.
+    counts = range(len(lengths))
+    k = bisect_right(counts, left, key=lambda k: shorter[k] + (len(lengths) - k) * lengths[k])
+    return max(0, min(most, (left - shorter[k]) // (len(lengths) - k)))

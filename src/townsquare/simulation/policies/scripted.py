@@ -1,0 +1,126 @@
+"""Agents that do what a script says: for tests, demonstrations and coordinated accounts.
+
+A script is a list of lines, each with a step, an agent and an action::
+
+    - {step: 1, agent: 3, action: like, rank: 0}
+    - {step: 2, agent: 3, action: comment, rank: 1, text: "Not so fast.", stance: {0: -0.4}}
+    - {step: 2, agent: 4, action: follow, rank: 0}
+
+``rank`` is the place in the feed that the agent is shown; an action on a rank that its feed does not reach is refused
+as not shown. ``post: 17`` names a post instead and is refused in the same way where it is not in the feed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
+from townsquare.core.schema import NONE, ActionKind, Slot
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.views import Chosen, Views, nothing_chosen
+
+Word = Literal[
+    "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
+    "rate_note", "ignore",
+]  # fmt: skip
+Stance = Annotated[float, Field(ge=-1, le=1)]
+
+
+class Line(MemberParams):
+    """One action of a script."""
+
+    step: int = Field(ge=1)
+    agent: int = Field(ge=0, json_schema_extra={"names": "agents"})
+    action: Word
+    rank: int | None = Field(None, ge=0, description="place in the feed, from 0")
+    post: int | None = Field(None, ge=0, description="row of posts, instead of a rank")
+    text: str | None = Field(None, max_length=100_000)
+    stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
+    helpful: bool | None = Field(None, description="rating of a note")
+
+
+class Params(MemberParams):
+    """Settings of the policy `scripted`."""
+
+    script: tuple[Line, ...] = Field((), description="the lines, in any order; those of one agent and step keep theirs")
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    """The lines of this step whose agents are online.
+
+    Raises
+    ------
+    SettingError
+        If a line declares a stance toward a proposition that the scenario does not have.
+    """
+    online = {int(agent): place for place, agent in enumerate(views.agents)}
+    lines = [line for line in params.script if line.step == views.step and line.agent in online]
+    if not lines:
+        return nothing_chosen()
+    _check_propositions(lines, views.stance.shape[1])
+    lines.sort(key=lambda line: line.agent)
+    return _chosen(views, lines, [_row(views, line, online[line.agent]) for line in lines])
+
+
+def _check_propositions(lines: Sequence[Line], n_propositions: int) -> None:
+    for line in lines:
+        for number in line.stance:
+            if not 0 <= number < n_propositions:
+                where = f"policy.script, step {line.step}, agent {line.agent}, stance"
+                raise SettingError(where, got=str(number), allowed=f"a proposition from 0 to {n_propositions - 1}")
+
+
+def _row(views: Views, line: Line, place: int) -> int:
+    """The row of the views that a line acts on; -1 if it is not there."""
+    lo, hi = int(views.indptr[place]), int(views.indptr[place + 1])
+    rank, slot = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot"))
+    post = np.asarray(views.rows["post"])[lo:hi]
+    if line.post is not None:
+        hits = np.flatnonzero(post == line.post)
+    elif line.rank is not None:
+        wanted = (slot == Slot.COMMENT) == (line.action == "like_comment")
+        hits = np.flatnonzero((rank == line.rank) & wanted)
+    else:
+        hits = np.empty(0, np.int64)
+    return lo + int(hits[0]) if hits.size else NONE
+
+
+def _target(views: Views, line: Line, row: int) -> int:
+    if row < 0:
+        return line.post if line.post is not None else NONE
+    column = {"follow": "author", "unfollow": "author", "rate_note": "offered"}.get(line.action, "root")
+    return int(np.asarray(views.rows[column])[row])
+
+
+def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> Chosen:
+    texts = [line.text for line in lines if line.text is not None]
+    row_of = np.cumsum([line.text is not None for line in lines]) - 1
+    base = views.n_texts
+    declared = [(k, p, s) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())]
+    return Chosen(
+        agent=np.array([line.agent for line in lines], np.int32),
+        kind=np.array([ActionKind[line.action.upper()] for line in lines], np.uint8),
+        row=np.array(rows, np.int64),
+        target=np.array([_target(views, line, row) for line, row in zip(lines, rows, strict=True)], np.int32),
+        text=np.array(
+            [base + r if line.text is not None else NONE for line, r in zip(lines, row_of, strict=True)], np.int32
+        ),
+        helpful=np.array([NONE if line.helpful is None else int(line.helpful) for line in lines], np.int8),
+        reasoning=np.full(len(lines), NONE, np.int32),
+        declared=(
+            np.array([k for k, _, _ in declared], np.int64),
+            np.array([p for _, p, _ in declared], np.int16),
+            np.array([s for _, _, s in declared], np.float64),
+            np.full(len(declared), np.nan),
+        ),
+        new_texts=tuple(texts),
+    )
+
+
+POLICY = Policy("scripted", Params, decide)

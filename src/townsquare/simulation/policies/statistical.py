@@ -1,0 +1,229 @@
+"""Agents that act by chance, as people do on average: a logit for each kind of action on each row they are shown.
+
+Each kind has its own draw by (agent, root), so that a kind that is added or switched off changes no other. What agents
+write comes from the scenario's argument bank, in line with their stance, and declares the stance of the entry; where a
+post takes no stance, or the scenario has no bank, comments are neutral lines without one. This is a statistical
+stand-in for people, not a model of their minds: its weak points are listed in ``docs/policies.md``, and how it was
+fitted to people in ``docs/policy-fit.md``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.coded_rows import CodedRows, column_at
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE, ActionKind
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.policies.statistical_kernels import (
+    Kinds,
+    Posts,
+    Rows,
+    choose_arguments,
+    choose_kinds,
+    choose_writers,
+    count_choices,
+    label_sums,
+    laid_out,
+    lanes_of,
+    list_choices,
+    rate_helpful,
+    read,
+)
+from townsquare.simulation.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
+from townsquare.simulation.policies.text_features import FEATURES, feature_table
+from townsquare.simulation.views import Bank, Chosen, Views
+
+Array = npt.NDArray[Any]
+
+
+def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
+    place, row, kind = _choices(views, _on_rows(views, draws, params), _writers(views, draws, params))
+    target = _targets(views, row, kind)
+    text, declared = _texts(views, draws, params, place, row, kind)
+    return Chosen(
+        agent=views.agents[place],
+        kind=kind,
+        row=row,
+        target=target,
+        text=text,
+        helpful=_ratings(views, draws, params, place, row, kind),
+        reasoning=np.full(row.size, NONE, np.int32),
+        declared=declared,
+    )
+
+
+def _on_rows(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.uint16]:
+    """What is done to each row: bit k stands for ``ROW_KINDS[k]``."""
+    shape = len(ROW_KINDS)
+    table, allowed = np.zeros((len(COEFFICIENTS), shape)), np.zeros(shape, np.bool_)
+    bases, tastes = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
+    for number, kind in enumerate(ROW_KINDS):
+        name = kind.name.lower()
+        table[:, number] = [getattr(getattr(params, name), coefficient) for coefficient in COEFFICIENTS]
+        allowed[number] = kind in views.allowed
+        bases[number], tastes[number] = draws.base(name), draws.base(f"taste:{name}", lasting=True)
+    lanes = lanes_of(allowed)
+    kinds = Kinds(table, bases, tastes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
+    shown = CodedRows.of(views.rows)
+    posts = Posts(
+        views.post("plausibility"), _appeal(views, params, table), views.post("key"),
+        views.post("stances"), views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+    )  # fmt: skip
+    seen = read(posts, *(shown.beside[name] for name in ("root", "likes", "verdict", "note")))
+    rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
+    bits = np.empty(shown.n, np.uint16)
+    choose_kinds(
+        views.agents, views.indptr, views.activity, views.stance, rows, posts, seen, kinds, params.attention, bits
+    )
+    return bits
+
+
+def _choices(views: Views, bits: npt.NDArray[np.uint16], writes: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+    """Place of the agent, row and kind of everything that is done, agent by agent: posts before other actions."""
+    at = np.zeros(writes.size + 1, np.int64)
+    count_choices(views.indptr, bits, writes, at)
+    np.cumsum(at, out=at)
+    n = int(at[-1])
+    out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
+    list_choices(views.indptr, bits, writes, np.array(ROW_KINDS, np.uint8), int(ActionKind.POST), at, out)
+    return out
+
+
+def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float64]:
+    """What the words of each post add, (posts,); 0 for posts that these agents are not shown."""
+    text = views.post("text")
+    appeal = np.zeros(text.size)
+    weights = np.array([getattr(params.appeal, name) for name in FEATURES])
+    if not weights.any() or not table[COEFFICIENTS.index("appeal")].any():
+        return appeal
+    shown = np.zeros(text.size, np.bool_)
+    shown[CodedRows.of(views.rows).beside["root"]] = True
+    posts = np.flatnonzero(shown)
+    read, which = np.unique(text[posts], return_inverse=True)
+    appeal[posts] = (feature_table([views.text(row) for row in read.tolist()]) @ weights)[which]
+    return appeal
+
+
+def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.bool_]:
+    """Who writes a post: chance 1 - exp(-rate x activity)."""
+    writes = np.zeros(views.agents.size, np.bool_)
+    if ActionKind.POST in views.allowed and views.bank.text.size:
+        choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
+    return writes
+
+
+def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
+    target = np.full(row.size, NONE, np.int32)
+    on = row >= 0
+    target[on] = column_at(views.rows, "root", row[on])
+    to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
+    target[to_agent] = column_at(views.rows, "author", row[to_agent])
+    rate = kind == ActionKind.RATE_NOTE
+    target[rate] = column_at(views.rows, "offered", row[rate])
+    return target
+
+
+def _ratings(
+    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
+) -> npt.NDArray[np.int8]:
+    helpful = np.full(row.size, NONE, np.int8)
+    at = np.flatnonzero(kind == ActionKind.RATE_NOTE)
+    if at.size:
+        out = np.empty(at.size, np.int8)
+        rate_helpful(
+            views.agents[place[at]], views.stance, place[at], column_at(views.rows, "root", row[at]),
+            views.post("plausibility"), views.post("key"), views.post("stances"),
+            views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+            params.helpful_distance, params.helpful_doubt, draws.base("helpful"), out,
+        )  # fmt: skip
+        helpful[at] = out
+    return helpful
+
+
+def _texts(
+    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
+) -> tuple[npt.NDArray[np.int32], tuple[Array, Array, Array, Array]]:
+    """What is written, and the stance it declares."""
+    text = np.full(row.size, NONE, np.int32)
+    bank = views.bank
+    writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
+    agents = views.agents[place[writes]]
+    on = row[writes] >= 0
+    keys = np.zeros(writes.size, np.uint64)
+    keys[on] = views.post("key")[column_at(views.rows, "root", row[writes][on])]
+    proposition = _propositions(views, draws, agents, keys, row[writes])
+    entry = np.full(writes.size, NONE, np.int64)
+    limits = {ActionKind.POST: views.settings.post_length, ActionKind.COMMENT: views.settings.comment_length}
+    for what, limit in limits.items():
+        of = kind[writes] == what
+        args = place[writes[of]], agents[of], keys[of], proposition[of]
+        entry[of] = _arguments(views, draws, params, *args, limit)
+    has = entry >= 0
+    text[writes[has]] = bank.text[entry[has]]
+    plain = writes[~has & (kind[writes] == ActionKind.COMMENT)]
+    text[plain] = _line(bank.comments, draws, "comment line", views, place[plain], row[plain])
+    notes = np.flatnonzero(kind == ActionKind.ADD_NOTE)
+    text[notes] = _line(bank.notes, draws, "note line", views, place[notes], row[notes])
+    said = entry[has]
+    return text, (writes[has], bank.proposition[said], bank.stance[said], bank.strength[said])
+
+
+def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:
+    """What to write about: one of the propositions the post speaks to; for an own post any; -1 for none."""
+    n = views.stance.shape[1]
+    out = np.full(row.size, NONE, np.int64)
+    if not n or not views.bank.text.size:
+        return out
+    own = row < 0
+    out[own] = draws.integers("topic", agents[own], keys[own], n)
+    root = column_at(views.rows, "root", row[~own])
+    count = views.post("n_stances")[root].astype(np.int64)
+    pick = draws.integers("topic", agents[~own], keys[~own], np.maximum(count, 1))
+    speaks = count > 0
+    chosen = np.full(root.size, NONE, np.int64)
+    chosen[speaks] = views.post_stance("proposition")[(views.post("stances")[root] + pick)[speaks]]
+    out[~own] = chosen
+    return out
+
+
+def _arguments(
+    views: Views,
+    draws: StageDraws,
+    params: Params,
+    place: Array,
+    agents: Array,
+    keys: Array,
+    proposition: Array,
+    limit: int,
+) -> npt.NDArray[np.int64]:
+    """An entry of the bank for each writer, of those with at most ``limit`` characters; -1 for none."""
+    bank: Bank = views.bank
+    entry = np.full(place.size, NONE, np.int64)
+    if place.size and views.stance.shape[1]:
+        fits = np.flatnonzero([len(views.text(row)) <= limit for row in bank.text])
+        order = fits[np.argsort(bank.proposition[fits], kind="stable")]
+        counts = np.bincount(bank.proposition[fits], minlength=views.stance.shape[1])
+        stance = views.stance[place, np.maximum(proposition, 0)]
+        choose_arguments(
+            agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance, proposition,
+            params.side, params.text_width, draws.base("side"), draws.base("argument"), entry,
+        )  # fmt: skip
+    return entry
+
+
+def _line(
+    lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, place: Array, row: Array
+) -> npt.NDArray[np.int32]:
+    """A neutral line for each writer, by (agent, root)."""
+    if not lines.size:
+        return np.full(place.size, NONE, np.int32)
+    keys = views.post("key")[column_at(views.rows, "root", row)]
+    return lines[draws.integers(purpose, views.agents[place], keys, lines.size)]
+
+
+POLICY = Policy("statistical", Params, decide)

@@ -1,0 +1,408 @@
+"""The compiled part of the statistical policy: a chance for each row and kind, and the choice of an argument."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import U64, key1, key2, mix, u01
+
+Array = npt.NDArray[Any]
+_GOLDEN = U64(0x9E3779B97F4A7C15)
+_LOW = U64(0xFFFFFFFF)
+# Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
+_LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _RATE_NOTE = 4, 6, 7, 9
+# Positions in statistical_params.COEFFICIENTS.
+_BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+_PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
+_FOLLOWED_SLOT, _OTHER_SLOT, _COMMENT_SLOT = 0, 1, 2
+_ABSENT, _NO_LABEL = 8, 0
+# No draw above entry k is below the chance at a logit of -k or less; at a logit above 0 any may be.
+_UP_TO = np.array(
+    [min(int((1 + 1e-9) / (1.0 + math.exp(k)) * 2.0**64), 2**64 - 1) if k else 2**64 - 1 for k in range(32)], np.uint64
+)
+LANES = 8
+"""Kinds of action that kernels take at once: as many as can be done to one row, and a whole register wide."""
+SLOTS = 4
+"""Words of ``schema.Slot``: which kinds can be done to a row follows from its slot."""
+_CHUNK = 128  # agents that one thread takes at a time, with room made once for all of them
+REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
+"""Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
+
+
+@nb.njit(inline="always", cache=True)
+def _distance(
+    stance: Array, root: int, first: Array, count: Array, proposition: Array, said: Array, missing: float
+) -> float:
+    """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
+    n = count[root]
+    if n == 0:
+        return missing
+    total = 0.0
+    for x in range(first[root], first[root] + n):
+        total += abs(stance[proposition[x]] - said[x])
+    return float(total / n)
+
+
+class Rows(NamedTuple):
+    """Columns of what the agents are shown, (m,) each; ``code`` is a place in :class:`Read`."""
+
+    code: Array
+    slot: Array
+    offered: Array
+    first_seen: Array
+
+
+class Posts(NamedTuple):
+    """What there is to know of posts, (posts,) each; the last two are columns of post_stances.
+
+    ``appeal`` is what the words of a post add.
+    """
+
+    plausibility: Array
+    appeal: Array
+    key: Array
+    first: Array
+    n_stances: Array
+    proposition: Array
+    stance: Array
+
+
+class Read(NamedTuple):
+    """What matters of the posts that are read, each in one place of 64 bytes: they are few, and read often.
+
+    ``words`` (k, 8) uint64 and ``numbers``, the same memory as float64: key; plausibility less a half; appeal; how many
+    stances; where they begin; proposition of the first and labels, 32 bits each, see :func:`label_sums`; stance of the
+    first; ln(1 + likes).
+    """
+
+    words: npt.NDArray[np.uint64]
+    numbers: npt.NDArray[np.float64]
+
+
+@nb.njit(cache=True, error_model="numpy")
+def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -> Read:
+    """Gather what matters of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
+    words = np.zeros((root.shape[0], 8), np.uint64)
+    numbers = words.view(np.float64)
+    for k in range(root.shape[0]):
+        p = root[k]
+        first, n = posts.first[p], posts.n_stances[p]
+        words[k, 0], numbers[k, 1], numbers[k, 2] = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
+        words[k, 3], words[k, 4] = n, first
+        words[k, 5] = np.uint64(2 * verdict[k] + (note[k] >= 0)) << np.uint64(32)
+        if n > 0:
+            words[k, 5] |= np.uint64(posts.proposition[first])
+            numbers[k, 6] = posts.stance[first]
+        numbers[k, 7] = math.log1p(likes[k])
+    return Read(words, numbers)
+
+
+@nb.njit(inline="always", cache=True)
+def _distance_read(stance: Array, k: int, read: Read, proposition: Array, said: Array, missing: float) -> float:
+    """As :func:`_distance`, of a post that was gathered."""
+    n = np.int64(read.words[k, 3])
+    if n == 1:
+        return float(abs(stance[np.int64(read.words[k, 5] & _LOW)] - read.numbers[k, 6]))
+    if n == 0:
+        return missing
+    total, first = 0.0, np.int64(read.words[k, 4])
+    for x in range(first, first + n):
+        total += abs(stance[proposition[x]] - said[x])
+    return float(total / n)
+
+
+class Kinds(NamedTuple):
+    """What there is to know of the kinds of action in ``ROW_KINDS``.
+
+    ``table`` (13, kinds) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``draws`` (kinds,) uint64,
+    one base a kind, and ``tastes`` likewise, lasting ones. ``lanes`` (SLOTS, LANES) int64 are the kinds that can be
+    done to a row of each slot, -1 for none, see :func:`lanes_of`; ``laid`` (SLOTS, 13, LANES) and ``labels`` (SLOTS, 9,
+    LANES) are the table, and what labels add, laid out like them.
+    """
+
+    table: Array
+    draws: Array
+    tastes: Array
+    lanes: Array
+    laid: Array
+    labels: Array
+
+
+def lanes_of(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Which kinds can be done to a row of each slot, (SLOTS, LANES), -1 for none; ``allowed`` (kinds,).
+
+    A comment can be liked only. Who is not followed can be followed, and the other way round.
+
+    >>> lanes_of(np.ones(10, np.bool_)).tolist()[:3]
+    [[0, 1, 2, 3, 5, 7, 8, 9], [0, 1, 2, 3, 5, 6, 8, 9], [4, -1, -1, -1, -1, -1, -1, -1]]
+    """
+    out = np.full((SLOTS, LANES), -1, np.int64)
+    for slot in range(SLOTS):
+        only = {_LIKE_COMMENT: _COMMENT_SLOT, _FOLLOW: _OTHER_SLOT, _UNFOLLOW: _FOLLOWED_SLOT}
+        rest = slot != _COMMENT_SLOT  # of the kinds that are not tied to one slot
+        kinds = [k for k in range(allowed.size) if allowed[k] and (only[k] == slot if k in only else rest)]
+        out[slot, : len(kinds)] = kinds
+    return out
+
+
+def laid_out(table: Array, lanes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Columns of a table (rows, kinds) by lane, (SLOTS, rows, LANES); 0 where a lane is not used."""
+    return np.ascontiguousarray(np.where(lanes[:, None, :] >= 0, table[:, lanes].transpose(1, 0, 2), 0.0))
+
+
+@nb.njit(cache=True)
+def label_sums(table: Array) -> npt.NDArray[np.float64]:
+    """What labels add to each logit: rows 2 v + n for verdict v with (n = 1) or without a note, 8 for none among some.
+
+    ``table`` (13, kinds); a row without labels adds nothing where no row has any, so row 0 is 0.
+    """
+    out = np.zeros((9, table.shape[1]))
+    for verdict, name in ((1, _TRUE), (2, _FALSE), (3, _UNVERIFIED)):
+        out[2 * verdict] = table[name]
+    for verdict in range(4):
+        out[2 * verdict + 1] = out[2 * verdict] + table[_NOTED]
+    out[_ABSENT] = table[_UNLABELED]
+    return out
+
+
+class _Room(NamedTuple):
+    """Scratch memory of one thread: of each row of a feed, its key, its label and four terms of its logits."""
+
+    keys: Array
+    labels: Array
+    terms: Array
+
+
+@nb.njit(cache=True)
+def _room(n: int) -> _Room:
+    return _Room(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty((n, 4)))
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _prepare(a: int, activity: float, crowding: float, kinds: Kinds, start: Array, words: Array) -> None:
+    """The agent's part of each logit, and of each draw, by slot and lane."""
+    table, known = kinds.table, math.log(activity)
+    for slot in range(SLOTS):
+        for lane in range(LANES):
+            k = kinds.lanes[slot, lane]
+            if k < 0:
+                start[slot, lane], words[slot, lane] = -np.inf, U64(0)
+                continue
+            if slot and kinds.lanes[slot - 1, lane] == k:
+                start[slot, lane], words[slot, lane] = start[slot - 1, lane], words[slot - 1, lane]
+                continue
+            words[slot, lane] = key1(kinds.draws[k], a)
+            start[slot, lane] = table[_BASE, k] + known + crowding
+            if table[_TASTE, k] > 0.0:
+                u = u01(key2(kinds.tastes[k], a, U64(0))) + 5e-17
+                start[slot, lane] += table[_TASTE, k] * math.log(u / (1.0 - u))
+
+
+@nb.njit(inline="always", cache=True, error_model="numpy")
+def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, read: Read, room: _Room) -> tuple[float, bool]:
+    """Look at every row of a feed first, so that the processor waits for many of them at once.
+
+    Returns ln(posts shown / 15), within what was measured, and whether any row carries a label.
+    """
+    shown, labeled = 0, False
+    for x in range(n):
+        p = rows.code[lo + x]
+        room.keys[x], room.labels[x] = read.words[p, 0], np.int64(read.words[p, 5] >> U64(32))
+        room.terms[x, 0], room.terms[x, 1] = read.numbers[p, 1], read.numbers[p, 2]
+        room.terms[x, 3] = read.numbers[p, 7]
+        room.terms[x, 2] = _distance_read(stance, p, read, posts.proposition, posts.stance, 0.5) - 0.5
+        shown += rows.slot[lo + x] != _COMMENT_SLOT
+        labeled |= room.labels[x] != _NO_LABEL
+    return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _choose_chunk(
+    first_agent: int,
+    last_agent: int,
+    agents: Array,
+    indptr: Array,
+    activity: Array,
+    stance: Array,
+    rows: Rows,
+    posts: Posts,
+    read: Read,
+    kinds: Kinds,
+    attention: float,
+    out: Array,
+) -> None:
+    start, words, room = np.empty((SLOTS, LANES)), np.empty((SLOTS, LANES), np.uint64), _room(64)
+    z, draws, place = np.empty(LANES), np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
+    for i in range(first_agent, last_agent):
+        if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
+            out[indptr[i] : indptr[i + 1]] = 0
+            continue
+        lo, n = indptr[i], indptr[i + 1] - indptr[i]
+        if n > room.keys.shape[0]:
+            room = _room(2 * n)
+        crowding, labeled = _look(lo, n, stance[i], rows, posts, read, room)
+        _prepare(agents[i], activity[i], attention * crowding, kinds, start, words)
+        for x in range(n):
+            e, slot = lo + x, rows.slot[lo + x]
+            doubt, words_add, distance, engaged = room.terms[x, 0], room.terms[x, 1], room.terms[x, 2], room.terms[x, 3]
+            row_key, case = room.keys[x], room.labels[x]
+            label = kinds.labels[slot, _ABSENT if case == _NO_LABEL and labeled else case]
+            followed, repeated = 1.0 if slot == _FOLLOWED_SLOT else 0.0, 0.0 if rows.first_seen[e] else 1.0
+            laid, begin, word, lanes = kinds.laid[slot], start[slot], words[slot], kinds.lanes[slot]
+            # All kinds at once, without a branch, and few arrays in each loop: that is compiled to wide registers.
+            for k in range(LANES):
+                z[k] = begin[k] + laid[_DISTANCE, k] * distance
+            for k in range(LANES):
+                z[k] = z[k] + laid[_ENGAGEMENT, k] * engaged + laid[_PLAUSIBILITY, k] * doubt
+            for k in range(LANES):
+                z[k] += laid[_APPEAL, k] * words_add + label[k]
+            for k in range(LANES):
+                z[k] = z[k] + laid[_FOLLOWED, k] * followed + laid[_REPEATED, k] * repeated
+            for k in range(LANES):
+                draws[k] = mix(word[k] ^ row_key)
+            for k in range(LANES):
+                place[k] = int(min(max(-z[k], 0.0), 31.0))
+            bits = 0
+            for k in range(LANES):
+                # Of most draws the exponential is spared.
+                if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0 and (lanes[k] != _RATE_NOTE or rows.offered[e] >= 0):
+                    bits |= int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k]))) << lanes[k]
+            out[e] = bits
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_kinds(
+    agents: Array,
+    indptr: Array,
+    activity: Array,
+    stance: Array,
+    rows: Rows,
+    posts: Posts,
+    read: Read,
+    kinds: Kinds,
+    attention: float,
+    out: Array,
+) -> None:
+    """Bit k of ``out[row]``: the agent does ``ROW_KINDS[k]`` to this row. Kinds are drawn independently.
+
+    ``agents`` (n,), ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P); ``out`` (m,) uint16.
+    """
+    n = agents.shape[0]
+    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
+        lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
+        _choose_chunk(lo, hi, agents, indptr, activity, stance, rows, posts, read, kinds, attention, out)
+
+
+@nb.njit(parallel=True, cache=True)
+def count_choices(indptr: Array, bits: Array, writes: Array, out: Array) -> None:
+    """Write into ``out[i + 1]`` how much agent i does: its post, and the bits of its rows."""
+    for i in nb.prange(writes.shape[0]):
+        n = np.int64(writes[i])
+        for e in range(indptr[i], indptr[i + 1]):
+            b = bits[e]
+            while b:
+                b &= b - 1
+                n += 1
+        out[i + 1] = n
+
+
+@nb.njit(parallel=True, cache=True)
+def list_choices(
+    indptr: Array, bits: Array, writes: Array, kind_of: Array, post: int, at: Array, out: tuple[Array, Array, Array]
+) -> None:
+    """Place of the agent, row (-1 for a post) and kind of each choice: an agent's post first, then row by row.
+
+    ``at`` (n + 1,) says where those of each agent begin; ``kind_of`` (kinds,) uint8 is the kind of a bit.
+    """
+    places, rows, kinds = out
+    for i in nb.prange(writes.shape[0]):
+        x = at[i]
+        if writes[i]:
+            places[x], rows[x], kinds[x] = i, -1, post
+            x += 1
+        for e in range(indptr[i], indptr[i + 1]):
+            if bits[e]:
+                for k in range(kind_of.shape[0]):
+                    if bits[e] >> k & 1:
+                        places[x], rows[x], kinds[x] = i, e, kind_of[k]
+                        x += 1
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: Array) -> None:
+    """Whether each agent writes a post in this step: chance 1 - exp(-rate x activity)."""
+    for i in nb.prange(agents.shape[0]):
+        out[i] = u01(key2(base, agents[i], U64(0))) < -math.expm1(-rate * activity[i])
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def rate_helpful(
+    agents: Array,
+    stance: Array,
+    at: Array,
+    root: Array,
+    plausibility: Array,
+    key: Array,
+    first: Array,
+    count: Array,
+    proposition: Array,
+    said: Array,
+    by_distance: float,
+    by_doubt: float,
+    base: U64,
+    out: Array,
+) -> None:
+    """Whether each rating finds its note helpful; ``at`` (n,) is the place of the agent in ``stance``.
+
+    Drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes are no keys.
+    """
+    for i in nb.prange(agents.shape[0]):
+        distance = _distance(stance[at[i]], root[i], first, count, proposition, said, 1.0)
+        z = by_distance * (distance - 1.0) + by_doubt * (0.5 - plausibility[root[i]])
+        u = u01(key2(base, agents[i], key[root[i]]))
+        out[i] = 1 if u < 1.0 / (1.0 + math.exp(-z)) else 0
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def choose_arguments(
+    agents: Array,
+    keys: Array,
+    stance: Array,
+    ptr: Array,
+    entry: Array,
+    said: Array,
+    proposition: Array,
+    side: float,
+    width: float,
+    side_base: U64,
+    base: U64,
+    out: Array,
+) -> None:
+    """An entry of the argument bank for each writer; -1 where the proposition has none.
+
+    The side is for with chance (1 + side S)/2; within it entries are drawn with weight exp(-|s - S|/width), as the
+    largest of keyed Gumbel draws. ``ptr`` (P + 1,) and ``entry`` list the bank by proposition.
+    """
+    for i in nb.prange(agents.shape[0]):
+        p = proposition[i]
+        out[i] = -1
+        if p < 0:
+            continue
+        pro = u01(key2(side_base, agents[i], keys[i])) < (1.0 + side * stance[i]) / 2.0
+        start = key2(base, agents[i], keys[i])
+        for side_wanted in (pro, not pro):  # the other side only where there is none on this
+            best = -np.inf
+            for x in range(ptr[p], ptr[p + 1]):
+                j = entry[x]
+                if (said[j] > 0.0) == side_wanted:
+                    u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
+                    value = -abs(said[j] - stance[i]) / width - math.log(-math.log(u))
+                    if value > best:
+                        best, out[i] = value, j
+            if out[i] >= 0:
+                break

@@ -1,0 +1,167 @@
+"""Parameters of the statistical policy, each with where its default comes from.
+
+*Fitted* by ``townsquare fit-policy`` (docs/policy-fit.md): base, plausibility, appeal and taste of like, share, comment
+and add_note, the weights of appeal, attention, and with them the settings of activity in ``population``. Source: 126
+of the 204 participants of MOSAIC's human study (genglinliu/MOSAIC at de373bd, 2025-04-22), two feeds, 10 and 20 posts.
+*Measured*: what verdicts do to sharing, 24 headlines by condition; ``unlabeled`` is the nearest thing that they tell.
+Both on 2026-11-22.
+*Assumed*: every other number. Verdicts are taken to do to likes what they do to shares. The bases of other kinds give
+stated mean rates over the default distribution of activity; `tests/simulation/test_policies.py` checks them. Signs
+follow common findings (people like and share what they agree with, flag what they doubt); sizes are guesses.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from townsquare.core.schema import ActionKind
+from townsquare.settings.config import MemberParams
+
+
+class KindParams(MemberParams):
+    """The logit of one kind of action on one shown row.
+
+    ``base + ln(activity) + taste x + attention ln(n / 15) + distance (|S - s| - 0.5)
+    + engagement ln(1 + likes) + followed [followed author] + verdict_false [..] + verdict_true [..]
+    + verdict_unverified [..] + noted [..] + unlabeled [none of these, though another row has one]
+    + plausibility (p - 0.5) + appeal A(text) + repeated [seen before]``;
+    the term in distance is 0 where the post takes no stance, and its mean over the propositions it speaks to elsewhere.
+    x is a standard logistic draw that an agent keeps for life, one a kind; n is the number of posts shown, taken as 10
+    where it is smaller and as 20 where it is larger.
+    """
+
+    base: float = Field(description="log odds at the reference row, for activity 1")
+    distance: float = Field(0.0, description="per unit of |own stance - stance of the post|")
+    engagement: float = Field(0.0, description="per unit of ln(1 + likes shown)")
+    followed: float = Field(0.0, description="the author of the row is followed")
+    verdict_false: float = Field(0.0, description="a verdict `false` is shown")
+    verdict_true: float = Field(0.0, description="a verdict `true` is shown")
+    verdict_unverified: float = Field(0.0, description="a verdict `unverified` is shown")
+    unlabeled: float = Field(0.0, description="no label is shown, but another row of the feed has one (implied truth)")
+    noted: float = Field(0.0, description="a community note is shown")
+    plausibility: float = Field(0.0, description="per unit of plausibility")
+    appeal: float = Field(0.0, description="per unit of the appeal of the words, see `policy.appeal`")
+    repeated: float = Field(0.0, description="shown to this agent before")
+    taste: float = Field(0.0, ge=0, description="how far agents differ in their liking for this kind, for life")
+
+
+class Appeal(MemberParams):
+    """What the words of a post add to liking, sharing and commenting; features in
+    `simulation/policies/text_features.py`.
+    """
+
+    people: float = Field(0.0, description="per unit of ln(1 + words for people)")
+    address: float = Field(0.0, description="per unit of ln(1 + words such as you and we)")
+    names: float = Field(0.0, description="per unit of the share of words with a capital")
+    numbers: float = Field(0.0, description="per unit of ln(1 + numbers)")
+
+
+def _like() -> KindParams:
+    return KindParams(
+        base=-2.76, distance=-1.2, engagement=0.08, followed=0.3, verdict_false=0.02, verdict_true=0.39,
+        verdict_unverified=0.18, noted=-0.4, plausibility=2.17, appeal=1.0, repeated=-1.5, taste=0.51,
+    )  # fmt: skip
+
+
+def _dislike() -> KindParams:
+    return KindParams(
+        base=-3.8512, distance=1.5, engagement=0.05, followed=-0.3, verdict_false=0.5, noted=0.3, plausibility=-1.0,
+        repeated=-1.5,
+    )  # fmt: skip
+
+
+def _share() -> KindParams:
+    return KindParams(
+        base=-3.98, distance=-1.0, engagement=0.12, followed=0.3, verdict_false=0.02, verdict_true=0.39,
+        verdict_unverified=0.18, unlabeled=0.15, noted=-0.7, plausibility=-0.05, appeal=1.0, repeated=-2.0, taste=0.51,
+    )  # fmt: skip
+
+
+def _comment() -> KindParams:
+    return KindParams(
+        base=-3.33, distance=0.3, engagement=0.1, followed=0.4, plausibility=-2.32, appeal=1.0, repeated=-2.0,
+        taste=0.58,
+    )  # fmt: skip
+
+
+def _like_comment() -> KindParams:
+    return KindParams(base=-3.4145, distance=-1.2, engagement=0.08, repeated=-1.5)
+
+
+def _flag() -> KindParams:
+    return KindParams(
+        base=-4.5748, distance=0.8, verdict_false=-0.5, noted=-0.3, plausibility=-3.0, repeated=-1.5
+    )  # fmt: skip
+
+
+def _follow() -> KindParams:
+    return KindParams(base=-4.5748, distance=-1.0, engagement=0.1, verdict_false=-0.8, plausibility=0.5)
+
+
+def _unfollow() -> KindParams:
+    return KindParams(base=-6.9047, distance=1.5, verdict_false=0.5, plausibility=-1.0)
+
+
+def _add_note() -> KindParams:
+    return KindParams(
+        base=-3.52, distance=0.5, engagement=0.1, verdict_false=-1.0, noted=-1.5, plausibility=-9.34, repeated=-1.5,
+        taste=0.56,
+    )  # fmt: skip
+
+
+def _rate_note() -> KindParams:
+    return KindParams(base=-1.994)
+
+
+def _appeal() -> Appeal:
+    return Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17)
+
+
+class Params(MemberParams):
+    """Settings of the policy `statistical`; see the module for sources."""
+
+    like: KindParams = Field(default_factory=_like, description="fitted and measured in part, see the module")
+    dislike: KindParams = Field(default_factory=_dislike, description="assumed; rate 0.02")
+    share: KindParams = Field(default_factory=_share, description="fitted and measured in part, see the module")
+    comment: KindParams = Field(default_factory=_comment, description="fitted and measured in part, see the module")
+    like_comment: KindParams = Field(default_factory=_like_comment, description="assumed; rate 0.03")
+    flag: KindParams = Field(default_factory=_flag, description="assumed; rate 0.01")
+    follow: KindParams = Field(default_factory=_follow, description="assumed; rate 0.01")
+    unfollow: KindParams = Field(default_factory=_unfollow, description="assumed; rate 0.001")
+    add_note: KindParams = Field(default_factory=_add_note, description="fitted and measured in part, see the module")
+    rate_note: KindParams = Field(default_factory=_rate_note, description="assumed; rate 0.1 of the notes offered")
+    attention: float = Field(
+        -1.0,
+        ge=-1,
+        le=0,
+        description="per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
+    )
+    appeal: Appeal = Field(default_factory=_appeal, description="what the words of a post add (fitted)")
+    posts_per_step: float = Field(0.05, ge=0, description="posts a step at activity 1 (assumed)")
+    side: float = Field(
+        1.0, ge=0, le=1, description="how far the side of an argument follows the stance: for with (1 + side S)/2"
+    )
+    text_width: float = Field(0.3, gt=0, description="scale of |stance of the argument - own stance| in its choice")
+    helpful_distance: float = Field(
+        1.5, description="rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed)"
+    )
+    helpful_doubt: float = Field(
+        4.0, description="rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
+    )
+
+
+ROW_KINDS = (
+    ActionKind.LIKE,
+    ActionKind.DISLIKE,
+    ActionKind.SHARE,
+    ActionKind.COMMENT,
+    ActionKind.LIKE_COMMENT,
+    ActionKind.FLAG,
+    ActionKind.FOLLOW,
+    ActionKind.UNFOLLOW,
+    ActionKind.ADD_NOTE,
+    ActionKind.RATE_NOTE,
+)
+"""Kinds that act on a row, in the order in which an agent does them."""
+
+COEFFICIENTS = tuple(KindParams.model_fields)

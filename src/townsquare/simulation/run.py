@@ -1,0 +1,279 @@
+"""One step, and a run of them. Nothing else here: every stage stands in a file of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+
+from townsquare.core import schema
+from townsquare.core.errors import BudgetReached, WrongVersion
+from townsquare.core.member_errors import in_step
+from townsquare.core.runtime import held_memory
+from townsquare.core.schema import ActionStatus
+from townsquare.core.threads import threads_for
+from townsquare.models.client import Door, OnCall, nothing
+from townsquare.models.open import check_chosen, open_door
+from townsquare.models.usage import check_priced
+from townsquare.record.batches import Batches
+from townsquare.record.content_hash import HashChain
+from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.record.memory import MemoryRecorder
+from townsquare.record.places import recorder_of
+from townsquare.record.postgresql.recorder import PostgresRecorder
+from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.settings import contents_now
+from townsquare.settings.config import Budget
+from townsquare.settings.named_files import check_contents
+from townsquare.settings.resolve import Settings
+from townsquare.settings.trust import approve, named_by
+from townsquare.simulation.model_calls import asks, calls_beside
+from townsquare.simulation.scenario_copy import copy_scenario, recorded_scenario
+from townsquare.simulation.step import begin, step
+from townsquare.simulation.world import World
+
+OnStep = Callable[[StepMark], None]
+
+
+def simulate(
+    settings: Settings,
+    recorder: MemoryRecorder | FolderRecorder | PostgresRecorder | Path | str | None = None,
+    *,
+    scenario: Scenario | None = None,
+    on_step: OnStep | None = None,
+    door: Door | None = None,
+    on_call: OnCall | None = None,
+    with_copy: bool = True,
+) -> Run:
+    """Execute a run from step 0, record it, and return it.
+
+    ``recorder`` is where to: a folder, any recorder, or memory if none is given. ``door`` is who answers what members
+    ask of a language model; if none is given and one is needed, the settings say which, and calls are kept beside the
+    run, so that none is asked twice. ``on_call`` is told of each call as it ends, from another thread. ``with_copy``:
+    the folder of a new run gets a copy of its scenario, unless that is large or comes with Townsquare.
+
+    Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
+    rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
+    Large runs, and those of 1,000 agents or more with several calls at once, take the next step meanwhile; where an
+    error ends them, the last committed step may not have been told of.
+
+    Raises
+    ------
+    RunBusy, WrongVersion, HashMismatch, RecordError
+        See :class:`townsquare.record.contract.Recorder`.
+    BudgetReached
+        The run has spent what it may; its steps are safe, and it can go on with a larger budget.
+    """
+    if recorder is None or isinstance(recorder, Path | str):
+        recorder = MemoryRecorder() if recorder is None else recorder_of(Path(recorder))
+    scenario = scenario or recorded_scenario(settings, getattr(recorder, "folder", None))
+    if settings.scenario_digest not in ("", scenario.digest):
+        raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
+    check_contents(settings.file_contents, contents_now(settings, scenario.folder))
+    if door is None and asks(settings):
+        check_chosen(settings.config.model, settings.config.serving)  # said before a folder is made
+        check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
+    last = recorder.open(header(settings))
+    state, health, own = "stopped", "", None
+    if isinstance(recorder, FolderRecorder | PostgresRecorder):
+        approve(recorder.folder, named_by(settings.config))  # whoever goes on with this run chose these
+    try:
+        if with_copy and last < 0 and isinstance(recorder, FolderRecorder):
+            copy_scenario(scenario, [settings], recorder.folder)
+        if door is None and asks(settings):
+            store = calls_beside(recorder, settings.config.serving.calls)
+            door = own = open_door(settings.config, store, settings.config.seed, on_call=on_call)
+        with held_memory(settings.config.agents), threads_for(settings.config.agents):
+            _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
+        state = "finished"
+    finally:
+        if door is not None:
+            health = door.spent.health(settings.config.serving.unhealthy_above)
+        if own is not None:
+            own.close()
+            own.store.close()
+        recorder.close(state, health)
+    return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(recorder.folder)
+
+
+def _execute(
+    settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
+) -> None:
+    """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
+    if door is None:
+        behind = settings.config.agents >= LARGE
+    else:
+        behind = settings.config.agents >= MANY and door.concurrency > 1
+    with Committer(recorder, on_step, behind=behind, aside=door is None) as committer:
+        try:
+            _take_steps(settings, scenario, committer, door, last)
+        finally:
+            if door is not None:
+                door.meanwhile = nothing
+
+
+def _take_steps(settings: Settings, scenario: Scenario, committer: Committer, door: Door | None, last: int) -> None:
+    began, n_online = time.perf_counter(), 0
+    with in_step(0):
+        setup, world, out = begin(settings, scenario, door)
+    while True:
+        mark = _mark(world, out, n_online, time.perf_counter() - began)
+        committer.commit(out, mark)
+        del out
+        if world.step == settings.config.steps:
+            return
+        if door is not None:
+            _may_ask(door, settings.config.budget, committer, mark.step, last)
+        began = time.perf_counter()
+        with in_step(world.step + 1):
+            out, n_online = step(setup, world)
+
+
+def _may_ask(door: Door, budget: Budget, committer: Committer, step: int, last: int) -> None:
+    """Before the calls of another step are paid for: earlier ones must be as they were, and the budget leave room."""
+    door.meanwhile = committer.report
+    if step <= last:
+        committer.wait()
+    if step >= last:
+        try:
+            door.spent.check(budget, step)
+        except BudgetReached:
+            committer.wait()
+            raise
+
+
+def header(settings: Settings) -> RunHeader:
+    """What identifies the run; bulky tables go to Parquet where agents x feed rows x steps are many."""
+    config = settings.config
+    rows = config.agents * (config.feed.followed + config.feed.others) * config.steps
+    plain = settings.plain()
+    return RunHeader(plain["version"], plain, settings.digest, bulky=rows > config.record.parquet_above)
+
+
+def _mark(world: World, out: Batches, n_online: int, seconds: float) -> StepMark:
+    acted = out.get("actions")
+    return StepMark(
+        step=out.step,
+        hash="",  # that of the step is known when it is written
+        seconds=seconds,
+        agents=int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
+        online=n_online,
+        exposures=out.count("exposures"),
+        actions=out.count("actions"),
+        refused=int(np.count_nonzero(np.asarray(acted["status"]) == ActionStatus.REFUSED)),
+    )
+
+
+# Hashing and recording steps: at once, or while the next step is taken.
+#
+# A step of a million agents is half computing and half writing, and each leaves processors idle that the other can use.
+# Where a language model is asked, its servers would stand idle until a step is written.
+
+
+LARGE = 100_000
+"""Agents from which on steps are written meanwhile where no model is asked."""
+MANY = 1_000
+"""Agents for whom a model's servers would wait noticeably: writing a step of fewer takes no longer than one call."""
+_NICE = 10  # of a thread; a tenth of the weight of the others
+
+
+def _step_back() -> None:
+    """Have this thread, and those that it starts, work while others would leave a processor idle.
+
+    The next step is what takes longer: its kernels want all processors, and what is done between them leaves room.
+    """
+    if sys.platform == "linux":  # elsewhere a priority is a process's
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+
+
+class Committer:
+    """Commits steps in order; leaving it as a context waits for what is being written, so that it is safe.
+
+    Parameters
+    ----------
+    recorder : Recorder
+        Open.
+    on_step : callable
+        Called with the mark of each step once it is committed, in the calling thread.
+    behind : bool
+        Whether a step is written while the next one is taken. At most one is: of more, the rows would not fit into
+        memory.
+    aside : bool
+        Whether what is written behind leaves the processors to the step that is taken.
+    """
+
+    def __init__(
+        self, recorder: Recorder, on_step: Callable[[StepMark], None], *, behind: bool, aside: bool = False
+    ) -> None:
+        self._recorder, self._on_step = recorder, on_step
+        self._chain = HashChain()
+        self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back if aside else None) if behind else None
+        self._writing: Future[StepMark] | None = None
+
+    def commit(self, out: Batches, mark: StepMark) -> None:
+        """Hash and record the rows of a step, now or until the next call; ``mark`` is still without its hash."""
+        if self._pool is None:
+            self._on_step(self._write(out, mark))
+            return
+        written = self._written()
+        self._writing = self._pool.submit(self._write, out, mark)
+        if written is not None:
+            self._on_step(written)  # which may end the run: this step is recorded all the same
+
+    def report(self) -> None:
+        """Call ``on_step`` for what was committed meanwhile, if anything was; raises what went wrong with it."""
+        if self._writing is not None and self._writing.done():
+            self.wait()
+
+    def wait(self) -> None:
+        """Until everything is committed; raises what went wrong with it."""
+        written = self._written()
+        if written is not None:
+            self._on_step(written)
+
+    def _written(self) -> StepMark | None:
+        """The mark of the step that was being written, once it is; None if none was."""
+        writing = self._writing
+        if writing is None:
+            return None
+        mark = writing.result()  # a second Ctrl-C leaves it to be waited for
+        self._writing = None
+        return mark
+
+    def _write(self, out: Batches, mark: StepMark) -> StepMark:
+        mark = replace(mark, hash=self._chain.add(out.step, out.get))
+        self._recorder.save_step(out, mark)
+        return mark
+
+    def __enter__(self) -> Committer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stopped = self._finish_writing()
+        if stopped is not None:
+            raise stopped
+        if kind is None:
+            self.wait()
+
+    def _finish_writing(self) -> KeyboardInterrupt | None:
+        """Wait for what is being written, whoever presses Ctrl-C meanwhile: the recorder is closed next."""
+        stopped, pool = None, self._pool
+        while pool is not None:
+            try:
+                pool.shutdown(wait=True)
+                pool = None
+            except KeyboardInterrupt as again:
+                stopped = again
+        return stopped

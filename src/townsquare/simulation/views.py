@@ -1,0 +1,261 @@
+"""What a policy sees: a batch of agents, their own state, and the rows they are shown. No veracity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.coded_rows import CodedRows
+from townsquare.core.schema import NONE, ActionKind, MemoryKind, PostKind
+from townsquare.settings.config import Actions as ActionSettings
+from townsquare.settings.config import Memory as MemorySettings
+from townsquare.settings.config import Model as ModelSettings
+from townsquare.simulation import memory
+from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.world import World
+
+Array = npt.NDArray[Any]
+_HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status"})
+
+
+@dataclass(frozen=True, slots=True)
+class Bank:
+    """Texts that the embedded policies write from, as rows of texts.
+
+    ``text`` (k,) int32, ``proposition`` (k,) int16 and ``stance`` (k,) float64 are the argument bank; ``strength`` (k,)
+    may be NaN. ``comments`` and ``notes`` are neutral lines for where no argument fits.
+    """
+
+    text: npt.NDArray[np.int32]
+    proposition: npt.NDArray[np.int16]
+    stance: npt.NDArray[np.float64]
+    strength: npt.NDArray[np.float64]
+    comments: npt.NDArray[np.int32]
+    notes: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What members that read and write texts know beside the feed: propositions by name and in words, and settings.
+
+    ``show_flags`` says whether the number of flags is shown with a row.
+    """
+
+    names: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
+    memory: MemorySettings = field(default_factory=MemorySettings)
+    model: ModelSettings = field(default_factory=ModelSettings)
+    show_flags: bool = False
+
+
+class Views:
+    """One batch of agents in one step.
+
+    Attributes
+    ----------
+    step : int
+        The step that is being taken.
+    agents : (k,) int32
+        Ascending rows of agents.
+    indptr : (k + 1,) int64
+        Rows of each agent in ``rows``.
+    rows : columns of the table exposures
+        What they are shown, in feed order.
+    stance, confidence : (k, P) float64
+        Their own beliefs, with which they read.
+    activity : (k,) float64
+        How active each is, mean 1.
+    member : (k,) int16
+        Member of the policy mix.
+    allowed : frozenset of ActionKind
+        Kinds that this run allows.
+    bank : Bank
+    settings : config.Actions
+        Limits on what may be written.
+    about : About
+        Propositions, and settings of memory and model.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        feed: Feed,
+        allowed: frozenset[ActionKind],
+        bank: Bank,
+        settings: ActionSettings,
+        about: About | None = None,
+    ) -> None:
+        self._world = world
+        self.about = About() if about is None else about
+        self._recalled: list[memory.Recalled] = []
+        self.step = world.step + 1
+        self.agents, self.indptr, self.rows = feed.agents, feed.indptr, feed.exposures
+        self.stance, self.confidence = world.stance()[feed.agents], world.confidence()[feed.agents]
+        self.activity = world.agents["activity"][feed.agents]
+        self.member = world.agents["policy"][feed.agents]
+        self.allowed, self.bank, self.settings = allowed, bank, settings
+
+    def post(self, name: str) -> Array:
+        """A column of the table posts, for all posts; index it with ``rows["root"]``.
+
+        Raises ``KeyError`` for veracity, the ground truth that no policy may look at, and for what moderators found:
+        labels are seen where they are shown, in ``rows``.
+        """
+        if name in _HIDDEN:
+            raise KeyError(f"agents do not see {name}")
+        return self._world.posts[name]
+
+    def post_stance(self, name: str) -> Array:
+        """A column of post_stances; ``post("stances")`` and ``post("n_stances")`` say which rows are a post's."""
+        return self._world.post_stances[name]
+
+    def text(self, row: int) -> str:
+        """The text of a row of texts; empty for -1."""
+        return self._world.texts[row] if row >= 0 else ""
+
+    @property
+    def n_texts(self) -> int:
+        """Texts there are already; new ones of a choice are numbered from here."""
+        return len(self._world.texts)
+
+    def note(self, name: str) -> Array:
+        """A column of the table notes."""
+        return self._world.notes[name]
+
+    def agent(self, name: str) -> Array:
+        """A column of the table agents, for all agents."""
+        return self._world.agents[name]
+
+    def called(self, agent: int) -> str:
+        """What others call an agent."""
+        return memory.called(self._world, agent)
+
+    def persona(self, k: int) -> str:
+        """Who the agent at place ``k`` is, in words; empty where the run has no personas."""
+        return self.text(self._persona_texts.get(int(self.agents[k]), NONE))
+
+    def memories(self, k: int) -> tuple[list[str], list[str]]:
+        """What the agent at place ``k`` has in mind: interactions and reflections, the most relevant first."""
+        if not self._recalled:
+            settings = self.about.memory
+            limits = ((MemoryKind.INTERACTION, settings.recalled), (MemoryKind.REFLECTION, settings.reflections))
+            self._recalled = [memory.recall(self._world, self.agents, settings, kind, most) for kind, most in limits]
+        texts = self._world.agent_memories["text"]
+        interactions, reflections = (
+            [self.text(int(texts[row])) for row in found.rows[found.indptr[k] : found.indptr[k + 1]]]
+            for found in self._recalled
+        )
+        return interactions, reflections
+
+    def own_posts(self, k: int, most: int) -> list[str]:
+        """The latest posts that the agent at place ``k`` wrote itself, the newest first."""
+        text, first, stop = self._written
+        return [self.text(row) for row in text[first[k] : stop[k]][::-1][:most]]
+
+    @cached_property
+    def _persona_texts(self) -> dict[int, int]:
+        """Agent -> row of texts, of all that have a persona."""
+        personas = self._world.personas
+        return dict(zip(personas["agent"].tolist(), personas["text"].tolist(), strict=True))
+
+    @cached_property
+    def _written(self) -> tuple[list[int], list[int], list[int]]:
+        """Rows of texts of original posts, by author and time, and where those of each agent begin and end."""
+        posts, here = self._world.posts, np.zeros(self._world.n_agents, np.bool_)
+        here[self.agents] = True
+        rows = np.flatnonzero((posts["kind"] == PostKind.ORIGINAL) & here[posts["author"]])
+        rows = rows[np.argsort(posts["author"][rows], kind="stable")]
+        first, stop = (np.searchsorted(posts["author"][rows], self.agents, side) for side in ("left", "right"))
+        return posts["text"][rows].tolist(), first.tolist(), stop.tolist()
+
+    def follows(self, agent: int, other: int) -> bool:
+        """Whether ``agent`` follows ``other``."""
+        return self._world.follows.get(agent, other, NONE) != NONE
+
+    def followed_authors(self) -> npt.NDArray[np.bool_]:
+        """For each row of ``rows``, whether the agent that is shown it follows its author, (rows,)."""
+        reader = np.repeat(self.agents, np.diff(self.indptr))
+        return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
+
+    def only(self, mask: npt.NDArray[np.bool_]) -> Views:
+        """The same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
+        part = object.__new__(Views)
+        part._world, part.step = self._world, self.step
+        counts = np.diff(self.indptr)
+        keep = np.repeat(mask, counts)
+        part.agents = self.agents[mask]
+        part.indptr = np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
+        part.rows = CodedRows.of(self.rows).take(keep)
+        part.stance, part.confidence = self.stance[mask], self.confidence[mask]
+        part.activity, part.member = self.activity[mask], self.member[mask]
+        part.allowed, part.bank, part.settings = self.allowed, self.bank, self.settings
+        part.about, part._recalled = self.about, []
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the agents of some views want to do.
+
+    All arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending.
+
+    Attributes
+    ----------
+    agent : int32
+    kind : uint8
+        :class:`townsquare.core.schema.ActionKind`.
+    row : int64
+        The row of ``Views.rows`` acted on; -1 for `post` and `ignore`.
+    target : int32
+        What is acted on: the post shown (its root counts), the note offered, or the author; -1 for none.
+    text : int32
+        Row of texts; rows from ``len(world.texts)`` on are ``new_texts``; -1 for nothing.
+    helpful : int8
+        Rating of a note: 1, 0, or -1 for none.
+    reasoning : int32
+        Row of texts like ``text``.
+    declared : (action, proposition, stance, strength)
+        The stance of what was written, as its writer declares it: four arrays of the same length; ``action`` int64
+        ascends and indexes the arrays above.
+    new_texts : tuple of str
+    unread : int64
+        Rows of ``Views.rows``, ascending, that found no room in what the agent was told: they are no exposures, and
+        nothing is done with them.
+    told : mapping of str to array
+        Of agents that were told their feed in words, agents ascending: columns of the table prompts but for the step;
+        empty for none.
+    """
+
+    agent: npt.NDArray[np.int32]
+    kind: npt.NDArray[np.uint8]
+    row: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int32]
+    text: npt.NDArray[np.int32]
+    helpful: npt.NDArray[np.int8]
+    reasoning: npt.NDArray[np.int32]
+    declared: tuple[Array, Array, Array, Array]
+    new_texts: tuple[str, ...] = field(default=())
+    unread: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    told: Mapping[str, Array] = field(default_factory=dict)
+
+    @property
+    def n(self) -> int:
+        return int(self.agent.shape[0])
+
+
+def nothing_chosen() -> Chosen:
+    """Nobody does anything."""
+    none = np.empty(0, np.int32)
+    return Chosen(
+        none, np.empty(0, np.uint8), np.empty(0, np.int64), none, none, np.empty(0, np.int8), none, no_declarations()
+    )
+
+
+def no_declarations() -> tuple[Array, Array, Array, Array]:
+    """Nothing written takes a stance."""
+    return np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0), np.empty(0)

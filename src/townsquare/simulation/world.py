@@ -1,0 +1,428 @@
+"""The state of a simulated public, and the only code that changes it.
+
+Stages read a :class:`World` and return rows; :meth:`World.append` adds them and brings every current value up to date:
+counts, statuses, the follow graph, what each agent has seen and done. All of it follows from the rows, so a world can
+be rebuilt from its record. Columns come out read-only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.beliefs.arrays import frozen_state, join_states, slice_state
+from townsquare.beliefs.contract import BeliefState
+from townsquare.core import schema
+from townsquare.core.coded_rows import column_at
+from townsquare.core.draws import StageDraws
+from townsquare.core.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
+from townsquare.core.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
+from townsquare.core.table import GrowingTable
+from townsquare.core.threads import each
+from townsquare.simulation.change import Change
+from townsquare.simulation.world_kernels import apply_changes, count_actions, offsets, set_bits
+
+REACTIONS = {
+    ActionKind.LIKE: 1,
+    ActionKind.DISLIKE: 2,
+    ActionKind.SHARE: 4,
+    ActionKind.FLAG: 8,
+    ActionKind.ADD_NOTE: 16,
+    ActionKind.LIKE_COMMENT: 32,
+}
+"""Kinds that count once an agent and root, as bits of the reaction store."""
+
+_COUNTS = {
+    ActionKind.LIKE: "likes",
+    ActionKind.LIKE_COMMENT: "likes",
+    ActionKind.DISLIKE: "dislikes",
+    ActionKind.SHARE: "shares",
+    ActionKind.COMMENT: "comments",
+    ActionKind.FLAG: "flags",
+    ActionKind.ADD_NOTE: "notes",
+}
+IntArray = npt.NDArray[np.int64]
+
+
+class World:
+    """Tables, follow graph, pair stores and beliefs of one run.
+
+    Attributes
+    ----------
+    step : int
+        Last step that was completed; 0 is the initial state.
+    agents, posts, post_stances, notes, claims, near_duplicates, personas, agent_memories : GrowingTable
+        Rows that stay in memory; see :mod:`townsquare.core.schema`.
+    texts : list of str
+        ``texts[i]`` is row i of the table.
+    follows : Pairs
+        (follower, followed) -> step since when, int32.
+    seen, reactions, ratings : Pairs
+        (agent, root) -> step of first sight; (agent, root) -> bits of :data:`REACTIONS`; (agent, note) -> 1.
+    claim_kinds : dict
+        (text, proposition, polarity, strength) -> the first claim of that kind.
+    holdings : Pairs
+        (agent, claim) -> flags of the argument record, see :mod:`townsquare.simulation.world_kernels`; the claim is the
+        first of its kind.
+    comment_rows, injected_rows, message_rows : (k,) int32
+        Rows of posts of these kinds.
+    belief : list of BeliefState
+        One for each block of agents.
+    own : dict of str to (n_agents,) float64
+        Settings of the belief rule that agents have of their own; NaN for those who have none.
+    silenced : (k,) int32
+        Claims that reach nobody, ascending; none in a run, some in a counterfactual.
+    """
+
+    def __init__(self, n_propositions: int, ring: int) -> None:
+        self.step = 0
+        self.n_propositions = n_propositions
+        self.agents = GrowingTable("agents")
+        self.posts = GrowingTable("posts", {"note": schema.NONE})
+        self.post_stances = GrowingTable("post_stances")
+        self.claims = GrowingTable("claims")
+        self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
+        self.near_duplicates = GrowingTable("near_duplicates")
+        self.notes = GrowingTable("notes")
+        self.personas = GrowingTable("personas")
+        self.agent_memories = GrowingTable("agent_memories", {"decay": 1.0})
+        self.texts: list[str] = []
+        self.text_row: dict[str, int] = {}
+        self.follows = Pairs(np.int32)
+        self.seen = Pairs(np.int16)
+        self.reactions = Pairs(np.uint8)
+        self.ratings = Pairs(np.uint8)
+        self.holdings = Pairs(np.uint8)
+        self._in_degree = np.empty(0, np.int32)
+        self._newest = np.empty((0, ring), np.int32)
+        self._n_rows = np.empty(0, np.int32)
+        self.comment_rows = np.empty(0, np.int32)
+        self.injected_rows = np.empty(0, np.int32)
+        self.message_rows = np.empty(0, np.int32)
+        self.step_starts: list[int] = [0]
+        self.belief: list[BeliefState] = []
+        self.own: dict[str, npt.NDArray[np.float64]] = {}
+        self.silenced = np.empty(0, np.int32)
+
+    def append(self, change: Change) -> Mapping[str, schema.Columns]:
+        """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
+        for name in schema.TABLES:
+            if name in change.rows:
+                apply = getattr(self, f"_apply_{name}", None)
+                if apply is not None:
+                    apply(change.rows[name])
+        if change.newborn is not None:
+            self._add_beliefs(change.newborn)
+        if change.belief:
+            self.belief = [frozen_state(block) for block in change.belief]
+        return change.rows
+
+    def finish(self, step: int, seen_cap: int, draw: StageDraws) -> None:
+        """Close a step: forget the oldest seen roots beyond the cap, and set the clock."""
+        base = draw.base("forget")
+        keys: Any = self.posts["key"]
+        for number, first, _ in self.seen.spans():
+            self.seen.blocks[number] = keep_newest(self.seen.blocks[number], seen_cap, base, first, keys)
+        self.step_starts.append(self.posts.n)
+        self.step = step
+
+    # -- what stages ask -------------------------------------------------------------------------------------------
+
+    @property
+    def n_agents(self) -> int:
+        """Persons and sources."""
+        return self.agents.n
+
+    @property
+    def in_degree(self) -> npt.NDArray[np.int32]:
+        """Followers of each agent, (n_agents,)."""
+        return _frozen_column(self._in_degree)
+
+    @property
+    def newest(self) -> npt.NDArray[np.int32]:
+        """The newest rows of each author in a ring, (n_agents, c): slot ``n_rows % c`` is overwritten next."""
+        return _frozen_column(self._newest)
+
+    @property
+    def n_rows(self) -> npt.NDArray[np.int32]:
+        """How many rows each author has had in the ring, (n_agents,)."""
+        return _frozen_column(self._n_rows)
+
+    def stance(self) -> npt.NDArray[np.float64]:
+        """Stances of all agents, (n_agents, P); rows of sources are 0."""
+        return self._belief_column("stance")
+
+    def confidence(self) -> npt.NDArray[np.float64]:
+        """Confidences of all agents, (n_agents, P)."""
+        return self._belief_column("confidence")
+
+    def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
+        parts = [getattr(block, name) for block in self.belief]
+        return np.concatenate(parts) if parts else np.empty((0, self.n_propositions))
+
+    def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
+        """What the agents ``first`` to ``stop`` have of their own; empty where nobody has anything."""
+        return {name: column[first:stop] for name, column in self.own.items()}
+
+    def persons(self) -> npt.NDArray[np.bool_]:
+        """Which rows of agents are persons, (n_agents,) bool."""
+        return np.asarray(self.agents["kind"] == schema.AgentKind.PERSON)
+
+    def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
+        out = np.zeros(agents.shape[0], np.bool_)
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            out[lo:hi] = lookup(pairs.blocks[number], indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32)) >= 0
+        return out
+
+    # -- how rows change the state -----------------------------------------------------------------------------------
+
+    def _apply_texts(self, rows: schema.Columns) -> None:
+        for text in rows["content"]:
+            self.text_row.setdefault(str(text), len(self.texts))
+            self.texts.append(str(text))
+
+    def _apply_agents(self, rows: schema.Columns) -> None:
+        self.agents.append(rows)
+        n = self.agents.n
+        for pairs in (self.follows, self.seen, self.reactions, self.ratings, self.holdings):
+            pairs.grow(n)
+        more = n - self._in_degree.shape[0]
+        self._in_degree = np.append(self._in_degree, np.zeros(more, np.int32))
+        self._n_rows = np.append(self._n_rows, np.zeros(more, np.int32))
+        self._newest = np.concatenate([self._newest, np.full((more, self._newest.shape[1]), -1, np.int32)])
+
+    def _apply_profiles(self, rows: schema.Columns) -> None:
+        for name in ("uptake", "anchoring"):
+            before = self.own.get(name, np.empty(0))
+            self.own[name] = np.append(before, np.full(self.n_agents - before.size, np.nan))
+            self.own[name][np.asarray(rows["agent"])] = rows[name]
+
+    def _apply_follows(self, rows: schema.Columns) -> None:
+        follower, followed = np.asarray(rows["follower"]), np.asarray(rows["followed"])
+        change = np.asarray(rows["change"])
+        order = np.argsort(follower, kind="stable")
+        follower, followed, change = follower[order], followed[order], change[order]
+        gained = change > 0
+        steps = np.asarray(rows["step"])[order]
+        self._merge(self.follows, follower[gained], followed[gained], steps[gained].astype(np.int32))
+        self._remove(self.follows, follower[~gained], followed[~gained])
+        counts = np.bincount(followed, weights=change, minlength=self.n_agents)
+        self._in_degree += counts.astype(np.int32)
+
+    def _apply_posts(self, rows: schema.Columns) -> None:
+        first = self.posts.n
+        self.posts.append(rows)
+        kind = np.asarray(rows["kind"])
+        ids = np.arange(first, self.posts.n, dtype=np.int32)
+        self.comment_rows = _frozen_column(np.append(self.comment_rows, ids[kind == PostKind.COMMENT]))
+        self.injected_rows = _frozen_column(np.append(self.injected_rows, ids[kind == PostKind.INJECTED]))
+        self.message_rows = _frozen_column(np.append(self.message_rows, ids[kind == PostKind.MESSAGE]))
+        shown = (kind != PostKind.COMMENT) & (kind != PostKind.MESSAGE)
+        self._push(np.asarray(rows["author"])[shown], ids[shown])
+
+    def _push(self, authors: npt.NDArray[np.int32], ids: npt.NDArray[np.int32]) -> None:
+        """Put rows into their authors' rings, oldest first, without a loop over rows."""
+        order = np.argsort(authors, kind="stable")
+        who, what = authors[order], ids[order]
+        if not who.size:
+            return
+        starts = np.flatnonzero(np.r_[True, who[1:] != who[:-1]])
+        counts = np.diff(np.r_[starts, who.size])
+        nth = np.arange(who.size) - np.repeat(starts, counts)
+        ring = self._newest.shape[1]
+        last = nth >= np.repeat(counts, counts) - ring  # earlier ones would be overwritten at once
+        self._newest[who[last], (self._n_rows[who] + nth)[last] % ring] = what[last]
+        self._n_rows[who[starts]] += counts.astype(np.int32)
+
+    def _apply_post_stances(self, rows: schema.Columns) -> None:
+        first = self.post_stances.n
+        self.post_stances.append(rows)
+        self._point_at(np.asarray(rows["post"]), first, "stances", "n_stances")
+
+    def _apply_claims(self, rows: schema.Columns) -> None:
+        first = self.claims.n
+        self.claims.append(rows)
+        firsts = np.flatnonzero(np.asarray(rows["same_as"]) == np.asarray(rows["claim"]))
+        columns = (np.asarray(rows[name])[firsts] for name in ("text", "proposition", "polarity", "strength", "claim"))
+        for *kind, row in zip(*(column.tolist() for column in columns), strict=True):
+            self.claim_kinds[tuple(kind)] = row
+        of_posts = np.asarray(rows["post"]) >= 0
+        begin = int(np.argmax(of_posts)) if of_posts.any() else of_posts.size  # the bank's come first
+        self._point_at(np.asarray(rows["post"])[begin:], first + begin, "claims", "n_claims")
+
+    def _point_at(self, posts: npt.NDArray[np.int32], first: int, where: str, how_many: str) -> None:
+        """Tell posts which rows of another table are theirs; rows of one post stand together, from ``first`` on."""
+        if posts.size:
+            starts = np.flatnonzero(np.r_[True, posts[1:] != posts[:-1]])
+            self.posts.write(where)[posts[starts]] = first + starts
+            self.posts.write(how_many)[posts[starts]] = np.diff(np.r_[starts, posts.size])
+
+    def _apply_near_duplicates(self, rows: schema.Columns) -> None:
+        self.near_duplicates.append(rows)
+
+    def _apply_personas(self, rows: schema.Columns) -> None:
+        self.personas.append(rows)
+
+    def _apply_agent_memories(self, rows: schema.Columns) -> None:
+        first = self.agent_memories.n
+        self.agent_memories.append(rows)
+        self.agent_memories.write("accessed")[first:] = np.asarray(rows["step"])
+
+    def _apply_memory_accesses(self, rows: schema.Columns) -> None:
+        memory = np.asarray(rows["memory"])
+        self.agent_memories.write("decay")[memory] = np.asarray(rows["decay"])
+        self.agent_memories.write("accessed")[memory] = np.asarray(rows["step"])
+
+    def _apply_holdings(self, rows: schema.Columns) -> None:
+        agent, claim, change, origin, agreed = (
+            np.asarray(rows[name]) for name in ("agent", "claim", "change", "origin", "agreed")
+        )
+        for number, lo, hi, indptr in _by_block(agent, self.holdings.n_agents):
+            old, key = self.holdings.blocks[number], np.ascontiguousarray(claim[lo:hi], np.int32)
+            block, slot, _ = upsert(old, indptr, key, np.zeros(hi - lo, np.uint8))
+            flags: Any = block.value
+            parts = (np.ascontiguousarray(column[lo:hi]) for column in (change, origin, agreed))
+            apply_changes(flags, slot, *parts)
+            self.holdings.blocks[number] = block
+
+    def _apply_exposures(self, rows: schema.Columns) -> None:
+        agent, first_seen, step = (np.asarray(rows[name]) for name in ("agent", "first_seen", "step"))
+        if step.max(initial=0) > np.iinfo(self.seen.dtype).max:
+            self.seen = self.seen.astype(np.int32)
+
+        def see(block: tuple[int, int, int]) -> None:
+            number, first, stop = block
+            lo, hi = rows_between(agent, first, stop)
+            new = lo + np.flatnonzero(first_seen[lo:hi])
+            if new.size:
+                indptr = offsets(agent[new], first, stop - first)
+                key = np.ascontiguousarray(column_at(rows, "root", new), dtype=np.int32)
+                self.seen.blocks[number] = upsert(
+                    self.seen.blocks[number], indptr, key, step[new].astype(self.seen.dtype)
+                )[0]
+
+        each(see, list(self.seen.spans()))
+
+    def _apply_actions(self, rows: schema.Columns) -> None:
+        accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
+        kind, agent = np.asarray(rows["kind"])[accepted], np.asarray(rows["agent"])[accepted]
+        target = np.asarray(rows["target"])[accepted]
+        columns = list(dict.fromkeys(_COUNTS.values()))
+        column_of = np.full(256, schema.NONE, np.int8)
+        for what, column in _COUNTS.items():
+            column_of[what] = columns.index(column)
+        count_actions(kind, target, column_of, tuple(self.posts.write(column) for column in columns))
+        bits = np.zeros(256, np.uint8)
+        for what, bit in REACTIONS.items():
+            bits[what] = bit
+        done = bits[kind]
+        once = done > 0
+        self._merge_bits(agent[once], target[once], done[once])
+
+    def _apply_notes(self, rows: schema.Columns) -> None:
+        self.notes.append(rows)
+
+    def _apply_note_ratings(self, rows: schema.Columns) -> None:
+        note, helpful = np.asarray(rows["note"]), np.asarray(rows["helpful"])
+        n = self.notes.n
+        self.notes.write("helpful")[:] += np.bincount(note[helpful], minlength=n).astype(np.int32)
+        self.notes.write("not_helpful")[:] += np.bincount(note[~helpful], minlength=n).astype(np.int32)
+        agent = np.asarray(rows["agent"])
+        order = np.argsort(agent, kind="stable")
+        self._merge(self.ratings, agent[order], note[order].astype(np.int32), np.ones(note.size, np.uint8))
+
+    def _apply_verdicts(self, rows: schema.Columns) -> None:
+        for name in ("verdict", "confidence"):
+            self.posts.write(name)[np.asarray(rows["post"])] = np.asarray(rows[name])
+
+    def _apply_moderation_log(self, rows: schema.Columns) -> None:
+        kind, post = np.asarray(rows["kind"]), np.asarray(rows["post"])
+        value = np.asarray(rows["value"])
+        down = post[kind == LogKind.TAKEDOWN]
+        if down.size:  # the log names the root; a takedown covers all its shares
+            gone = np.isin(self.posts["root"], down)
+            self.posts.write("status")[gone] = PostStatus.TAKEN_DOWN
+        for what, status in ((LogKind.NOTE_WITHDRAWN, NoteStatus.PENDING), (LogKind.NOTE_SHOWN, NoteStatus.SHOWN)):
+            notes = value[kind == what].astype(np.int64)
+            self.notes.write("status")[notes] = status
+        self._label(np.unique(post[(kind == LogKind.NOTE_SHOWN) | (kind == LogKind.NOTE_WITHDRAWN)]))
+
+    def _label(self, posts: npt.NDArray[Any]) -> None:
+        """The label of a post is its first shown note."""
+        if posts.size:
+            label = self.posts.write("note")
+            label[posts] = schema.NONE
+            shown = np.flatnonzero((self.notes["status"] == NoteStatus.SHOWN) & np.isin(self.notes["post"], posts))
+            for note in shown[::-1]:
+                label[self.notes["post"][note]] = note
+
+    # -- pair stores, block by block ---------------------------------------------------------------------------------
+
+    def _merge(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+        """Add pairs that are not there; ``agents`` ascend."""
+
+        def merge(part: _Part) -> None:
+            number, lo, hi, indptr = part
+            key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
+            start = np.ascontiguousarray(values[lo:hi]).astype(pairs.dtype)
+            pairs.blocks[number] = upsert(pairs.blocks[number], indptr, key, start)[0]
+
+        each(merge, _by_block(agents, pairs.n_agents))
+
+    def _merge_bits(self, agents: npt.NDArray[Any], keys: npt.NDArray[Any], bits: npt.NDArray[np.uint8]) -> None:
+        def merge(part: _Part) -> None:
+            number, lo, hi, indptr = part
+            key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
+            none = np.zeros(hi - lo, np.uint8)
+            block, slot, _ = upsert(self.reactions.blocks[number], indptr, key, none)
+            set_bits(block.value, slot, bits[lo:hi])
+            self.reactions.blocks[number] = block
+
+        each(merge, _by_block(agents, self.reactions.n_agents))
+
+    def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
+        for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
+            block = pairs.blocks[number]
+            slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
+            keep = np.ones(block.key.shape[0], np.bool_)
+            keep[slot[slot >= 0]] = False
+            kept = np.r_[0, np.cumsum(keep)].astype(np.int64)
+            pairs.blocks[number] = PairBlock(kept[block.indptr], block.key[keep], block.value[keep])
+
+    def _add_beliefs(self, born: BeliefState) -> None:
+        """Append newborn agents' beliefs, filling the last block before a new one is begun."""
+        n, done = born.stance.shape[0], 0
+        while done < n:
+            room = BLOCK - self.belief[-1].stance.shape[0] if self.belief else 0
+            take = min(n - done, room or BLOCK)
+            part = slice_state(born, done, done + take)
+            if room:
+                self.belief[-1] = frozen_state(join_states(self.belief[-1], part))
+            else:
+                self.belief.append(frozen_state(part))
+            done += take
+
+
+_Part = tuple[int, int, int, IntArray]
+
+
+def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:
+    """Cut rows with ascending agents into blocks: (block, first row, row after last, CSR over the block's agents)."""
+    out = []
+    if agents.size:
+        for number, first, stop in spans(n_agents):
+            lo, hi = rows_between(agents, first, stop)
+            if hi > lo:
+                out.append((number, lo, hi, offsets(agents[lo:hi], first, stop - first)))
+    return out
+
+
+def _frozen_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that cannot be written through."""
+    view = column.view()
+    view.flags.writeable = False
+    return view

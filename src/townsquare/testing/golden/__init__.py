@@ -1,0 +1,1 @@
+"""Recorded numbers of published functions, compared with what this installation computes."""

@@ -1,0 +1,178 @@
+"""The four formats of golden files: one JSON object a line, made by running SimSwarm's published functions.
+
+``update`` holds calls of its belief update, several rounds a case; ``apply`` whole rounds of a small public; ``stance``
+texts with their score; ``bands`` numbers with their band. Keys that are not named here are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+
+from townsquare.core.errors import DataError
+
+Count = Annotated[int, Field(ge=-(2**31), lt=2**31)]
+
+
+class UpdateStart(BaseModel):
+    """What the agent holds before the first round; by topic, by author, and the hashes of what it has seen."""
+
+    pos: dict[str, float]
+    conf: dict[str, float]
+    trust: dict[str, float]
+    exp: list[str] = Field(default_factory=list)
+    exp_gen: tuple[str, Annotated[int, Field(ge=0, le=10**6)]] | None = None
+
+
+class UpdateResult(BaseModel):
+    """What it holds after a round, for the topic of the case."""
+
+    pos: float
+    conf: float
+    trust: dict[str, float]
+    exp_n: int
+    exp_sha: str | None = None
+
+
+class UpdateRound(BaseModel):
+    """One call: posts as (author, hash, stance, likes), own likes and dislikes."""
+
+    posts: list[tuple[str, str, float, Count]]
+    ol: Count
+    od: Count
+    out: UpdateResult
+
+
+class UpdateCase(BaseModel):
+    """One agent over several rounds."""
+
+    topic: str
+    init: UpdateStart
+    rounds: list[UpdateRound]
+
+
+class Arguments(BaseModel):
+    """What an action was called with, as far as it matters here."""
+
+    text: str | None = None
+    content: str | None = None
+
+
+class Record(BaseModel):
+    """One action of the log."""
+
+    agent_id: str
+    agent_name: str
+    action_type: str
+    args: Arguments
+    success: bool
+    post_id: str | None
+
+
+class AppliedBelief(BaseModel):
+    """What one agent holds after a round; empty where it was never touched."""
+
+    pos: dict[str, float]
+    conf: dict[str, float]
+    trust: dict[str, float]
+
+
+class ApplyRound(BaseModel):
+    """One round: the log, (likes, dislikes) by post, and every agent's belief after it."""
+
+    round: int
+    records: list[Record]
+    likes: dict[str, tuple[Count, Count]]
+    out: dict[str, AppliedBelief]
+
+
+class ApplyCase(BaseModel):
+    """A small public, as (id, display name) each, over several rounds."""
+
+    agents: list[tuple[str, str]]
+    topic: str = "topic"
+    rounds: list[ApplyRound]
+
+
+class StanceCase(BaseModel):
+    """One text and its score."""
+
+    text: str
+    stance: float
+
+
+class BandsCase(BaseModel):
+    """A position and a confidence (null: none held) with the numbers of their bands."""
+
+    pos: float
+    conf: float | None
+    pos_band: int
+    conf_band: int
+
+
+FORMATS: dict[str, tuple[type[BaseModel], frozenset[str]]] = {
+    "update": (UpdateCase, frozenset({"init", "rounds"})),
+    "apply": (ApplyCase, frozenset({"agents", "rounds"})),
+    "bands": (BandsCase, frozenset({"pos_band", "conf_band"})),
+    "stance": (StanceCase, frozenset({"text", "stance"})),
+}
+"""Model of a line, and the keys by which the first line gives the format away."""
+
+Case = TypeVar("Case", bound=BaseModel)
+
+
+class _AnyObject(BaseModel, extra="allow"):
+    pass
+
+
+def kind_of(path: Path) -> str:
+    """Which of the four formats a file has, by its first line.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is empty, or starts with anything else.
+    """
+    for number, line in _lines(path):
+        keys = set(_parse(path, number, line, _AnyObject).model_extra or ())
+        for kind, (_, marks) in FORMATS.items():
+            if marks <= keys:
+                return kind
+        wanted = "; ".join(f"{kind}: {', '.join(sorted(marks))}" for kind, (_, marks) in FORMATS.items())
+        raise DataError(f"{path}, line {number}", got=f"keys {', '.join(sorted(keys))}", allowed=wanted)
+    raise DataError(str(path), got="no lines", allowed="one JSON object a line")
+
+
+def read(path: Path, model: type[Case]) -> list[tuple[int, Case]]:
+    """All cases with their line numbers, counted from 1; empty lines are skipped.
+
+    Raises
+    ------
+    DataError
+        Naming file and line, for the first line that is no such case.
+    """
+    return [(number, _parse(path, number, line, model)) for number, line in _lines(path)]
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
+    except OSError as error:
+        raise DataError(str(path), got=error.strerror or type(error).__name__, allowed="a readable file") from error
+    except UnicodeDecodeError as error:
+        raise DataError(str(path), got="bytes that are not UTF-8", allowed="JSON lines in UTF-8") from error
+
+
+def _parse(path: Path, number: int, line: str, model: type[Case]) -> Case:
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        spot = ".".join(str(part) for part in first["loc"])
+        raise DataError(
+            f"{path}, line {number}" + (f", {spot}" if spot else ""), got=first["msg"], allowed="see the format's keys"
+        ) from error

@@ -1,0 +1,71 @@
+"""What is shown while kernels compile: a count, line by line where there is no terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMPILE_ONE = """
+import numpy as np
+from townsquare.cli.warm import Ticker
+from townsquare.simulation.warm import counted
+from townsquare.simulation.world_kernels import offsets
+with counted() as count, Ticker(lambda: f"compiling kernels: {count.compiled} of {count.total}, 3 s", every=0.2):
+    offsets(np.array([0, 1, 1]), 0, 2)
+"""
+
+
+def shown(cache: Path, *, terminal: bool) -> str:
+    """What a process prints that compiles one kernel, kept in ``cache``."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-c", COMPILE_ONE]
+    if not terminal:
+        return subprocess.run(command, capture_output=True, check=True, env=environment, timeout=300).stdout.decode()
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(command, stdout=theirs, env=environment) as process:
+        os.close(theirs)
+        text = b""
+        try:
+            while chunk := os.read(ours, 4096):
+                text += chunk
+        except OSError:  # the other side was closed
+            pass
+        finally:
+            os.close(ours)
+    assert process.returncode == 0
+    return text.decode()
+
+
+def test_row_18_compiling_says_how_far_it_is_line_by_line_in_a_log(tmp_path: Path) -> None:
+    lines = shown(tmp_path, terminal=False)
+    assert "\r" not in lines
+    assert all(re.fullmatch(r"compiling kernels: \d+ of \d+, 3 s", line) for line in lines.splitlines())
+    counts = [int(line.split()[2]) for line in lines.splitlines()]
+    assert counts[0] == 0
+    assert counts[-1] == 1
+    assert counts == sorted(counts)
+    assert int(lines.split()[4].rstrip(",")) > 50
+    assert shown(tmp_path, terminal=False).splitlines()[-1].split()[2] == "0", "what was compiled before is not counted"
+
+
+def test_row_18_on_a_terminal_one_line_is_written_over(tmp_path: Path) -> None:
+    text = shown(tmp_path, terminal=True)
+    assert text.count("\rcompiling kernels: ") > 1
+    assert text.endswith("1 of " + text.rpartition("1 of ")[2])
+    assert text.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_row_18_the_command_says_that_kernels_are_ready() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "townsquare.cli.warm"], capture_output=True, text=True, check=True, timeout=600
+    )
+    assert "\r" not in done.stdout
+    assert re.search(r"^compiling kernels: \d+ of \d+, \d+ s$", done.stdout, re.MULTILINE)
+    assert done.stdout.splitlines()[-1].startswith("kernels are ready: ")

@@ -1,0 +1,294 @@
+"""Each registered ranker, policy and moderator keeps its contract, and the checks catch those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from townsquare.core import registry, schema
+from townsquare.core.draws import StageDraws
+from townsquare.core.errors import ContractError
+from townsquare.core.schema import NONE, ActionKind, LogKind, PostKind
+from townsquare.core.table import GrowingTable
+from townsquare.settings.config import MemberParams
+from townsquare.simulation.change import Change
+from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.policies.contract import Policy
+from townsquare.simulation.views import Chosen, Views, no_declarations, nothing_chosen
+from townsquare.simulation.world import World
+from townsquare.testing.moderator_conformance import check_moderator
+from townsquare.testing.policy_conformance import check_policy
+from townsquare.testing.ranker_conformance import check_ranker
+
+
+class NoSettings(MemberParams):
+    """No settings."""
+
+
+MEMBERS = {"ranker": check_ranker, "policy": check_policy, "moderation": check_moderator}
+
+
+@pytest.mark.parametrize(("family", "name"), [(family, name) for family in MEMBERS for name in registry.names(family)])
+def test_every_registered_member_keeps_the_contract(family: str, name: str) -> None:
+    MEMBERS[family](registry.get(family, name))
+
+
+@pytest.mark.parametrize("strategy", ["third_party", "hybrid"])
+def test_moderators_that_ask_a_language_model_keep_it_too(strategy: str) -> None:
+    moderator = registry.get("moderation", strategy)
+    check_moderator(moderator, moderator.params.model_validate({"checker": "model"}))
+
+
+def test_policies_that_need_settings_keep_it_too() -> None:
+    script = [
+        {"step": 6, "agent": 3, "action": "comment", "rank": 1, "text": "Not so fast.", "stance": {0: -0.4}},
+        {"step": 6, "agent": 3, "action": "like", "rank": 40},
+        {"step": 6, "agent": 9, "action": "post", "text": "Hear, hear.", "stance": {1: 1, 0: 0.5}},
+    ]
+    scripted = registry.get("policy", "scripted")
+    check_policy(scripted, scripted.params.model_validate({"script": script}))
+    mix = registry.get("policy", "mix")
+    members = [
+        {"name": "blind", "share": 2.0, "params": {"like": 0.4}},
+        {"name": "silent", "share": 1.0},
+        {"name": "scripted", "share": 3.0, "params": {"script": script}},
+    ]
+    check_policy(mix, mix.params.model_validate({"members": members}))
+    crowd = [{"name": "llm", "share": 1.0, "params": {"reasoning": True}}, {"name": "blind", "share": 2.0}]
+    check_policy(mix, mix.params.model_validate({"members": crowd}))
+
+
+# --- rankers -----------------------------------------------------------------------------------------------
+
+
+def calls() -> Callable[[], int]:
+    """A hidden state: how often it was called."""
+    seen = [0]
+
+    def count() -> int:
+        seen[0] += 1
+        return seen[0]
+
+    return count
+
+
+count = calls()
+
+
+def writes(posts: GrowingTable, step: int, params: MemberParams) -> Any:
+    posts["likes"][:] = 0
+    return np.zeros(posts.n)
+
+
+def writes_through_a_back_door(posts: GrowingTable, step: int, params: MemberParams) -> Any:
+    posts.write("likes")[:] = 7
+    return np.zeros(posts.n)
+
+
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (lambda posts, step, params: np.zeros(posts.n, np.float32), "float32"),
+        (lambda posts, step, params: np.zeros(posts.n + 1), "one number a row"),
+        (lambda posts, step, params: [0.0] * posts.n, "returned list"),
+        (lambda posts, step, params: np.full(posts.n, np.nan), "not finite"),
+        (lambda posts, step, params: np.full(posts.n, float(count())), "the same call twice"),
+        (lambda posts, step, params: posts["no such column"], "raised KeyError"),
+        (writes, "writes into an array"),
+        (writes_through_a_back_door, "score changed posts.likes"),
+    ],
+)
+def test_rankers_that_break_the_contract(score: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message) as caught:
+        check_ranker(Ranker("mine", NoSettings, score))
+    assert "ranker 'mine'" in str(caught.value)
+
+
+# --- policies ----------------------------------------------------------------------------------------------
+
+
+def one_each(views: Views, **columns: Any) -> Chosen:
+    """Every agent likes its first row; ``columns`` say what is otherwise."""
+    first = views.indptr[:-1][np.diff(views.indptr) > 0]
+    agents = views.agents[np.diff(views.indptr) > 0]
+    n = agents.size
+    chosen = Chosen(
+        agent=agents,
+        kind=np.full(n, ActionKind.LIKE, np.uint8),
+        row=first.astype(np.int64),
+        target=np.asarray(views.rows["root"])[first].astype(np.int32),
+        text=np.full(n, NONE, np.int32),
+        helpful=np.full(n, NONE, np.int8),
+        reasoning=np.full(n, NONE, np.int32),
+        declared=no_declarations(),
+    )
+    return replace(chosen, **columns)
+
+
+def declares(views: Views, proposition: int, stance: float) -> tuple[Any, ...]:
+    at = np.arange(min(1, one_each(views).n))
+    return at, np.full(at.size, proposition), np.full(at.size, stance), np.full(at.size, 0.5)
+
+
+def by_truth(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+    truth = views._world.posts["veracity"][np.asarray(views.rows["root"])]
+    chosen = one_each(views)
+    return replace(chosen, kind=np.where(truth[chosen.row] == 2, ActionKind.FLAG, ActionKind.LIKE).astype(np.uint8))
+
+
+def by_place(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+    helpful = (np.arange(one_each(views).n) % 2).astype(np.int8)
+    return one_each(views, helpful=helpful)
+
+
+def writes_views(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+    np.asarray(views.rows["likes"])[:] = 0
+    return nothing_chosen()
+
+
+def moves_beliefs(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+    views._world.posts.write("likes")[:] = 3
+    return nothing_chosen()
+
+
+def always_one(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+    none = np.full(1, NONE, np.int32)
+    zero = np.zeros(1, np.int32)
+    return Chosen(
+        zero, np.full(1, 11, np.uint8), none.astype(np.int64), none, none, none.astype(np.int8), none,
+        no_declarations(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("decide", "message"),
+    [
+        (lambda views, draws, params: None, "returned NoneType"),
+        (lambda views, draws, params: one_each(views, row=one_each(views).row.astype(np.int32)), "row of int32"),
+        (lambda views, draws, params: one_each(views, kind=one_each(views).kind[1:]), "different lengths"),
+        (lambda views, draws, params: one_each(views, agent=one_each(views).agent[::-1].copy()), "ascending"),
+        (lambda views, draws, params: one_each(views, agent=one_each(views).agent + np.int32(900)), "of the views"),
+        (lambda views, draws, params: one_each(views, row=one_each(views).row + 100), "own feed"),
+        (lambda views, draws, params: one_each(views, kind=one_each(views).kind + np.uint8(40)), "kind 41"),
+        (lambda views, draws, params: one_each(views, kind=one_each(views).kind * np.uint8(11)), "`ignore`"),
+        (lambda views, draws, params: one_each(views, text=one_each(views).text + np.int32(10**6)), "text 999999"),
+        (lambda views, draws, params: one_each(views, helpful=one_each(views).helpful + np.int8(4)), "helpful 3"),
+        (lambda views, draws, params: one_each(views, declared=declares(views, 2, 0.5)), "declared proposition"),
+        (lambda views, draws, params: one_each(views, declared=declares(views, 0, -2.0)), "declared stance"),
+        (lambda views, draws, params: one_each(views, target=one_each(views).target * np.int32(count())), "twice"),
+        (lambda views, draws, params: one_each(views) if views.post("veracity").size else None, "do not see veracity"),
+        (lambda views, draws, params: one_each(views) if views.post("verdict").size else None, "do not see verdict"),
+        (by_truth, "the ground truth changes kind"),
+        (by_place, "asked alone"),
+        (writes_views, "writes into an array"),
+        (moves_beliefs, "changed posts.likes"),
+        (always_one, "agents of the views"),
+    ],
+)
+def test_policies_that_break_the_contract(decide: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message) as caught:
+        check_policy(Policy("mine", NoSettings, decide))
+    assert "policy 'mine'" in str(caught.value)
+
+
+# --- moderators --------------------------------------------------------------------------------------------
+
+
+def first_post(world: World, **columns: Any) -> Change:
+    """A verdict on the first post that has none, and its log row; ``columns`` say what is otherwise."""
+    injected = (world.posts["kind"] == PostKind.INJECTED) & (world.posts["status"] == 0)
+    waiting = np.flatnonzero(injected & (world.posts["verdict"] == 0))[:1]
+    n = waiting.size
+    verdict = {
+        "post": waiting, "step": world.step + 1, "verdict": 3, "confidence": 0.5, "explanation": NONE,
+        "sources": NONE, "veracity": world.posts["veracity"][waiting],
+    }  # fmt: skip
+    log = {"post": waiting, "step": world.step + 1, "kind": LogKind.VERDICT, "reason": "looked", "value": 0.5}
+    for name, value in columns.items():
+        part, _, column = name.partition("_")
+        {"verdict": verdict, "log": log}[part][column] = value
+    return Change(
+        {
+            "verdicts": schema.rows("verdicts", n, **verdict),
+            "moderation_log": schema.rows("moderation_log", n, **log),
+        }
+    )
+
+
+def by_step(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    return first_post(world, verdict_confidence=draws.uniform("confidence", 0)[0])
+
+
+def forgets(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    change = first_post(world)
+    return Change({"verdicts": change.rows["verdicts"]})
+
+
+def reviews_again(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    truth = world.posts["veracity"][:1]
+    return first_post(world, verdict_post=0, log_post=0, verdict_veracity=truth)
+
+
+def shows_twice(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    shown = np.flatnonzero(world.notes["status"] == 1)[:1]
+    rows = schema.rows(
+        "moderation_log", shown.size, step=world.step + 1, post=world.notes["post"][shown], kind=LogKind.NOTE_SHOWN,
+        reason="again", value=shown,
+    )  # fmt: skip
+    return Change({"moderation_log": rows})
+
+
+def deletes(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    world.posts.write("status")[:] = 1
+    return Change()
+
+
+def likes(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    return Change({"follows": schema.empty("follows")})
+
+
+def takes_down(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    return first_post(world, log_kind=LogKind.TAKEDOWN)
+
+
+def without_permission(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    change = takes_down(world, draws, params, takedown)
+    return Change({"moderation_log": change.rows["moderation_log"]})
+
+
+def moderator(**columns: Any) -> Callable[..., Change]:
+    return lambda world, draws, params, takedown: first_post(world, **columns)
+
+
+@pytest.mark.parametrize(
+    ("review", "message"),
+    [
+        (lambda world, draws, params, takedown: None, "returned NoneType"),
+        (lambda world, draws, params, takedown: world.posts["likes"].sort(), "writes into an array"),
+        (moderator(verdict_step=1), "another step"),
+        (moderator(verdict_verdict=0), "no known verdict"),
+        (moderator(verdict_confidence=1.5), "a confidence"),
+        (moderator(verdict_post=10**6), "not there"),
+        (moderator(verdict_veracity=0), "another truth"),
+        (moderator(verdict_explanation=10**6), "explanation of no text"),
+        (moderator(log_reason=" "), "without a reason"),
+        (moderator(log_kind=9), "no known kind"),
+        (by_step, "another confidence in another step"),
+        (forgets, "differ"),
+        (reviews_again, "on a post that has one"),
+        (shows_twice, "does not change"),
+        (deletes, "review changed posts.status"),
+        (likes, "rows of"),
+        (takes_down, "differ"),
+        (without_permission, "is off"),
+    ],
+)
+def test_moderators_that_break_the_contract(review: Callable[..., Any], message: str) -> None:
+    with pytest.raises(ContractError, match=message) as caught:
+        check_moderator(Moderator("mine", NoSettings, frozenset(), review))
+    assert "moderator 'mine'" in str(caught.value)
