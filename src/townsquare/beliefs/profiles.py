@@ -14,13 +14,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
 from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
-
-Float = npt.NDArray[np.float64]
 
 COLUMNS = ("profile", "u", "a", "share")
 LONGEST = 200
@@ -46,7 +45,7 @@ class Profiles(NamedTuple):
     anchoring: Float
     share: Float
 
-    def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> npt.NDArray[np.int64]:
+    def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> Int64:
         """Which profile each agent has, (n,), from 0: by share, for life."""
         ends = np.cumsum(self.share)
         return np.asarray(
@@ -54,7 +53,7 @@ class Profiles(NamedTuple):
             np.int64,
         )
 
-    def own(self, number: npt.NDArray[np.int64]) -> Mapping[str, Float]:
+    def own(self, number: Int64) -> Mapping[str, Float]:
         """The settings of a rule that agents with these profiles have of their own."""
         return {"uptake": self.uptake[number], "anchoring": self.anchoring[number]}
 
