@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Float
+Float = npt.NDArray[np.float64]
 
 STANCE_MARGIN = 1e-3
 """ε: a starting stance is clipped to ±(1 − ε) before its log odds are taken; 0.99 passes, 1 becomes 0.999."""

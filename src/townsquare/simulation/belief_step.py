@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numba as nb
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.beliefs.checks import FAMILY, check_result
 from townsquare.beliefs.contract import (
-    DTYPES,
     BeliefInputs,
     BeliefState,
     Exposed,
@@ -23,7 +22,6 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.core import schema
-from townsquare.core.array_types import Array, Int32
 from townsquare.core.coded_rows import PartedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.member_errors import call_member
@@ -34,10 +32,14 @@ from townsquare.record.batches import Batches
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
 from townsquare.simulation.evidence.belief_inputs import holdings_of
-from townsquare.simulation.evidence.reached import by_agent, exposures_by_agent, stance_rows
+from townsquare.simulation.evidence.reached import by_agent, exposures_by_agent
 from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets
 
+Array = npt.NDArray[Any]
+_LIKE, _LIKE_COMMENT, _DISLIKE = int(ActionKind.LIKE), int(ActionKind.LIKE_COMMENT), int(ActionKind.DISLIKE)
+_ACCEPTED = int(ActionStatus.ACCEPTED)
+_LOW = 0xFFFFFFFF
 _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
 _WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 
@@ -52,23 +54,18 @@ class _Shown(NamedTuple):
     first_seen: Array
 
 
-ROOT = np.dtype(
-    [("first", "i4"), ("count", "i4"), ("likes", "i4"), ("proposition", "i4"), ("stance", "f8"), ("weight", "f8")],
-    align=True,
-)
-"""What rules read of a root as shown, 32 bytes: where its stances begin and how many they are, its likes, what the
-first stance is about and says, and the weight of its labels."""
+class _Beside(NamedTuple):
+    """What rules read of a code, side by side, and what roots say.
 
-
-class _Roots(NamedTuple):
-    """What rules read of the k roots that exposures show, and the s stances that these take.
-
-    ``n_stances`` (k,) uint16 is small enough to stay in the cache; ``root`` (k,) are of :data:`ROOT`; ``proposition``
-    and ``stance`` (s,) are of all stances.
+    ``n_stances`` (k,) uint16 is how many stances a root takes: small enough to stay in the cache. ``record`` (k, 4)
+    int64, 32 bytes a code, holds where they begin and the proposition of the first, 32 bits each; how many they are and
+    likes, likewise; the bits of the first stance; those of the weight. ``numbers`` is the same memory as float64.
+    ``proposition`` and ``stance`` (s,) are of all stances.
     """
 
     n_stances: Array
-    root: Array
+    record: Array
+    numbers: Array
     proposition: Array
     stance: Array
 
@@ -92,12 +89,21 @@ class _Credible(NamedTuple):
     credibility: Array
 
 
+class _Said(NamedTuple):
+    """What posts say: two columns of posts, two of post_stances."""
+
+    first: Array
+    n_stances: Array
+    proposition: Array
+    stance: Array
+
+
 @nb.njit(parallel=True, nogil=True, cache=True)
 def _spread(
     indptr: Array,
     lo: int,
     shown: _Shown,
-    roots: _Roots,
+    beside: _Beside,
     credible: _Credible,
     n_propositions: int,
     out_ptr: Array,
@@ -108,23 +114,43 @@ def _spread(
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
+    _, record, numbers, said_proposition, said_stance = beside
+    has_credibility, credibility_of = credible
     proposition, post, rank, author, credibility, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
-                root = roots.root[code[e]]
-                for x in range(root.first, root.first + root.count):
-                    about, taken = root.proposition, root.stance
-                    if root.count > 1:
-                        about, taken = np.int32(roots.proposition[x]), roots.stance[x]
-                    if about == p:
+                k = code[e]
+                begin, said, n = record[k, 0] & _LOW, record[k, 0] >> 32, record[k, 1] & _LOW
+                taken = numbers[k, 2]
+                for x in range(begin, begin + n):
+                    if n > 1:
+                        said, taken = np.int64(said_proposition[x]), said_stance[x]
+                    if said == p:
                         a = shown_author[e]
                         proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
-                        credibility[at] = credible.credibility[a] if credible.has[a] else np.nan
-                        stance[at], likes[at], weight[at] = taken, root.likes, root.weight
+                        credibility[at] = credibility_of[a] if has_credibility[a] else np.nan
+                        stance[at], likes[at], weight[at] = taken, record[k, 1] >> 32, numbers[k, 3]
                         first_seen[at] = shown_first[e]
                         at += 1
+
+
+@nb.njit(cache=True)
+def _count_liked(
+    kind: Array, status: Array, target: Array, author: Array, said: _Said, likes: Array, dislikes: Array
+) -> None:
+    """Add one to ``likes`` or ``dislikes`` (n_agents, P) for each stance of a post that was liked or disliked."""
+    first, n_stances, proposition, _ = said
+    for x in range(kind.shape[0]):
+        liked = kind[x] == _LIKE or kind[x] == _LIKE_COMMENT
+        if status[x] == _ACCEPTED and (liked or kind[x] == _DISLIKE):
+            p = target[x]
+            for row in range(first[p], first[p] + n_stances[p]):
+                if liked:
+                    likes[author[p], proposition[row]] += 1
+                else:
+                    dislikes[author[p], proposition[row]] += 1
 
 
 class InputsOfStep:
@@ -147,7 +173,7 @@ class InputsOfStep:
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
         self._credible = _Credible(~np.isnan(credibility), credibility)
-        self._roots = self._roots_shown() if "exposures" in needs else None
+        self._beside = self._beside_codes() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
 
@@ -158,8 +184,8 @@ class InputsOfStep:
 
     def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
         """The inputs of one block, read-only; blocks may be asked for by several threads."""
-        roots = self._roots
-        exposed = no_exposures(stop - first) if roots is None else self._exposed(roots, first, stop)
+        beside = self._beside
+        exposed = no_exposures(stop - first) if beside is None else self._exposed(beside, first, stop)
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
@@ -169,53 +195,51 @@ class InputsOfStep:
         frozen: BeliefInputs = _frozen(BeliefInputs(first, exposed, own, holdings))
         return frozen
 
-    def _roots_shown(self) -> _Roots:
+    def _beside_codes(self) -> _Beside:
         rows, posts = self._rows, self._world.posts
-        shown = rows.beside["root"]
-        count = posts["n_stances"][shown]
-        first = np.cumsum(count, dtype=np.int64) - count
-        _, row = stance_rows(self._world, shown)
+        root = rows.beside["root"]
+        count = posts["n_stances"][root].astype(np.int64)
+        ptr = np.r_[0, np.cumsum(count)]
+        row = np.repeat(posts["stances"][root] - ptr[:-1], count) + np.arange(ptr[-1])
         proposition, stance = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
-        root, some = np.zeros(shown.size, ROOT), count > 0
-        root["first"], root["count"] = first, count
-        root["likes"], root["weight"] = rows.beside["likes"], rows.beside["weight"]
-        root["proposition"][some], root["stance"][some] = proposition[first[some]], stance[first[some]]
-        return _Roots(count.astype(np.uint16), root, proposition, stance)
+        record = np.zeros((root.size, 4), np.int64)
+        numbers, some = record.view(np.float64), count > 0
+        record[:, 0], record[:, 1] = ptr[:-1], rows.beside["likes"].astype(np.int64) << 32 | count
+        record[some, 0] |= proposition[ptr[:-1][some]].astype(np.int64) << 32
+        numbers[some, 2], numbers[:, 3] = stance[ptr[:-1][some]], rows.beside["weight"]
+        return _Beside(count.astype(np.uint16), record, numbers, proposition, stance)
 
-    def _exposed(self, roots: _Roots, first: int, stop: int) -> Exposed:
+    def _exposed(self, beside: _Beside, first: int, stop: int) -> Exposed:
         rows = self._rows
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, rows.code[lo:hi], roots.n_stances, out_ptr)
+        _count(indptr, rows.code[lo:hi], beside.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
-        out = tuple(np.empty(int(out_ptr[-1]), DTYPES[column.name]) for column in fields(Exposed)[1:])
+        m = int(out_ptr[-1])
+        dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
+        out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.code, *(rows[name] for name in _Shown._fields[1:]))
-        _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
+        _spread(indptr, lo, shown, beside, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 
-    def _engagement(self) -> tuple[Int32, Int32]:
+    def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
         world, actions = self._world, self._actions
-        accepted = actions["status"] == ActionStatus.ACCEPTED
-
-        def counted(*kinds: ActionKind) -> Int32:
-            post = actions["target"][accepted & np.isin(actions["kind"], kinds)]
-            at, row = stance_rows(world, post)
-            cell = world.posts["author"][post[at]].astype(np.int64) * world.n_propositions
-            cell += world.post_stances["proposition"][row]
-            counts = np.bincount(cell, minlength=world.n_agents * world.n_propositions)
-            return counts.astype(np.int32).reshape(world.n_agents, world.n_propositions)
-
-        return counted(ActionKind.LIKE, ActionKind.LIKE_COMMENT), counted(ActionKind.DISLIKE)
+        likes, dislikes = (np.zeros((world.n_agents, world.n_propositions), np.int32) for _ in range(2))
+        posts, stances = world.posts, world.post_stances
+        said = _Said(posts["stances"], posts["n_stances"], stances["proposition"], stances["stance"])
+        _count_liked(actions["kind"], actions["status"], actions["target"], posts["author"], said, likes, dislikes)
+        return likes, dislikes
 
     def _written(self) -> dict[str, Array]:
         """Stances of the posts and comments of this step, by author, proposition and post."""
         posts, start = self._world.posts, self._world.step_starts[-1]  # posts of the step that is being taken
         mine = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
-        at, row = stance_rows(self._world, mine)
-        post = mine[at]
+        count = posts["n_stances"][mine].astype(np.int64)
+        post = np.repeat(mine, count)
+        row = posts["stances"][post] + np.arange(post.size) - np.repeat(np.cumsum(count) - count, count)
         proposition, author = self._world.post_stances["proposition"][row], posts["author"][post]
         order = np.lexsort((post, proposition, author))
         return {

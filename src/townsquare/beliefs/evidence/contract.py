@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
+
+Float = npt.NDArray[np.float64]
 
 
 class Topics(NamedTuple):
@@ -33,7 +34,7 @@ class Topics(NamedTuple):
 
     statements: tuple[str, ...]
     bank_text: tuple[str, ...]
-    bank_proposition: Int16
+    bank_proposition: npt.NDArray[np.int16]
     bank_stance: Float
     bank_strength: Float
 
@@ -57,24 +58,13 @@ class Found(NamedTuple):
         The passage each was taken from, and its category; "" for none.
     """
 
-    message: Int64
-    proposition: Int16
+    message: npt.NDArray[np.int64]
+    proposition: npt.NDArray[np.int16]
     polarity: npt.NDArray[np.int8]
     strength: Float
     text: tuple[str, ...]
     snippet: tuple[str, ...]
     tag: tuple[str, ...]
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int, float, str, str, str]]) -> Found:
-        """The same from a row a claim, in the order of the attributes.
-
-        >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist()
-        [2]
-        """
-        columns = list(zip(*rows, strict=True)) or [()] * len(cls._fields)
-        dtypes = (np.int64, np.int16, np.int8, np.float64)
-        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=False)), *columns[4:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,4 +196,6 @@ def no_claims() -> Found:
     >>> len(no_claims().text)
     0
     """
-    return Found.of([])
+    return Found(
+        np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0, np.int8), np.empty(0), (), (), ()
+    )  # fmt: skip

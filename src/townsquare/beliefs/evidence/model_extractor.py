@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
+from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
 from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Message, Request
@@ -40,14 +41,29 @@ class _Distilled(NamedTuple):
     snippet: str
 
 
-_Row = tuple[int, int, int, float, str, str, str]
+class _Judged(NamedTuple):
+    found: _Distilled
+    polarity: int
+    strength: float
+    tag: str
 
 
 def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
     """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
     if asker is None:
         raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
-    return Found.of(_classified(_distilled(messages, topics, params, asker), topics, params, asker))
+    judged = _classified(_distilled(messages, topics, params, asker), topics, params, asker)
+    if not judged:
+        return no_claims()
+    return Found(
+        message=np.array([one.found.message for one in judged], np.int64),
+        proposition=np.array([one.found.proposition for one in judged], np.int16),
+        polarity=np.array([one.polarity for one in judged], np.int8),
+        strength=np.array([one.strength for one in judged]),
+        text=tuple(one.found.claim for one in judged),
+        snippet=tuple(one.found.snippet for one in judged),
+        tag=tuple(one.tag for one in judged),
+    )
 
 
 def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: Asker) -> list[_Distilled]:
@@ -76,8 +92,7 @@ def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: A
     return out
 
 
-def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Row]:
-    """A row of :class:`Found` for each claim that takes a side."""
+def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Judged]:
     groups: dict[tuple[int, int], list[_Distilled]] = {}
     for one in found:
         groups.setdefault((one.message, one.proposition), []).append(one)
@@ -96,15 +111,13 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
             },
         )
         asked.append(_request("classify", prompt, schema, params))
-    judged: dict[_Distilled, _Row] = {}
+    judged: dict[_Distilled, _Judged] = {}
     for claims, reply in zip(groups.values(), asker.ask(asked), strict=True):
         for entry in reply.value["judged"] if reply.ok else ():
             one = claims[entry["number"] - 1]
             if entry["side"] in SIDES:
                 tag = " ".join(clean(str(entry["category"])).split())
-                side, strength = SIDES[entry["side"]], int(entry["strength"]) / PERCENT
-                row = (one.message, one.proposition, side, strength, one.claim, one.snippet, tag)
-                judged.setdefault(one, row)
+                judged.setdefault(one, _Judged(one, SIDES[entry["side"]], int(entry["strength"]) / PERCENT, tag))
     return [judged[one] for one in dict.fromkeys(found) if one in judged]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from townsquare.analysis.contract import Reads
-from townsquare.core.array_types import Int64
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import PostKind, Veracity
 
@@ -80,20 +80,20 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Exclusion:
+class Gone:
     """What a removal means in one run.
 
     ``roots`` (rows of posts) speak to nothing any more; exposures whose row is one of ``rows`` or whose author is one
     of ``authors`` are taken away; ``claims`` (firsts of their kinds) reach nobody. All int64, ascending.
     """
 
-    roots: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
-    rows: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
-    authors: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
-    claims: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    roots: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    authors: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    claims: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, run: Reads, removal: Removal) -> Exclusion:
+    def of(cls, run: Reads, removal: Removal) -> Gone:
         """In a recorded run.
 
         Raises
@@ -118,7 +118,7 @@ class Exclusion:
         )
 
 
-def _rows(frame: pl.DataFrame, column: str) -> Int64:
+def _rows(frame: pl.DataFrame, column: str) -> npt.NDArray[np.int64]:
     return np.unique(frame[column].to_numpy().astype(np.int64))
 
 
