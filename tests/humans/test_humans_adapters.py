@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from made_people import row, write_csv, write_jsonl
-from townsquare.core.cells import Scale
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.tabular import Record
 from townsquare.humans.checked import joined
 from townsquare.humans.read import read_humans
+from townsquare.humans.scales import Scale, stance_cell
 from townsquare.humans.trajectories import Message, Reading, Trajectories
 
 REAL = Path(os.environ.get("TOWNSQUARE_HUMAN_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -177,9 +177,9 @@ def test_the_debate_mapping_on_made_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 6, 7, 11])
 def test_likert_scales_of_any_number_of_points(points: int) -> None:
-    stances = [Scale(1, points).stance(Record("r", {"x": str(k)}), "x") for k in range(1, points + 1)]
+    stances = [stance_cell(Record("r", {"x": str(k)}), "x", Scale(1, points)) for k in range(1, points + 1)]
     assert np.allclose(stances, np.linspace(-1, 1, points))
-    turned = [Scale(points, 1).stance(Record("r", {"x": k}), "x") for k in range(1, points + 1)]
+    turned = [stance_cell(Record("r", {"x": k}), "x", Scale(points, 1)) for k in range(1, points + 1)]
     assert np.allclose(turned, np.linspace(1, -1, points))
 
 
@@ -190,7 +190,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     persuasiontrace(tmp_path)
     write_csv(tmp_path / "trajectories.csv", [*PERSUADE[:6], "initial_stnce", "final_stance"], [])
     with pytest.raises(
-        DataError, match=r"trajectories.csv, header: got columns .*a column `initial_stance`.*did you mean"
+        DataError, match=r"trajectories.csv, header: got columns .*a column 'initial_stance'.*did you mean"
     ):
         read_humans(tmp_path)
 

@@ -7,18 +7,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from townsquare.core.errors import DataError, SettingError, TownsquareError, UnknownName
+from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.redact import redacted, redacted_value
-from townsquare.core.registry import did_you_mean
 from townsquare.settings.base import NotShown
 from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, follow, json_schema, known_paths
 
 Path = tuple[str | int, ...]
-Model = TypeVar("Model", bound=BaseModel)
 LONGEST = 80
 MOST_LISTED = 20
 """Problems that are said one by one; of others there is the number."""
@@ -93,41 +91,6 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         else:
             got = "nothing" if item["type"] == "missing" else shown(item["input"])
             yield Problem(path, got, _allowed(schema, item["loc"]) or item["msg"])
-
-
-def validated(
-    model: type[Model], value: object, path: object, *prefix: str, kind: type[TownsquareError] = DataError, do: str = ""
-) -> Model:
-    """A model from what a file holds.
-
-    Parameters
-    ----------
-    model : type of BaseModel
-    value : object
-        What the file ``path`` holds, at the keys ``prefix`` of it.
-    kind : type of TownsquareError
-        What to raise.
-    do : str
-        What to do where no key is near an unknown one.
-
-    Raises
-    ------
-    TownsquareError
-        Of ``kind``: the first thing that is wrong, with its keys, what is allowed and the nearest known key.
-    """
-    try:
-        return model.model_validate(value)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-    keys, schema = problem["loc"], model.model_json_schema()
-    where = f"{path}, {'.'.join(str(key) for key in (*prefix, *keys)) or 'the whole'}"
-    if problem["type"] == "extra_forbidden":
-        known = list(at(schema, keys[:-1]).get("properties", {}))
-        raise kind(where, got=repr(keys[-1]), allowed=", ".join(known), do=did_you_mean(str(keys[-1]), known) or do)
-    words = "" if problem["type"] in ("value_error", "assertion_error") else allowed(schema, at(schema, keys))
-    got = "nothing" if problem["type"] == "missing" else repr(problem["input"])[:LONGEST]
-    said = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    raise kind(where, got=got, allowed=words or said, do=do)
 
 
 @cache

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from townsquare.core.cells import Column, Read, is_true, names, numbers, read_columns, texts
+from townsquare.core.cells import name_cell, number_cell, text_cell
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
-from townsquare.core.tabular import Record, column_name, read_table
-from townsquare.humans.adapters.mapping_file import Answers, HumanMapping
-from townsquare.humans.checked import MOST_CHARACTERS, each
+from townsquare.core.tabular import Record, Records, column_name, read_csv, read_jsonl
+from townsquare.humans.adapters.folder import MOST, each, is_true, with_columns
+from townsquare.humans.adapters.mapping_file import HumanMapping, MessageColumns, ReadingColumns
+from townsquare.humans.scales import Scale, stance_cell
 from townsquare.humans.trajectories import Message, Reading, Row
 
-_NAME, _TEXT, _ORDER = names(), texts(required=False), numbers(-1e18, 1e18, None)
+_EARLIEST, _LATEST = -1e18, 1e18
 
 
-class _Sent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Said:
     """A message as the file has it."""
 
     message: Message
@@ -30,119 +29,124 @@ class _Sent(NamedTuple):
     to: frozenset[str]
 
 
-class _Part:
-    """One file of the data: ``records``, and their cells by the keys of the mapping."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A reading as the file has it."""
 
-    def __init__(self, folder: Path, columns: Answers, readers: Mapping[str, Read]) -> None:
-        given = columns.model_dump()
-        self.readers = {key: (column_name(given[key]), read) for key, read in readers.items() if given[key] is not None}
-        table = read_table(find(given["file"], folder if folder.is_dir() else folder.parent))
-        read_columns(table, [Column(*known, needed=True) for known in self.readers.values()], strict=False)
-        self.records = table.records
-
-    def row(self, record: Record) -> dict[str, Any]:
-        """Read the cells of a record; keys without a column are missing."""
-        return {key: read(record, column) for key, (column, read) in self.readers.items()}
+    order: float
+    stance: float
+    proposition: str
 
 
 def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
-    """Return one row a participant, conversation and proposition.
+    """One row a participant, conversation and proposition.
 
     Raises
     ------
     DataError
         A file or column that is not there; a message or reading that cannot be read.
     """
-    scale = mapping.people.as_scale()
-    readers = {
-        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "proposition": _TEXT, "topic": _TEXT,
-        "option": _TEXT, "initial": scale.stance, "final": scale.stance, "until": _ORDER,
-        "control": partial(is_true, words={word.strip().lower() for word in mapping.people.controls}),
-    }  # fmt: skip
-    people = _Part(folder, mapping.people, readers)
-    sent, readings = _messages(folder, mapping), _readings(folder, mapping)
-    return each(people.records, lambda record: _row(record, people.row(record), mapping, sent, readings))
+    columns = mapping.people
+    people = _table(folder, columns.file, columns.model_dump(exclude={"file", "scale", "values", "statement"}))
+    said = _messages(folder, mapping.messages)
+    asked = _readings(folder, mapping.readings) if mapping.readings is not None else {}
+    return each(people.records, lambda record: _row(record, mapping, said, asked))
+
+
+def _table(folder: Path, file: str, columns: dict[str, str | None]) -> Records:
+    path = find(file, folder if folder.is_dir() else folder.parent)
+    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
+    return with_columns(table, [column_name(name) for name in columns.values() if name is not None])
+
+
+def _cell(record: Record, column: str | None, *, limit: int = 10_000) -> str:
+    return text_cell(record, column_name(column), limit=limit, required=False) if column is not None else ""
+
+
+def _name(record: Record, column: str) -> str:
+    return name_cell(record, column_name(column))
 
 
 def _row(
-    record: Record,
-    row: dict[str, Any],
-    mapping: HumanMapping,
-    sent: Mapping[str, list[_Sent]],
-    readings: Mapping[Any, list[dict[str, Any]]],
+    record: Record, mapping: HumanMapping, said: dict[str, list[_Said]], asked: dict[tuple[str, str], list[_Read]]
 ) -> Row:
-    participant, conversation = row["participant"], row["conversation"]
-    proposition = mapping.people.statement or row["proposition"]
+    columns, scale = mapping.people, mapping.people.as_scale()
+    participant, conversation = _name(record, columns.participant), _name(record, columns.conversation)
+    proposition = columns.statement or _cell(record, columns.proposition)
     received = [
         one
-        for one in sent.get(conversation, ())
+        for one in said.get(conversation, ())
         if one.message.author != participant
         and one.proposition in ("", proposition)
         and (not one.to or participant in one.to)
-        and one.order < row.get("until", math.inf)
     ]
-    orders = [one.order for one in received]
-    asked = readings.get(row.get("trajectory"), ()) or readings.get((participant, conversation), ())
+    readings = [
+        Reading(sum(one.order <= read.order for one in received), read.stance)
+        for read in asked.get((participant, conversation), ())
+        if read.proposition in ("", proposition)
+    ]
     return Row(
         place=record.place,
         participant=participant,
         conversation=conversation,
         proposition=proposition,
-        initial=row["initial"],
-        final=row["final"],
+        initial=_stance(record, columns.initial, scale),
+        final=_stance(record, columns.final, scale),
         messages=[one.message for one in received],
-        readings=[
-            Reading(
-                bisect_right(orders, one["order"]) if "order" in one else bisect_left(orders, one["before"]),
-                one["stance"],
-            )
-            for one in asked
-            if one.get("proposition", "") in ("", proposition)
-        ],
-        topic=row.get("topic", ""),
-        option=row.get("option", ""),
-        control=row.get("control", False),
+        readings=readings,
+        topic=_cell(record, columns.topic),
+        option=_cell(record, columns.option),
+        control=columns.control is not None and is_true(record, column_name(columns.control)),
     )
 
 
-def _messages(folder: Path, mapping: HumanMapping) -> dict[str, list[_Sent]]:
-    """Return the messages by conversation, in order; those that the data mark as not received are left out."""
-    columns = mapping.messages
-    readers = {
-        "conversation": _NAME, "author": _NAME, "text": texts(limit=MOST_CHARACTERS, required=False),
-        "side": columns.as_scale().stance, "strength": numbers(0, 1), "proposition": _TEXT, "to": _TEXT,
-        "received": is_true, "order": _ORDER,
-    }  # fmt: skip
-    part = _Part(folder, columns, readers)
+def _stance(record: Record, column: str, scale: Scale) -> float:
+    return stance_cell(record, column_name(column), scale)
+
+
+def _messages(folder: Path, columns: MessageColumns) -> dict[str, list[_Said]]:
+    """Messages by conversation, in order."""
+    named = columns.model_dump(exclude={"file", "scale", "values", "everyone"})
     everyone = {word.casefold() for word in columns.everyone}
-    out: dict[str, list[_Sent]] = defaultdict(list)
-    for number, record in enumerate(part.records):
-        row = part.row(record)
-        to = [word.strip() for word in row.get("to", "").split(",")]
-        message = Message(row["author"], row.get("side", math.nan), row.get("strength", math.nan), row.get("text", ""))
-        if row.get("received", True):
-            some = frozenset() if any(word.casefold() in everyone for word in to) else frozenset(to)
-            out[row["conversation"]].append(_Sent(message, row.get("order", number), row.get("proposition", ""), some))
+    out: dict[str, list[_Said]] = {}
+    for number, record in enumerate(_table(folder, columns.file, named).records):
+        to = [part.strip() for part in _cell(record, columns.to).split(",")]
+        message = Message(
+            _name(record, columns.author),
+            _stance(record, columns.side, columns.as_scale()) if columns.side else math.nan,
+            number_cell(record, column_name(columns.strength), 0, 1, math.nan) if columns.strength else math.nan,
+            _cell(record, columns.text, limit=MOST),
+        )
+        one = _Said(
+            message,
+            _order(record, columns.order) if columns.order else float(number),
+            _cell(record, columns.proposition),
+            frozenset() if any(part.casefold() in everyone for part in to) else frozenset(to),
+        )
+        out.setdefault(_name(record, columns.conversation), []).append(one)
     for messages in out.values():
         messages.sort(key=lambda one: one.order)
     return out
 
 
-def _readings(folder: Path, mapping: HumanMapping) -> dict[Any, list[dict[str, Any]]]:
-    """Return the readings by trajectory, or by participant and conversation, in order."""
-    columns = mapping.readings
-    out: dict[Any, list[dict[str, Any]]] = defaultdict(list)
-    if columns is None:
-        return out
-    readers = {
-        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "order": _ORDER, "before": _ORDER,
-        "stance": columns.as_scale().stance, "proposition": _TEXT,
-    }  # fmt: skip
-    part = _Part(folder, columns, readers)
-    for record in part.records:
-        row = part.row(record)
-        out[row["trajectory"] if columns.trajectory else (row["participant"], row["conversation"])].append(row)
-    place = "order" if columns.order else "before"
-    for rows in out.values():
-        rows.sort(key=lambda row: float(row[place]))
+def _readings(folder: Path, columns: ReadingColumns) -> dict[tuple[str, str], list[_Read]]:
+    """Readings by participant and conversation, in order."""
+    named = columns.model_dump(exclude={"file", "scale", "values"})
+    out: dict[tuple[str, str], list[_Read]] = {}
+    for record in _table(folder, columns.file, named).records:
+        one = _Read(
+            _order(record, columns.order),
+            _stance(record, columns.stance, columns.as_scale()),
+            _cell(record, columns.proposition),
+        )
+        out.setdefault((_name(record, columns.participant), _name(record, columns.conversation)), []).append(one)
+    for readings in out.values():
+        readings.sort(key=lambda one: one.order)
     return out
+
+
+def _order(record: Record, column: str) -> float:
+    number = number_cell(record, column_name(column), _EARLIEST, _LATEST, math.nan)
+    if math.isnan(number):
+        raise DataError(record.where(column_name(column)), got="nothing", allowed="a number that orders messages")
+    return number

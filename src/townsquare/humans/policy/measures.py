@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from townsquare.analysis import statistics
 from townsquare.humans.policy.crowd import Float
 from townsquare.humans.policy.data import Bool
 
@@ -74,7 +73,9 @@ def gini(did: Bool, false: Float) -> Float:
     >>> float(gini(np.array([[[True]], [[False]]]), np.zeros(1)))
     0.5
     """
-    return np.array(statistics.gini(did.sum((1, 2))))
+    n = np.sort(did.sum((1, 2)))
+    weight = 2 * np.arange(1, n.size + 1) - n.size - 1
+    return np.array(weight @ n / (n.size * n.sum()) if n.any() else np.nan)
 
 
 def per_post(did: Bool, false: Float) -> Float:

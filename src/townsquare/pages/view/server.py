@@ -107,7 +107,7 @@ QUESTIONS: Mapping[str, Question] = {
     "run": lambda of, asked: overview.head(of),
     "beliefs": lambda of, asked: answered(of, "beliefs", lambda: overview.beliefs(of)),
     "activity": lambda of, asked: answered(of, "activity", lambda: overview.activity(of)),
-    "network": lambda of, asked: of.once("network", lambda: network.network(of)),
+    "network": lambda of, asked: of.kept.once("network", lambda: network.network(of)),
     "influence": lambda of, asked: answered(of, "influence", lambda: network.influence(of)),
     "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
     "stances": _stances,
@@ -193,7 +193,7 @@ def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dic
 
     The file names the content that it was made from; one of other content, or one that is damaged, is made anew.
     """
-    return of.once(name, lambda: _from_file(of, name, make))
+    return of.kept.once(name, lambda: _from_file(of, name, make))
 
 
 def _from_file(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
