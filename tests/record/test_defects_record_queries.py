@@ -12,7 +12,7 @@ import pytest
 from record_rows import KINDS_HERE, header, mark_of, random_batches, recorded, recorder_of
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.record.content_hash import HashChain
-from townsquare.record.mosaic.views import VIEWS
+from townsquare.record.mosaic.views import COLUMNS
 from townsquare.record.run import Run
 
 FILES = [
@@ -81,7 +81,7 @@ def test_row_16b_the_page_says_what_the_views_hold(tmp_path: Path) -> None:
     rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
     with closing(sqlite3.connect(tmp_path / "run.db")) as database:
         views = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'view'")]
-        assert sorted(views) == sorted(VIEWS)
+        assert sorted(views) == sorted(COLUMNS)
         for view in views:
             names = [column[0] for column in database.execute(f"SELECT * FROM {view} LIMIT 0").description]
             at = [rows[view].index(f"`{name}`") for name in names]

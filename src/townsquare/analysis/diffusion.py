@@ -13,11 +13,12 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, columns, once_a_run
+from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.core.frames import collected
 from townsquare.core.schema import PostKind
-from townsquare.record.query import answer
+from townsquare.record.mosaic.views_frames import spread_metrics as appendix_d_spread
 
 MEASURES = {
     "reach": "agents",
@@ -30,12 +31,15 @@ MEASURES = {
     "lifetime": "steps",
 }
 """Measures of a cascade, with their units."""
-_ESTIMATE = columns("n:int value low high")
-BY_VERACITY = columns("measure:str unit:str veracity:str") | _ESTIMATE | columns("median")
-TESTS = columns("measure:str unit:str n_true:int n_false:int value low high p_welch p_rank ks p_ks")
+_ESTIMATE = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+BY_VERACITY = {"measure": pl.String, "unit": pl.String, "veracity": pl.String, **_ESTIMATE, "median": pl.Float64}
+TESTS = {
+    "measure": pl.String, "unit": pl.String, "n_true": pl.Int64, "n_false": pl.Int64, "value": pl.Float64,
+    "low": pl.Float64, "high": pl.Float64, "p_welch": pl.Float64, "p_rank": pl.Float64, "ks": pl.Float64,
+    "p_ks": pl.Float64, "p_corrected": pl.Float64,
+}  # fmt: skip
 
 
-@once_a_run
 def cascades(run: Reads) -> pl.DataFrame:
     """The cascade of every root but comments.
 
@@ -48,7 +52,11 @@ def cascades(run: Reads) -> pl.DataFrame:
         between two posts; NaN without shares); ``half_reach`` (steps from its coming until half of its reach was
         had; NaN while nobody saw it), ``lifetime`` (steps from its coming to its last share; NaN without one).
     """
-    counts = exposure_counts(run)
+    return cascades_of(run, exposure_counts(run))
+
+
+def cascades_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
+    """:func:`cascades` from the frame of :func:`~townsquare.analysis.reach.exposure_counts`."""
     every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "injected", "step")
     shown = counts.group_by("root").agg(pl.col("newly").sum().alias("reach"), pl.col("exposures").sum())
     undefined = pl.col("structural_virality", "half_reach", "lifetime").fill_null(float("nan"))
@@ -111,7 +119,12 @@ def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
         One row a measure and class: ``measure``, ``unit``, ``veracity``, ``n`` (posts for which it is defined),
         ``value`` (mean), ``low``, ``high`` (Student's interval over posts), ``median``.
     """
-    frame, rows = cascades(run), []
+    return by_veracity(cascades(run))
+
+
+def by_veracity(frame: pl.DataFrame) -> pl.DataFrame:
+    """:func:`diffusion_by_veracity` from the frame of :func:`cascades`."""
+    rows = []
     for measure, unit in MEASURES.items():
         for veracity in VERACITIES:
             values = _known(frame, measure, veracity)
@@ -151,9 +164,9 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
             ks = stats.ks_2samp(false, true)
             welch = float(stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
             tests = [welch, float(stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
-        rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests))
-    found = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")
-    return found.rename({"p_rank_corrected": "p_corrected"})
+        rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests, None))
+    found = statistics.tidy(rows, TESTS)
+    return found.with_columns(pl.Series("p_corrected", statistics.corrected(found["p_rank"].to_numpy())))
 
 
 def cascade_growth(run: Reads) -> pl.DataFrame:
@@ -207,7 +220,6 @@ def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     ).drop("sd")  # fmt: skip
 
 
-@once_a_run
 def spread_metrics(run: Reads) -> pl.DataFrame:
     """MOSAIC's measures of spread of each post at each step, appendix D: distinct agents so far.
 
@@ -219,7 +231,7 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
         ``num_flags``, ``num_comments``, ``num_notes``, ``num_note_ratings`` (distinct agents), ``total_interactions``
         (their sum), ``taken_down`` (bool).
     """
-    found = answer("SELECT * FROM spread_metrics", run.lazy, run.table)
+    found = appendix_d_spread(run.lazy).pipe(collected)
     root = pl.col("post_id").str.split_exact("-", 1).struct.field("field_1").cast(pl.Int64).alias("root")
     known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
     return (

@@ -157,11 +157,6 @@ def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
         )
 
 
-def too_many_failed(asked: int, failed: int, above: float) -> bool:
-    """Whether a run is unhealthy: more than the share ``above`` of its calls failed."""
-    return failed > above * asked
-
-
 @dataclass
 class Spent:
     """Calls that a run made, whenever that was: those answered from the store of an earlier stretch count too.
@@ -193,7 +188,7 @@ class Spent:
         '2 of 10 calls failed (2 timeout)'
         """
         asked, failed = self.outcomes.total(), self.outcomes.total() - self.outcomes[Outcome.OK]
-        if not too_many_failed(asked, failed, above):
+        if not failed or failed <= above * asked:
             return ""
         how = ", ".join(f"{self.outcomes[o]} {o.name.lower()}" for o in Outcome if o and self.outcomes[o])
         return f"{failed:,} of {asked:,} calls failed ({how})"

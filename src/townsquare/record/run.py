@@ -10,15 +10,15 @@ import polars as pl
 
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError
+from townsquare.core.frames import collected
 from townsquare.core.identity import run_hash
 from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
-from townsquare.record.frames import as_nulls, chosen_columns, in_words, known_table
+from townsquare.record.frames import as_nulls, chosen_columns, in_words, known_table, typed
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import reader_of
 from townsquare.record.postgresql.address import Address, full_address, is_address
 from townsquare.record.postgresql.reader import PostgresReader
-from townsquare.record.query import answer
 from townsquare.record.reader import RunReader, Steps, rows_of_step
 
 
@@ -163,22 +163,21 @@ class Run:
         return in_words(known_table(name), self.table(name, steps))
 
     def sql(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT over the tables ``ts_<name>`` and the views of appendix D, in DuckDB's dialect.
+        """Answer one SELECT over the tables ``ts_<name>``.
 
-        Values are as SQLite holds them: whole numbers 64 bits wide (a key above 2**63 is negative), booleans 0 and 1,
-        NaN is NULL. A query reads the tables of the run and no file.
+        Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
+        booleans 0 and 1, NaN is NULL. Runs with Parquet parts are answered by Polars, others by their database, SQLite
+        or PostgreSQL; their dialects differ beyond plain SELECTs. A query reads the tables of the run and no file.
 
         Raises
         ------
         UnknownName
-            For a table that there is none of.
+            For a table that there is none of; where SQLite does not answer, for a function that ``docs/record.md`` does
+            not list.
         SettingError
             For anything but one SELECT, and for its mistakes.
-        RecordError
-            A table cannot be read.
         """
-        last = self.last_step
-        return answer(query, lambda name: self.lazy(name, last), self.table)
+        return self._reader.query(query)
 
     def rows_where(self, name: str, **wanted: int | Sequence[int]) -> pl.DataFrame:
         """Return the rows of a table whose columns have these values (or one of several), in the order of the record.
@@ -188,7 +187,12 @@ class Run:
         """
         table = known_table(name)
         values = {column: [value] if isinstance(value, int) else list(value) for column, value in wanted.items()}
-        return self._reader.frame(table, table.recorded, wanted=values).select(as_nulls(table.recorded))
+        if self.stored(name) == "Parquet":
+            return (
+                self.lazy(name).filter(*(pl.col(column).is_in(some) for column, some in values.items())).pipe(collected)
+            )
+        tests = " AND ".join(f"{column} IN ({', '.join(str(int(v)) for v in some)})" for column, some in values.items())
+        return typed(table.recorded, self.sql(f"SELECT * FROM ts_{name} WHERE {tests} ORDER BY rowid"))
 
     def verify(self) -> str:
         """Compute all hashes from what is stored, compare them with the recorded ones, return the content hash.

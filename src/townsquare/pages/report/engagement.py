@@ -8,9 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.engagement import engagement, engagement_balance
+from townsquare.analysis.engagement import balance, engagement
 from townsquare.analysis.posts import VERACITIES
-from townsquare.analysis.reach import reach_over_time
+from townsquare.analysis.reach import reach_course
 from townsquare.pages.report.axes import from_zero, line, over_steps, reference
 from townsquare.pages.report.section import Panel, Section, Table, table_of
 from townsquare.pages.report.svg import panel
@@ -20,11 +20,11 @@ from townsquare.pages.report.words import number, small
 TITLE = "Engagement: true against false posts"
 
 
-def engagement_section(run: Reads) -> Section:
-    """The figure."""
+def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
+    """The figure, from a run and its :func:`~townsquare.analysis.reach.exposure_counts`."""
     by_class = engagement(run)
-    sides = engagement_balance(run)
-    reached = reach_over_time(run)
+    sides = balance(by_class)
+    reached = reach_course(run, counts)
     known = by_class.filter(pl.col("veracity") != "unknown")
     if run.last_step < 1:
         return Section("engagement", TITLE, ["No step was recorded, so there is no engagement to show."])

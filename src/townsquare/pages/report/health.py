@@ -8,10 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from townsquare.analysis.beliefs import belief_course, names
+from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import belief_movement, participation, refusals
-from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
+from townsquare.analysis.health import participation, refusals
+from townsquare.analysis.model_calls import calls_by_server, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
 from townsquare.pages.report.axes import NICE, from_zero, line, over_steps, reference
 from townsquare.pages.report.section import Format, Panel, Section, Table, table_of
@@ -22,19 +22,18 @@ from townsquare.pages.report.words import listed, number, percent, small
 TITLE = "Health: can this run be believed?"
 
 
-def health_section(run: Reads) -> Section:
-    """The figure."""
+def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Section:
+    """The figure, from a run, its ``belief_course`` and its ``belief_movement``."""
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    moves, refused, asked = belief_movement(run), refusals(run), model_calls(run)
-    spread = spread_course(belief_course(run))
+    refused, spread, asked = refusals(run), spread_course(course), model_calls(run)
     return Section(
         "health",
         TITLE,
         says=[
             " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)))),
-            *_asked(run),
+            *_asked(run, asked),
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         panels=[*_belief_panels(moves, spread, run.last_step), *_action_panels(steps, refused, run.last_step)],
@@ -42,18 +41,20 @@ def health_section(run: Reads) -> Section:
     )
 
 
-def _asked(run: Reads) -> list[str]:
+def _asked(run: Reads, asked: pl.DataFrame) -> list[str]:
     """What was asked of a language model, and whether so much of it failed that the run is not to be believed."""
-    asked = calls_in_short(run)
-    if not asked:
+    if asked.is_empty():
         return []
-    tokens = f"{number(asked['tokens_in'])} tokens in and {number(asked['tokens_out'])} out"
-    failed = f"{number(asked['failed'])} calls failed"
-    said = f"A language model was asked {number(asked['asked'])} times ({tokens}); {failed}"
-    said += f", which left agents silent {number(asked['silent_agents'])} times." if asked["failed"] else "."
-    if asked["unhealthy"]:
-        limit = percent(float(setting(run, "serving", "unhealthy_above", default=0.1)))
-        said += f" That is {percent(asked['failed'] / asked['asked'])}, more than {limit}: the run is unhealthy."
+    calls = int(asked["calls"].sum())
+    failed = asked.filter(pl.col("outcome") != "ok")
+    lost = int(failed["calls"].sum())
+    silent = int(failed.filter(pl.col("purpose").is_in(["react", "post"]))["agents"].sum())
+    tokens = f"{number(int(asked['tokens_in'].sum()))} tokens in and {number(int(asked['tokens_out'].sum()))} out"
+    said = f"A language model was asked {number(calls)} times ({tokens}); {number(lost)} calls failed"
+    said += f", which left agents silent {number(silent)} times." if lost else "."
+    limit = float(setting(run, "serving", "unhealthy_above", default=0.1))
+    if lost > limit * calls:
+        said += f" That is {percent(lost / calls)}, more than {percent(limit)}: the run is unhealthy."
     return [said, *_turns(tokens_of_turns(run))]
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import yaml
 
-from townsquare.analysis.contract import CachedRun, Reads
-from townsquare.analysis.outcomes import describe, outcomes
+from townsquare.analysis.beliefs import belief_course, stance_bins
+from townsquare.analysis.contract import Reads, Together
+from townsquare.analysis.health import belief_movement
+from townsquare.analysis.outcomes import describe, outcomes_of
+from townsquare.analysis.reach import exposure_counts
 from townsquare.pages.report.attribution import attribution_section
 from townsquare.pages.report.cautions import limits, warnings
 from townsquare.pages.report.diffusion import diffusion_section, influence_section
@@ -45,9 +48,11 @@ def write_report(run: Reads, path: Path | str) -> Path:
     RecordError
         If the run cannot be read or the page not be written.
     """
-    kept = CachedRun(run, large=True)
-    found = outcomes(kept)
-    most, false = top_posts(kept)
+    kept = Together(run)
+    counts, bins = exposure_counts(kept), stance_bins(kept)
+    course, moves = belief_course(kept), belief_movement(kept)
+    found = outcomes_of(kept, counts, course)
+    most, false = top_posts(kept, counts)
     treated = treatment_section(kept)
     scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
     text = render(
@@ -56,12 +61,12 @@ def write_report(run: Reads, path: Path | str) -> Path:
         facts=[(name, clean(value)) for name, value in facts(kept)],
         content_hash=kept.content_hash,
         summary=summary(kept, found),
-        warnings=warnings(kept, found),
+        warnings=warnings(kept, found, course, moves),
         sections=[
-            engagement_section(kept),
-            stance_section(kept),
-            moderation_section(kept),
-            health_section(kept),
+            engagement_section(kept, counts),
+            stance_section(kept, bins, course),
+            moderation_section(kept, counts),
+            health_section(kept, course, moves),
             diffusion_section(kept),
             polarization_section(kept),
             attribution_section(kept),

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
-from townsquare.analysis.contract import CachedRun, setting
-from townsquare.analysis.health import run_health
+from townsquare.analysis.contract import Kept, setting
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.debate import results
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.experiments import manifest
 from townsquare.record import lock
 from townsquare.record.places import record_file
@@ -26,9 +25,11 @@ DEPTH = 4
 _SNAPSHOTS = 6
 _NO_FILE = -1
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunLocation:
     """Where a run stands: ``id`` is its folder relative to the one given.
 
     ``arm`` is "" outside comparisons; ``failure`` is what ended a run of a comparison early, or "".
@@ -46,9 +47,17 @@ class Snapshot:
 
     id: str
     run: Run
-    kept: CachedRun
+    kept: Kept
     last_step: int
-    place: Place
+    place: RunLocation
+    _answers: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, answer: Callable[[], T]) -> T:
+        """What ``answer`` gives, asked once for a snapshot: a run does not change behind a step."""
+        if name not in self._answers:
+            self._answers[name] = answer()
+        found: T = self._answers[name]
+        return found
 
 
 class Library:
@@ -63,18 +72,18 @@ class Library:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._open: dict[str, tuple[int, Run]] = {}
-        self._snapshots: OrderedDict[tuple[Place, int, int, str], Snapshot] = OrderedDict()
+        self._snapshots: OrderedDict[tuple[RunLocation, int, int, str], Snapshot] = OrderedDict()
         self._lock = Lock()
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[RunLocation]:
         """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
         if _begun(self.root):
-            return [Place(self.root.name or "run", self.root)]
+            return [RunLocation(self.root.name or "run", self.root)]
         if _debated(self.root):
             return []
         arms = _arms(self.root)
         found = sorted(_below(self.root, DEPTH, _begun))
-        return [Place(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
+        return [RunLocation(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
 
     def debates(self) -> dict[str, Path]:
         """Folders of debates by id, in order."""
@@ -85,7 +94,7 @@ class Library:
         found = sorted(_below(self.root, DEPTH, _debated))
         return {path.relative_to(self.root).as_posix(): path for path in found}
 
-    def held(self, name: str) -> HeldDebates:
+    def held(self, name: str) -> DebateResults:
         """The debates of that id.
 
         Raises
@@ -96,9 +105,9 @@ class Library:
         known = self.debates()
         if name not in known:
             raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
-        return HeldDebates.open(known[name])
+        return DebateResults.open(known[name])
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> RunLocation:
         """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
         for place in self.places():
             if place.id == name:
@@ -115,13 +124,13 @@ class Library:
         """
         return self._opened(self.place(name))
 
-    def _opened(self, place: Place) -> Run:
+    def _opened(self, place: RunLocation) -> Run:
         file = _file_of(place)
         if not self._is_open(place, file):
             self._open[place.id] = (file, Run.open(place.folder))
         return self._open[place.id][1]
 
-    def _is_open(self, place: Place, file: int) -> bool:
+    def _is_open(self, place: RunLocation, file: int) -> bool:
         known = self._open.get(place.id)
         return known is not None and known[0] == file != _NO_FILE
 
@@ -135,7 +144,7 @@ class Library:
         key = (place, self._open[name][0], last, state)
         with self._lock:
             if key not in self._snapshots:
-                self._snapshots[key] = Snapshot(name, run, CachedRun(run), last, place)
+                self._snapshots[key] = Snapshot(name, run, Kept(run), last, place)
             self._snapshots.move_to_end(key)
             while len(self._snapshots) > _SNAPSHOTS:
                 self._snapshots.popitem(last=False)
@@ -148,7 +157,7 @@ class Library:
         """
         return [self._row(place) for place in self.places()]
 
-    def _row(self, place: Place) -> dict[str, Any]:
+    def _row(self, place: RunLocation) -> dict[str, Any]:
         row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
         try:
             server = None if self._is_open(place, _file_of(place)) else address_in(place.folder)
@@ -159,7 +168,7 @@ class Library:
             return {**row, "state": "unreadable", "error": said(error)}
 
 
-def _file_of(place: Place) -> int:
+def _file_of(place: RunLocation) -> int:
     """What tells the file of a run from another of its name: another file is another run."""
     try:
         return record_file(place.folder).stat().st_ino
@@ -174,20 +183,11 @@ def said(error: TownsquareError) -> dict[str, str]:
 
 def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     """What a run says of itself, cheaply: from its settings and its table of steps."""
-    steps, health = run.steps, run_health(run)
-    problems = [
-        problem
-        for holds, problem in (
-            (failure, f"ended with an error: {failure}"),
-            (
-                health.state == "stopped" and health.done < health.planned,
-                f"stopped after step {health.done} of {health.planned}; `townsquare resume` goes on with it",
-            ),
-            (health.refused_share > 0.5, "over half of all actions were refused"),
-            (health.idle, "nobody did anything"),
-        )
-        if holds
-    ]
+    steps = run.steps
+    tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
+    problems = _problems(run.state, run.last_step, setting(run, "steps"), tried, refused)
+    if failure:
+        problems.insert(0, f"ended with an error: {failure}")
     return {
         "scenario": str(setting(run, "scenario", default="")),
         "seed": setting(run, "seed"),
@@ -197,14 +197,26 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "agents": int(steps["agents"][-1]) if steps.height else 0,
         "rule": str(setting(run, "beliefs", "rule", default="")),
         "moderation": str(setting(run, "moderation", "strategy", default="")),
-        "refused_share": health.refused_share,
-        "actions": health.tried,
+        "refused_share": refused / tried if tried else 0.0,
+        "actions": tried,
         "exposures": int(steps["exposures"].sum()),
         "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
         "version": run.version,
         "health": "look into it" if problems else "good",
         "problems": problems,
     }
+
+
+def _problems(state: str, last: int, wanted: Any, tried: int, refused: int) -> list[str]:
+    """What a reader should know before believing a run; nothing for a healthy one."""
+    found = []
+    if state == "stopped" and isinstance(wanted, int) and last < wanted:
+        found.append(f"stopped after step {max(last, 0)} of {wanted}; `townsquare resume` goes on with it")
+    if tried and refused * 2 > tried:
+        found.append("over half of all actions were refused")
+    if last > 0 and not tried:
+        found.append("nobody did anything")
+    return found
 
 
 def _debated(folder: Path) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.contract import Kept
 from townsquare.core import schema
 from townsquare.core.frames import as_words, collected
 from townsquare.core.schema import ActionKind, ActionStatus, PostKind
@@ -25,7 +25,7 @@ _ENGAGING = {
 
 def engagement_by_root(of: Snapshot) -> pl.DataFrame:
     """``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
-    return of.kept.once("engagement by root", lambda: _engagement_by_root(of))
+    return of.once("engagement by root", lambda: _engagement_by_root(of))
 
 
 def _engagement_by_root(of: Snapshot) -> pl.DataFrame:
@@ -76,7 +76,7 @@ def post_list(of: Snapshot) -> pl.DataFrame:
     ).sort("root")
 
 
-def verdicts(kept: CachedRun) -> pl.DataFrame:
+def verdicts(kept: Kept) -> pl.DataFrame:
     """``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
     words = {int(word): word.name.lower() for word in schema.Verdict}
     texts = kept.table("texts")
@@ -101,7 +101,7 @@ def verdicts(kept: CachedRun) -> pl.DataFrame:
     )
 
 
-def moderation_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def moderation_of(kept: Kept, root: int) -> pl.DataFrame:
     """``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
     words = {int(word): word.name.lower() for word in schema.LogKind}
     posts = kept.table("posts").select("post", "root")
@@ -113,7 +113,7 @@ def moderation_of(kept: CachedRun, root: int) -> pl.DataFrame:
     )
 
 
-def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def notes_of(kept: Kept, root: int) -> pl.DataFrame:
     """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``not_helpful``, ``shown``,
     ``decided`` (step of the last decision, or null).
     """
@@ -140,7 +140,7 @@ def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def thread_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def thread_of(kept: Kept, root: int) -> pl.DataFrame:
     """Shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``,
     ``author``, ``who``, ``content``.
     """

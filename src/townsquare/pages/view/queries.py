@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.contract import CachedRun, setting
-from townsquare.analysis.follow_graph import standing_follows
+from townsquare.analysis.contract import Kept, setting
 from townsquare.core import schema
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, as_words, collected
@@ -47,12 +46,12 @@ class OfAgent:
 # --- names -------------------------------------------------------------------------------------------------
 
 
-def propositions(kept: CachedRun) -> pl.DataFrame:
+def propositions(kept: Kept) -> pl.DataFrame:
     """``proposition``, ``name``, ``text``; in order."""
     return kept.table("propositions").select("proposition", "name", "text").sort("proposition")
 
 
-def proposition_number(kept: CachedRun, name: str) -> int:
+def proposition_number(kept: Kept, name: str) -> int:
     """The number of a proposition; of the first for the empty name. Raises ``SettingError`` for another."""
     known = {row["name"]: row["proposition"] for row in propositions(kept).iter_rows(named=True)}
     if not name and known:
@@ -62,7 +61,7 @@ def proposition_number(kept: CachedRun, name: str) -> int:
     return int(known[name])
 
 
-def agent_names(kept: CachedRun) -> pl.DataFrame:
+def agent_names(kept: Kept) -> pl.DataFrame:
     """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
     texts = kept.table("texts").select(pl.col("text").alias("name"), pl.col("content"))
     words = {int(kind): kind.name.lower() for kind in AgentKind}
@@ -78,7 +77,7 @@ def agent_names(kept: CachedRun) -> pl.DataFrame:
     )
 
 
-def post_texts(kept: CachedRun) -> pl.DataFrame:
+def post_texts(kept: Kept) -> pl.DataFrame:
     """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
     texts = kept.table("texts")
     posts = kept.table("posts")
@@ -110,7 +109,19 @@ def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
     """``follower``, ``followed`` of those follows that stand after the last step, by both."""
-    return of.kept.once("follows", lambda: standing_follows(of.kept, of.last_step).drop("since"))
+    return of.once("follows", lambda: _follows_at_end(of))
+
+
+def _follows_at_end(of: Snapshot) -> pl.DataFrame:
+    events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
+    pair = ["follower", "followed"]
+    return (
+        events.group_by(pair, maintain_order=True)
+        .agg(pl.col("change").last())
+        .filter(pl.col("change") > 0)
+        .select(pair)
+        .sort(pair)
+    )
 
 
 def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
@@ -144,13 +155,17 @@ def influence(of: Snapshot) -> pl.DataFrame:
 
     Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
     """
-    return of.kept.once("influence by agent", lambda: _influence(of))
+    return of.once("influence by agent", lambda: _influence(of))
 
 
 def _influence(of: Snapshot) -> pl.DataFrame:
     authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
-    size = pl.col("amount").abs().sum().alias("moved")
-    by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
+    if of.run.stored("trail") == "Parquet":
+        size = pl.col("amount").abs().sum().alias("moved")
+        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
+    else:  # summed where the rows are: they need not all be read
+        sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
+        by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
     return by_post.join(authors, on="post").group_by("agent").agg(pl.col("moved").sum()).sort("agent")
 
 

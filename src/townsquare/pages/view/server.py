@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import debate as debates
@@ -107,7 +107,7 @@ QUESTIONS: Mapping[str, Question] = {
     "run": lambda of, asked: overview.head(of),
     "beliefs": lambda of, asked: answered(of, "beliefs", lambda: overview.beliefs(of)),
     "activity": lambda of, asked: answered(of, "activity", lambda: overview.activity(of)),
-    "network": lambda of, asked: of.kept.once("network", lambda: network.network(of)),
+    "network": lambda of, asked: of.once("network", lambda: network.network(of)),
     "influence": lambda of, asked: answered(of, "influence", lambda: network.influence(of)),
     "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
     "stances": _stances,
@@ -153,7 +153,7 @@ def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Requ
 
 
 def _debate(
-    library: Library, name: str = "", table: Callable[[HeldDebates, Asked], pl.DataFrame] | None = None
+    library: Library, name: str = "", table: Callable[[DebateResults, Asked], pl.DataFrame] | None = None
 ) -> Callable[[Request], Any]:
     def ask(asked: Asked) -> Response:
         wanted = asked.word("debate")
@@ -193,7 +193,7 @@ def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dic
 
     The file names the content that it was made from; one of other content, or one that is damaged, is made anew.
     """
-    return of.kept.once(name, lambda: _from_file(of, name, make))
+    return of.once(name, lambda: _from_file(of, name, make))
 
 
 def _from_file(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
