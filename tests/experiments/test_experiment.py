@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import worker_jobs
 from townsquare.core.errors import RecordError, SettingError, UnknownName, WrongVersion
 from townsquare.experiments.arms import Arm, arms_of, parse_seeds, parse_vary
 from townsquare.experiments.comparison import Experiment, Progress, compare
-from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun, RunResult
+from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun
 from townsquare.experiments.paired import NO_VALUES, ONE_SEED, SAME, paired
 from townsquare.experiments.run_folders import check_unused, fresh_folder, go_on, state_of
 from townsquare.experiments.workers import Pool
@@ -138,9 +137,12 @@ def test_the_baseline_must_be_an_arm() -> None:
 
 def _run_pool(function: Any, jobs: Sequence[Any], workers: int = 2, on_poll: Any = None) -> dict[int, Any]:
     ended: dict[int, Any] = {}
-    for index, result in Pool(function, workers, on_poll or (lambda steps: None)).map(jobs):
+
+    def on_end(index: int, result: Any) -> None:
         assert index not in ended
         ended[index] = result
+
+    Pool(function, workers, on_poll or (lambda steps: None), on_end).run(jobs)
     return ended
 
 
@@ -158,13 +160,12 @@ def test_a_failing_job_leaves_the_others_alone() -> None:
 
 
 def test_nothing_more_is_begun_when_results_cannot_be_kept(tmp_path: Path) -> None:
-    def keep(jobs: Sequence[Path]) -> None:
-        with closing(Pool(worker_jobs.leave_a_file, 1).map(jobs)) as results:
-            for _ in results:
-                raise RecordError("the disk", got="no room", do="make some")
+    def full(index: int, result: Any) -> None:
+        raise RecordError("the disk", got="no room", do="make some")
 
+    jobs = [tmp_path / str(number) for number in range(40)]
     with pytest.raises(RecordError, match="no room"):
-        keep([tmp_path / str(number) for number in range(40)])
+        Pool(worker_jobs.leave_a_file, 1, lambda steps: None, full).run(jobs)
     assert len(list(tmp_path.iterdir())) < 10
 
 
@@ -182,7 +183,7 @@ def test_an_interrupt_stops_what_runs_and_what_waits() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ended.update(Pool(worker_jobs.until_stopped, 2, interrupt).map([0, 1, 2, 3, 4, 5]))
+        Pool(worker_jobs.until_stopped, 2, interrupt, ended.__setitem__).run([0, 1, 2, 3, 4, 5])
     assert ended
     assert all(isinstance(result, KeyboardInterrupt) for result in ended.values())
 
@@ -304,9 +305,8 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_undefined_outcomes_survive_the_manifest(tmp_path: Path) -> None:
-    run = ArmRun("all", 1, "all/seed-1", "d")
-    result = RunResult("c", {"f1": math.nan, "x": 2.0})
-    Experiment(tmp_path, {}, arms_of({}), (1,), (run,)).record(run, result).save()
+    run = ArmRun("all", 1, "all/seed-1", "d").ended(FINISHED, outcomes={"f1": math.nan, "x": 2.0})
+    Experiment(tmp_path, {}, arms_of({}), (1,), (run,)).save()
     again = Experiment.load(tmp_path)
     assert again.outcomes["x"].to_list() == [2.0]
     assert math.isnan(again.outcomes["f1"][0])

@@ -32,14 +32,8 @@ class Claim(NamedTuple):
     snippet: str = ""
     tag: str = ""
 
-    @classmethod
-    def of(cls, bank: ArgumentBank, at: int) -> Claim:
-        """Return the argument at a place of a bank as a claim."""
-        text = bank.text[at]
-        return cls(text, int(bank.polarity[at]), float(bank.strength[at]), text, bank.tag[at])
 
-
-class ActiveRecord(NamedTuple):
+class Evidence(NamedTuple):
     """One active record as a speaker gets it: its row of claims, and what it says."""
 
     claim: int
@@ -48,17 +42,11 @@ class ActiveRecord(NamedTuple):
     strength: float
     origin: Origin
 
-    @classmethod
-    def of(cls, claims: Sequence[Claim], row: int, origin: Origin) -> ActiveRecord:
-        """Return the record of a claim, which came from somewhere."""
-        claim = claims[row]
-        return cls(row, claim.text, claim.polarity, claim.strength, origin)
 
+class Line(NamedTuple):
+    """One message of the dialogue: the seat of its speaker (0 pro, 1 con), and what was said."""
 
-class DialogueLine(NamedTuple):
-    """One message of the dialogue: the side of its speaker (0 pro, 1 con), and what was said."""
-
-    side: int
+    seat: int
     text: str
 
 
@@ -69,7 +57,7 @@ class Turn(NamedTuple):
     ----------
     round : int
         From 1.
-    side : int
+    seat : int
         0 pro, 1 con: the side that it started on, which need not be that of its stance.
     statement : str
         The proposition.
@@ -79,44 +67,44 @@ class Turn(NamedTuple):
         [-1, 1]; NaN for a fixed opponent, which has none.
     instruction : str
         The stance in words, one of ten.
-    retrieved : tuple of ActiveRecord
+    retrieved : tuple of Evidence
         At most k active records, the strongest for and then against.
     heard : str
         The opponent's latest message; "" before there is one.
-    dialogue : tuple of DialogueLine
+    dialogue : tuple of Line
         The latest messages of both, oldest first.
     """
 
     round: int
-    side: int
+    seat: int
     statement: str
     persona: str
     stance: float
     instruction: str
-    retrieved: tuple[ActiveRecord, ...]
+    retrieved: tuple[Evidence, ...]
     heard: str
-    dialogue: tuple[DialogueLine, ...]
+    dialogue: tuple[Line, ...]
 
 
-class Utterance(NamedTuple):
+class Said(NamedTuple):
     """A message, and the claims that it makes; None where only reading it can tell."""
 
     text: str
     claims: tuple[Claim, ...] | None
 
 
-def few_uniform(draws: Draws, purpose: str, side: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
-    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a side and each of (n,) keys.
+def few_uniform(draws: Draws, purpose: str, seat: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
+    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a seat and each of (n,) keys.
 
     Bit for bit those of :meth:`townsquare.core.draws.StageDraws.uniform`, whose threads cost more than a few dozen
     draws.
     """
     wanted = np.asarray(keys, U64)
-    return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, side, np.int64), wanted)
+    return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, seat, np.int64), wanted)
 
 
 @dataclass(slots=True)
-class DebateContext:
+class Floor:
     """Where one debate takes place: what all members share.
 
     Attributes
@@ -126,7 +114,7 @@ class DebateContext:
     vectors : Vectors
         Vectors of texts, unit length, computed once each.
     draws : Draws
-        Of this trial and round; stage ``DEBATE``, agent the side.
+        Of this trial and round; stage ``DEBATE``, agent the seat.
     read : callable
         The judge: ``read(texts)`` gives (n,) float64 stances in [-1, 1], NaN where a text takes none.
     said : set of str
@@ -149,8 +137,8 @@ class DebateContext:
 
 
 @dataclass(frozen=True, slots=True)
-class DebateMember:
-    """What the members of all three families have.
+class Speaker:
+    """A member of the family ``speaker``.
 
     Attributes
     ----------
@@ -158,32 +146,21 @@ class DebateMember:
         As in the registry.
     params : type of MemberParams
         Its settings, in its own file.
+    say : callable
+        ``say(turn, floor, params) -> Said``. It changes nothing on the floor; draws come from ``floor.draws`` only.
     bind : callable, optional
         ``bind(asker)`` gives the same member with a language model to ask; it works only then.
     asks : callable, optional
         ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
-    """
-
-    name: str
-    params: type[MemberParams]
-    bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
-    asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Speaker(DebateMember):
-    """A member of the family ``speaker``.
-
-    Attributes
-    ----------
-    say : callable
-        ``say(turn, context, params) -> Utterance``. It changes nothing in the context; draws come from
-        ``context.draws`` only.
     declares : bool
         Whether it gives the claims of what it says. Where it does not, ``evidence.extractor`` is ``model`` by default.
     """
 
-    say: Callable[[Turn, DebateContext, Any], Utterance]
+    name: str
+    params: type[MemberParams]
+    say: Callable[[Turn, Floor, Any], Said]
+    bind: Callable[[Asker], Speaker] | None = None
+    asks: Callable[[Any], bool] | None = None
     declares: bool = True
 
 
@@ -208,37 +185,37 @@ class Move(NamedTuple):
     amount: float
 
 
-class ReceivedMessage(NamedTuple):
+class Heard(NamedTuple):
     """A message as it reaches an agent: its text, its claims by row, and whether it is the agent's own."""
 
     text: str
     claims: tuple[int, ...]
     own: bool
-    dialogue: tuple[DialogueLine, ...]
+    dialogue: tuple[Line, ...]
 
 
-class DebateAgent(Protocol):
+class Mind(Protocol):
     """What a debater keeps for one agent while a debate lasts."""
 
     @property
     def stance(self) -> float:
         """S in [-1, 1], now."""
 
-    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
+    def retrieve(self, heard: str, k: int) -> tuple[Evidence, ...]:
         """At most ``k`` records to speak from, in answer to ``heard``."""
 
-    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
+    def take(self, heard: Heard) -> tuple[Move, ...]:
         """Be moved by a message; what it did, in order."""
 
 
-class Side(NamedTuple):
-    """How an agent starts: number of its side, profile, thresholds, wanted and attained stance, prior, seed records.
+class Seat(NamedTuple):
+    """How an agent starts: seat, profile, thresholds, wanted and attained stance, prior, and seed records.
 
     ``prior`` is in log odds, 0 where seeds are the prior; ``seeds`` are rows of claims. ``confirmation`` is B,
     ``prior_scale`` the factor on what each seed adds.
     """
 
-    number: int
+    seat: int
     uptake: float
     anchoring: float
     confirmation: float
@@ -253,31 +230,55 @@ class Side(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Debater(DebateMember):
+class Debater:
     """A member of the family ``debater``.
 
     Attributes
     ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
     begin : callable
-        ``begin(side, context, params) -> DebateAgent``.
+        ``begin(seat, floor, params) -> Mind``.
     has_records : bool
         Whether its stance follows from argument records, so that each move has its evidence. Without, its stance is
         what it says of itself, and only the judge's readings can be compared.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
-    begin: Callable[[Side, DebateContext, Any], DebateAgent]
+    name: str
+    params: type[MemberParams]
+    begin: Callable[[Seat, Floor, Any], Mind]
     has_records: bool
+    bind: Callable[[Asker], Debater] | None = None
+    asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StanceJudge(DebateMember):
+class StanceJudge:
     """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
 
     Attributes
     ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in its own file.
     read : callable
         ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for the bank's proposition; NaN where a
         text takes no stance. Each depends on its text alone. It may know the bank; it never sees who spoke.
+    bind : callable, optional
+        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
+    asks : callable, optional
+        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
+    name: str
+    params: type[MemberParams]
     read: Callable[[Sequence[str], ArgumentBank, Vectors, Any], Float]
+    bind: Callable[[Asker], StanceJudge] | None = None
+    asks: Callable[[Any], bool] | None = None

@@ -149,7 +149,7 @@ def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settin
             continue
         members[family] = registry.get(family, name)
         params[family], others[family] = _check_params(family, name, given, problems)
-    config = check_model(Config, merged, (), problems)
+    config = _check(Config, merged, (), problems)
     problems += problems_of(config) if config is not None else ()
     raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
     assert config is not None
@@ -168,26 +168,15 @@ def _changes(found: Settings) -> dict[int, Settings]:
     before = found
     setting = [(event.step, number, event.set) for number, event in enumerate(found.config.events, 1) if event.set]
     for step, number, layer in sorted(setting, key=lambda item: item[:2]):
-        where = f"{event_name(number, step)}, set"
         try:
             after = _resolve(_as_given(before), layer)
+            for family, params in after.params.items():
+                params.check_change(before.params[family])
         except SettingError as error:
-            raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
-        if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
-            raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
-        _check_profiles(before, after, where)
+            where = f"{event_name(number, step)}, set, {error.where}"
+            raise type(error)(where, got=error.got, allowed=error.allowed, do=error.do) from None
         changes[step] = before = after
     return changes
-
-
-def _check_profiles(before: Settings, after: Settings, where: str) -> None:
-    """Refuse an event that sets what every agent has of its own."""
-    then, now = before.params["beliefs"], after.params["beliefs"]
-    if getattr(then, "profiles", ""):
-        for name in ("uptake", "anchoring"):
-            if getattr(then, name) != getattr(now, name):
-                do = "agents have it of their own, by beliefs.profiles"
-                raise SettingError(f"{where}, beliefs.{name}", got=shown(getattr(now, name)), do=do)
 
 
 def _as_given(found: Settings) -> dict[str, Any]:
@@ -284,7 +273,7 @@ def _check_params(
             problems.append(wrong)
         else:
             others[key] = found[0]
-    return check_model(model, own, (section,), problems), others
+    return _check(model, own, (section,), problems), others
 
 
 def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
@@ -294,7 +283,7 @@ def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> 
     complaints: list[Problem] = []
     for model in models:
         found: list[Problem] = []
-        checked = check_model(model, {key: value}, (section,), found)
+        checked = _check(model, {key: value}, (section,), found)
         about = [problem for problem in found if problem.path[:2] == (section, key)]
         if not about:
             return (checked.model_dump(mode="json", by_alias=True)[key] if checked else plain_json(value),)
@@ -303,17 +292,12 @@ def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> 
     return (value,) if models else None
 
 
-def check_model(
-    model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem], *, alone: bool = False
-) -> Checked | None:
-    """Make a model of plain values, strictly: no text becomes a number, no number a truth value.
-
-    What is wrong is added to ``problems``; hints come from all settings of a run, or from this model ``alone``.
-    """
+def _check(model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem]) -> Checked | None:
+    """A model from plain values, strictly: no text becomes a number, no number a truth value."""
     try:
         return model.model_validate_json(plain_json(_over_defaults(model, values)), strict=True)
     except ValidationError as error:
-        problems.extend(translate(error, model, prefix, alone=alone))
+        problems.extend(translate(error, model, prefix))
         return None
 
 

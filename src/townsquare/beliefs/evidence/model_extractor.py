@@ -16,8 +16,9 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Request, needed
+from townsquare.models.contract import Asker, Message, Request, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -49,7 +50,8 @@ class _Judged(NamedTuple):
 
 def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
     """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
-    asker = needed(asker)
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
     judged = _classified(_distilled(messages, topics, params, asker), topics, params, asker)
     if not judged:
         return no_claims()
@@ -131,13 +133,8 @@ def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) 
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
-    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
-    return {
-        "type": "object",
-        "properties": {name: {"type": "array", "maxItems": most, "items": item}},
-        "required": [name],
-        "additionalProperties": False,
-    }
+    items = object_schema(**entry)
+    return object_schema(**{name: {"type": "array", "maxItems": most, "items": items}})
 
 
 def bind(asker: Asker) -> Extractor:
