@@ -1,12 +1,21 @@
-"""What calls of a language model came to so far, for the progress of a run."""
+"""What a command asks of language models: which servers, with the keys of which variables, and what it comes to."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from townsquare.cli.console import complain
 from townsquare.models import usage
 from townsquare.models.contract import Call
-from townsquare.models.usage import Usage
+from townsquare.models.usage import Tally
+
+if TYPE_CHECKING:
+    from townsquare.models.open import Asking
+    from townsquare.record.run import Run
+    from townsquare.settings.resolve import Settings
 
 
 class Calls:
@@ -14,7 +23,7 @@ class Calls:
 
     def __init__(self, own_prices: str | None) -> None:
         self.step = 0
-        self._usage = Usage(usage.of(own_prices))
+        self._tally = Tally(usage.of(own_prices))
         self._first: int | None = None
         self._usd: defaultdict[int, float] = defaultdict(float)  # by step
         self._usd_then = 0.0
@@ -27,19 +36,47 @@ class Calls:
         """Count one that has just been answered."""
         if self._first is None:
             self._first = self.step
-        before = self._usage.usd
-        self._usage.add(call)
-        self._usd[call.step] += self._usage.usd - before
+        before = self._tally.usd
+        self._tally.add(call)
+        self._usd[call.step] += self._tally.usd - before
 
     def note(self, total: int) -> str:
         """Calls, tokens, cost so far and at the end if it goes on like this, failures; "" before the first call."""
-        spent = self._usage
-        if not spent.calls or self._first is None:
+        tally = self._tally
+        if not tally.calls or self._first is None:
             return ""
-        said = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
-        if spent.usd:
+        said = [f"{tally.calls:,} calls", f"{tally.tokens:,} tokens"]
+        if tally.usd:
             done = self.step - self._first
             ahead = f", about ${self._usd_then / done * (total - self._first):.2f} at the end" if done > 0 else ""
-            said.append(f"${spent.usd:.4f}{ahead}")
-        failed = sum(spent.failures.values())
+            said.append(f"${tally.usd:.4f}{ahead}")
+        failed = sum(tally.failures.values())
         return ", ".join(said + ([f"{failed:,} failed"] if failed else []))
+
+
+def show_servers(configs: Iterable[Asking]) -> None:
+    """Name each server that is asked, once, with the variable of its key; nothing where no server is asked."""
+    from townsquare.models.open import destination
+
+    for line in dict.fromkeys(destination(config.model, config.serving) for config in configs):
+        if line:
+            complain(line, kind="asks")
+
+
+def show_servers_of(settings: Iterable[Settings]) -> None:
+    """The same for runs, of which those in which nobody asks a language model are left out."""
+    from townsquare.simulation.model_calls import asks
+
+    show_servers([one.config for one in settings if asks(one)])
+
+
+def approved_settings(run: Run, folder: Path, sets: list[str] | None = None) -> Settings:
+    """The settings of a recorded run, if the user approved the servers, variables and files that they name."""
+    from townsquare.experiments.run_folders import settings_of
+    from townsquare.settings.layers import parse_set
+    from townsquare.settings.trust import approve, check_approved, leaves, named_by
+
+    settings = settings_of(run, str(folder), sets or ())
+    check_approved(settings.config, folder, {path for text in sets or () for path, _ in leaves(parse_set(text))})
+    approve(folder, named_by(settings.config))
+    return settings

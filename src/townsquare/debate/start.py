@@ -25,10 +25,10 @@ from townsquare.core.errors import SettingError
 from townsquare.debate.contract import few_uniform
 from townsquare.debate.resolve import Resolved
 from townsquare.debate.settings import SIDES, SIGN, Debates
-from townsquare.models.client import ModelClient
+from townsquare.models.client import Door
 from townsquare.models.contract import member_asks
-from townsquare.models.open import model_client
-from townsquare.models.store import FILE
+from townsquare.models.open import open_door
+from townsquare.models.store import FILE, kept_at
 
 Places = npt.NDArray[np.int64]
 
@@ -158,7 +158,7 @@ def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
                 )
 
 
-# Debates that ask a language model: whether they do, and the client that their members ask through.
+# Debates that ask a language model: whether they do, and the door that their members ask through.
 
 
 def asks(found: Resolved) -> bool:
@@ -167,7 +167,11 @@ def asks(found: Resolved) -> bool:
 
 
 @contextmanager
-def client_of(found: Resolved, trial: int, folder: Path) -> Iterator[ModelClient]:
-    """The client of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
-    with model_client(found.settings, trial_seed(found.settings.seed, trial), folder / FILE) as client:
-        yield client
+def door_of(found: Resolved, trial: int, folder: Path) -> Iterator[Door]:
+    """The door of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
+    store = kept_at(folder / FILE, found.settings.serving.calls)
+    try:
+        with open_door(found.settings, store, trial_seed(found.settings.seed, trial)) as door:
+            yield door
+    finally:
+        store.close()

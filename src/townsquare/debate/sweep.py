@@ -23,7 +23,7 @@ from townsquare.debate.record import Plain, read_trial, trial_record, write_json
 from townsquare.debate.resolve import Resolved, resolve_debates
 from townsquare.debate.results import FILE, ArmOfDebates, HeldDebates
 from townsquare.debate.settings import ALIASES
-from townsquare.debate.start import asks, check_starts, client_of
+from townsquare.debate.start import asks, check_starts, door_of
 from townsquare.debate.store import Keeper, keeper_of
 from townsquare.debate.trial import debate
 from townsquare.experiments.arms import Arm, arms_of
@@ -306,7 +306,7 @@ def record_result(result: TrialResult, path: Path) -> list[Path]:
 
 def _held(found: Resolved, job: TrialJob, report: Report, folder: Path) -> Plain:
     with ExitStack() as stack:
-        asker = stack.enter_context(client_of(found, job.trial, folder)) if asks(found) else None
+        asker = stack.enter_context(door_of(found, job.trial, folder)) if asks(found) else None
         return trial_record(found, job.trial, debate(found, job.trial, report, asker))
 
 

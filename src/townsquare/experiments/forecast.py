@@ -18,7 +18,7 @@ import numpy as np
 
 from townsquare.core.draws import StageDraws
 from townsquare.models import usage
-from townsquare.models.client import ModelClient
+from townsquare.models.client import Door
 from townsquare.models.contract import Outcome, Reply, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -115,8 +115,8 @@ def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
 def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
     """Execute the run without a model and put its questions together."""
     counted = _Counted()
-    client: Any = _CountingClient(counted, settings.config.seed)
-    simulate(_stood_in(settings, _Stand(counted, sample)), client=client)
+    door: Any = _CountingDoor(counted, settings.config.seed)
+    simulate(_stood_in(settings, _Stand(counted, sample)), door=door)
     return counted
 
 
@@ -135,14 +135,14 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
     """The question of an agent in a step as the run would put it; of any agent where ``agent`` is -1; None for none."""
     counted = _Counted()
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
-    client: Any = _CountingClient(counted, settings.config.seed, keep=(purpose, agent, step))
+    door: Any = _CountingDoor(counted, settings.config.seed, keep=(purpose, agent, step))
     stand = _Stand(counted, None, (purpose, agent, step))
 
     def on_step(mark: StepMark) -> None:
         if mark.step < step:
             counted.kept.clear()  # questions of earlier steps
 
-    simulate(_stood_in(cut, stand), client=client, on_step=on_step)
+    simulate(_stood_in(cut, stand), door=door, on_step=on_step)
     return counted.kept[0] if counted.kept else None
 
 
@@ -167,7 +167,7 @@ class _Stand:
         return statistical.decide(views, draws, StatisticalParams())
 
 
-class _CountingClient(ModelClient):
+class _CountingDoor(Door):
     """Counts what is asked, and answers as ``fake`` does, so that a mix of policies and moderators go on."""
 
     def __init__(self, counted: _Counted, seed: int, keep: tuple[str, int, int] | None = None) -> None:

@@ -30,7 +30,8 @@ from townsquare.debate.contract import (
 )
 from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
-from townsquare.testing.member_calls import MemberUnderTest
+from townsquare.testing.fake_asker import with_fake
+from townsquare.testing.member_calls import Suspect
 
 TOPIC = "compulsory-voting"
 ROUNDS = 4
@@ -72,7 +73,9 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
-    test = MemberUnderTest.of("speaker", speaker, params)
+    speaker = with_fake(speaker)
+    suspect = Suspect("speaker", speaker.name)
+    chosen = params or suspect.check_params(speaker.params)
     floor = a_floor()
     seen = tuple(Evidence(0, "Voting is a duty.", 1, 0.5, Origin.SEED) for _ in range(2))
     for number in range(1, ROUNDS + 1):
@@ -80,23 +83,23 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
         for seat, stance in ((0, 0.6), (1, -0.3)):
             words = TEN_BINS[int(ten_bins(stance))]
             turn = Turn(number, seat, floor.bank.statement, "", stance, words, seen, "No.", ())
-            _check_turn(test, turn, floor)
+            _check_turn(suspect, speaker, chosen, turn, floor)
 
 
-def _check_turn(test: MemberUnderTest, turn: Turn, floor: Floor) -> None:
+def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: Turn, floor: Floor) -> None:
     before = (set(floor.said), list(floor.claims))
-    said: Any = test.call("say", lambda: test.member.say(turn, floor, test.params))
-    again: Any = test.call("say", lambda: test.member.say(turn, floor, test.params))
+    said: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
+    again: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
     if (floor.said, floor.claims) != before:
-        raise test.broken("writes on the floor", "a message, and nothing changed")
+        raise suspect.broken("writes on the floor", "a message, and nothing changed")
     if repr(said) != repr(again):
-        raise test.broken("another message when asked again", "a function of the turn and the floor")
+        raise suspect.broken("another message when asked again", "a function of the turn and the floor")
     if not isinstance(said, Said) or not said.text.strip():
-        raise test.broken(repr(said)[:80], "an Utterance with a text")
+        raise suspect.broken(repr(said)[:80], "Said with a text")
     for claim in said.claims or ():
-        check_claim(test.name, claim)
+        check_claim(speaker.name, claim)
         if claim.text in floor.said:
-            raise test.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
+            raise suspect.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
         floor.said.add(claim.text)
 
 
@@ -112,42 +115,44 @@ def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
-    test = MemberUnderTest.of("debater", debater, params)
-    courses = [_course(test) for _ in range(2)]
+    debater = with_fake(debater)
+    suspect = Suspect("debater", debater.name)
+    chosen = params or suspect.check_params(debater.params)
+    courses = [_course(suspect, debater, chosen) for _ in range(2)]
     if courses[0] != courses[1]:
-        raise test.broken("another course with equal messages", "a function of seat, floor and messages")
+        raise suspect.broken("another course with equal messages", "a function of seat, floor and messages")
 
 
-def _course(test: MemberUnderTest) -> list[float]:
+def _course(suspect: Suspect, debater: Debater, params: MemberParams) -> list[float]:
     floor = a_floor()
     seat = a_seat(floor)
-    mind: Mind = test.call("begin", lambda: test.member.begin(seat, floor, test.params))
+    mind: Mind = suspect.call("begin", lambda: debater.begin(seat, floor, params))
     if abs(mind.stance - seat.attained) > CLOSE:
-        raise test.broken(f"a start at {mind.stance:.6f}", f"the attained stance, {seat.attained:.6f}")
+        raise suspect.broken(f"a start at {mind.stance:.6f}", f"the attained stance, {seat.attained:.6f}")
     course = [mind.stance]
     for number, at in enumerate(np.flatnonzero(~floor.bank.seed)[20:28]):
         row = floor.row_of(_claim(floor.bank, int(at)))
         message = ("yes" if number % 2 else "no", (row,))
         own = Heard(*message, own=True, dialogue=())
-        if test.call("take", partial(mind.take, own)) or mind.stance != course[-1]:
-            raise test.broken("moved by its own message", "unmoved, where own claims are no evidence")
-        _check_take(test, mind, Heard(*message, own=False, dialogue=()), course)
+        if suspect.call("take", partial(mind.take, own)) or mind.stance != course[-1]:
+            raise suspect.broken("moved by its own message", "unmoved, where own claims are no evidence")
+        _check_take(suspect, debater, mind, Heard(*message, own=False, dialogue=()), course)
     for k in (0, 1, 5):
-        if len(test.call("retrieve", partial(mind.retrieve, "yes", k))) > k:
-            raise test.broken(f"more than {k} records", "at most k")
+        if len(suspect.call("retrieve", partial(mind.retrieve, "yes", k))) > k:
+            raise suspect.broken(f"more than {k} records", "at most k")
     return course
 
 
-def _check_take(test: MemberUnderTest, mind: Mind, heard: Heard, course: list[float]) -> None:
-    moves = check_moved(test.name, mind, test.call("take", lambda: mind.take(heard)))
+def _check_take(suspect: Suspect, debater: Debater, mind: Mind, heard: Heard, course: list[float]) -> None:
+    moves = check_moved(debater.name, mind, suspect.call("take", lambda: mind.take(heard)))
     amount = math.fsum(move.amount for move in moves)
     before, after = course[-1], mind.stance
-    moved = 2 * (math.atanh(after) - math.atanh(before)) if test.member.has_records else after - before
+    moved = 2 * (math.atanh(after) - math.atanh(before)) if debater.has_records else after - before
     if abs(amount - moved) > CLOSE:
-        raise test.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
+        raise suspect.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
     for move in moves:
-        if test.member.has_records and (move.kind is None or move.claim < 0):
-            raise test.broken(repr(move), f"a record, and one of {', '.join(k.name for k in HoldingChange)}")
+        if debater.has_records and (move.kind is None or move.claim < 0):
+            raise suspect.broken(repr(move), f"a record, and one of {', '.join(k.name for k in HoldingChange)}")
     course.append(after)
 
 
@@ -162,20 +167,22 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
     ContractError
         For the first thing that broke.
     """
-    test = MemberUnderTest.of("stance_judge", judge, params)
+    judge = with_fake(judge)
+    suspect = Suspect("stance_judge", judge.name)
+    chosen = params or suspect.check_params(judge.params)
     floor = a_floor()
     texts = [*JUDGED, *floor.bank.text[:3]]
 
     def read(some: Sequence[str]) -> np.ndarray:
-        found = test.call("read", lambda: np.asarray(test.member.read(some, floor.bank, floor.vectors, test.params)))
+        found = suspect.call("read", lambda: np.asarray(judge.read(some, floor.bank, floor.vectors, chosen)))
         if found.shape != (len(some),) or found.dtype != np.float64:
-            raise test.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
+            raise suspect.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
         if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():
-            raise test.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
+            raise suspect.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
         return found
 
     whole = {"stances": read(texts)}
-    test.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")
+    suspect.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")
     alone = {"stances": np.concatenate([read([text]) for text in texts])}
-    test.check_same("other texts beside it give other", whole, alone, "a number of the text alone")
+    suspect.check_same("other texts beside it give other", whole, alone, "a number of the text alone")
     read([])

@@ -18,7 +18,7 @@ from pydantic import Field
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
 from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Request, object_schema
+from townsquare.models.contract import Asker, Message, Request
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -133,8 +133,13 @@ def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) 
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
-    items = object_schema(**entry)
-    return object_schema(**{name: {"type": "array", "maxItems": most, "items": items}})
+    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {name: {"type": "array", "maxItems": most, "items": item}},
+        "required": [name],
+        "additionalProperties": False,
+    }
 
 
 def bind(asker: Asker) -> Extractor:

@@ -54,20 +54,20 @@ class UpdateCase(BaseModel):
     rounds: list[UpdateRound]
 
 
-class ActionArguments(BaseModel):
+class Arguments(BaseModel):
     """What an action was called with, as far as it matters here."""
 
     text: str | None = None
     content: str | None = None
 
 
-class LoggedAction(BaseModel):
+class Record(BaseModel):
     """One action of the log."""
 
     agent_id: str
     agent_name: str
     action_type: str
-    args: ActionArguments
+    args: Arguments
     success: bool
     post_id: str | None
 
@@ -84,7 +84,7 @@ class ApplyRound(BaseModel):
     """One round: the log, (likes, dislikes) by post, and every agent's belief after it."""
 
     round: int
-    records: list[LoggedAction]
+    records: list[Record]
     likes: dict[str, tuple[Count, Count]]
     out: dict[str, AppliedBelief]
 
