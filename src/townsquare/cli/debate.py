@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from townsquare.cli import options, places
-from townsquare.cli.console import complain, show_table
+from townsquare.cli.console import complain, console, show_json, table
 from townsquare.cli.places import Place
+from townsquare.cli.progress import Progress, mode
 from townsquare.cli.signals import OrderToEnd
-from townsquare.core.text_table import Table
 
 if TYPE_CHECKING:
     from townsquare.debate.results import HeldDebates
@@ -24,124 +23,142 @@ Target = Annotated[
     str | None,
     Parameter(help="A bundled topic, a file of arguments, or a configuration file (YAML or JSON)."),
 ]
+Trials = Annotated[int | None, Parameter(help="Debates of each arm, with draws of their own.")]
+Workers = Annotated[int | None, Parameter(help="Processes at a time.")]
 MOST_COLUMNS = 9
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Debated:
-    """The settings of debates."""
-
-    trials: int | None = None
-    """Debates of each arm, with draws of their own."""
-    seed: options.Seed = None
-    sets: options.Sets = None
-
-    def layers(self, target: str | None) -> list[Layer]:
-        """Layers of settings for a target."""
-        from townsquare.debate.resolve import layers_for_debates
-
-        return [*layers_for_debates(target, self.sets or (), trials=self.trials, seed=self.seed)]
-
-
-DEBATED = Debated()
 
 
 def debate(
     target: Target = None,
     /,
     *,
-    debated: Debated = DEBATED,
-    placed: places.Placed = places.PLACED,
-    shown: options.Shown = options.SHOWN,
+    trials: Trials = None,
+    seed: options.Seed = None,
+    out: places.Out = None,
+    workers: Workers = None,
+    on: places.On = "",
+    record: options.Record = None,
+    record_schema: places.RecordSchema = None,
+    sets: options.Sets = None,
+    quiet: options.Quiet = False,
+    as_json: options.AsJson = False,
 ) -> int:
     """Let two agents debate a proposition, and record every turn with what moved whom.
 
     A command that was stopped goes on when it is given again with its --out.
     """
-    from townsquare.debate.resolve import resolve_debates
+    from townsquare.debate.resolve import layers_for_debates, resolve_debates
     from townsquare.experiments.arms import arms_of
 
-    layers = debated.layers(target)
-    return hold(layers, arms_of({}), f"debate-{resolve_debates(*layers).bank.name}", placed, 1, shown)
+    layers = layers_for_debates(target, sets or (), trials=trials, seed=seed)
+    stem = f"debate-{resolve_debates(*layers).bank.name}"
+    processes = workers if workers is not None or on else 1
+    return hold(layers, arms_of({}), out, stem, processes, on, (record, record_schema), quiet=quiet, as_json=as_json)
 
 
 def hold(
     layers: Sequence[Layer],
     arms: Sequence[Arm],
+    out: str | None,
     stem: str,
-    placed: places.Placed,
-    processes: int,
-    shown: options.Shown,
+    workers: int | None,
+    on: str,
+    record: tuple[str | None, str | None],
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> int:
     """Hold the debates of some arms, write the pages, and print what they come to.
 
-    ``processes`` are those of this machine where none are asked for; a cluster has as many as processors.
+    ``workers`` of None is as many as a cluster has processors; ``record`` are the options of that name and its schema.
     """
-    from townsquare.cli.calls import show_servers
+    from townsquare.cli.servers import show_servers
+    from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import resolve_debates
     from townsquare.debate.results import FILE
     from townsquare.debate.start import asks
     from townsquare.debate.sweep import hold_debates
     from townsquare.models.store import FILE as CALLS
 
-    options.at_least("--workers", placed.workers)
-    workers = placed.workers or (0 if placed.on else processes)
+    if workers is not None and workers < 1:
+        raise SettingError("--workers", got=str(workers), allowed="a whole number of at least 1")
     varies = any(key.startswith("model") for arm in arms for key in arm.changes)
     if varies or resolve_debates(*layers, arms[0].changes).settings.model.name != "none":
         found = (resolve_debates(*layers, arm.changes) for arm in arms)
         show_servers([one.settings for one in found if asks(one)])
-    with places.place_for(placed.out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
-        address = placed.address(place.named)
+    with places.place_for(out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
+        address = places.server_for(*record, place)
         if place.store is not None:
             for name in place.store.names(".json"):
                 place.store.fetch_file(name, place.folder / name)
-
-        def at(far: Far) -> None:
-            failed = f", {far.failed} failed" if far.failed else ""
-            progress.total = far.rounds
-            progress.at(far.rounds_done, f"({far.trials_done} of {far.trials} debates{failed})")
-
         try:
-            with shown.progress(0, f"debating in {place.shown()}") as progress:
-                held = hold_debates(layers, arms, place.folder, workers, at, placed.on, place.store, address)
+            with Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {place.shown()}") as progress:
+                held = hold_debates(
+                    layers, arms, place.folder, workers or 0, lambda far: _at(progress, far), on, place.store, address
+                )
         except KeyboardInterrupt:
             how = f"Go on by giving the same command with:\n  --out {place.shown()}"
             complain(f"recorded debates are safe. {how}", kind="stopped")
             return order.code
-        _show(held, place, shown)
+        _show(held, place, quiet=quiet, as_json=as_json)
         place.send([path.relative_to(place.folder).as_posix() for path in place.folder.rglob("*.html")])
     return 1 if held.failed else 0
 
 
-def _show(held: HeldDebates, place: Place, shown: options.Shown) -> None:
+def _at(progress: Progress, far: Far) -> None:
+    failed = f", {far.failed} failed" if far.failed else ""
+    progress.total = far.rounds
+    progress.at(far.rounds_done, f"({far.trials_done} of {far.trials} debates{failed})")
+
+
+def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> None:
     from townsquare.pages.debates.page import write_pages
 
     page = place.shown(write_pages(held).name)
     for arm, trial, error in held.failed:
         complain(f"trial {trial} of {arm}: {error}", kind="failed")
-    measures = held.measures_frame().to_dicts() if any(held.records(arm) for arm in held.arms) else []
-    if not shown.is_told(place.shown(), {"debates": place.shown(), "report": page, "measures": measures}):
+    if as_json:
+        measures = held.measures_frame().to_dicts() if any(held.records(arm) for arm in held.arms) else []
+        show_json({"event": "result", "debates": place.shown(), "report": page, "measures": measures})
+    elif quiet:
+        print(place.shown())
+    else:
         _show_tables(held)
         print(f"debates     {place.shown()}\nreport      {page}\ntranscripts {place.shown()}/<arm>/transcript.html")
 
 
 def _show_tables(held: HeldDebates) -> None:
-    from townsquare.pages.debates.tables import arms_table, cross_table, measure_table
+    from townsquare.pages.debates.tables import cross_table
 
     if len(held.arms) == 1:
-        if held.records(held.arms[0]):
-            print(held.arms[0].statement)
-            show_table(replace(measure_table(held, held.arms[0]), caption=""))
-            print("Kept: the debaters' own stances. Judged: read from their last messages.")
-            print("95 % intervals are over trials.")
+        _show_one(held)
         return
-    crossed = cross_table(held, "gap_reduction") or cross_table(held, "final")
+    crossed: Any = cross_table(held, "gap_reduction") or cross_table(held, "final")
     if crossed is not None:
-        show_table(crossed)
-    for is_pair in () if crossed is not None else (True, False):
+        console().print(table(crossed.caption, tuple(crossed.head), crossed.rows, right=tuple(crossed.head[1:])))
+    else:
+        _show_arms(held)
+    print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")
+
+
+def _show_one(held: HeldDebates) -> None:
+    from townsquare.pages.debates.tables import measure_table
+
+    if not held.records(held.arms[0]):
+        return
+    found = measure_table(held, held.arms[0])
+    print(held.arms[0].statement)
+    console().print(table("", tuple(found.head), found.rows, right=("kept", "judged")))
+    print("Kept: the debaters' own stances. Judged: read from their last messages. 95 % intervals are over trials.")
+
+
+def _show_arms(held: HeldDebates) -> None:
+    from townsquare.pages.debates.tables import arms_table
+
+    for is_pair in (True, False):
         arms = [arm for arm in held.arms if arm.is_pair is is_pair and held.records(arm)]
         if arms:
             found = arms_table(held, arms)
-            show_table(Table("", found.head[:MOST_COLUMNS], [row[:MOST_COLUMNS] for row in found.rows]))
-    print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")
+            head = tuple(found.head[:MOST_COLUMNS])
+            rows = [row[:MOST_COLUMNS] for row in found.rows]
+            console().print(table("", head, rows, right=head[1:]))
