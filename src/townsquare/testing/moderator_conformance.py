@@ -12,7 +12,7 @@ from townsquare.core.schema import ActionKind
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
-from townsquare.simulation.moderation.checks import FAMILY, ChosenModerator, Columns, rows_of
+from townsquare.simulation.moderation.checks import FAMILY, Columns, reviewed, rows_of
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.fake_asker import with_fake
@@ -66,7 +66,7 @@ def _check_review(
 
     def review(later: int = 0, may: bool = takedown) -> dict[str, Columns]:
         draws = made.draws(Stage.MODERATE, later)
-        return rows_of(moderator.name, ChosenModerator(moderator, params).review(world, draws, may), world.step + 1)
+        return rows_of(moderator.name, reviewed(moderator, world, draws, params, may), world.step + 1)
 
     rows = review()
     suspect.check_same("review changed", before, snapshot(world), "a world that is only read")

@@ -12,7 +12,7 @@ from townsquare.core.draws import Stage
 from townsquare.core.schema import NONE, ActionKind, Veracity
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.policies.contract import FAMILY, ChosenPolicy, Policy
+from townsquare.simulation.policies.contract import FAMILY, Policy, decided
 from townsquare.simulation.views import Chosen, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.fake_asker import with_fake
@@ -60,7 +60,7 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
 
 
 def _decide(policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> Chosen:
-    return ChosenPolicy(policy, params).decide(views, made.draws(Stage.POLICY))
+    return decided(policy, views, made.draws(Stage.POLICY), params)
 
 
 def _check_choice(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> None:

@@ -28,7 +28,8 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
     if not due:
         return NOTHING
     n, sources = len(due), [source.name for source in scenario.sources]
-    row, new = world.text_rows(message.text for message in due)
+    fresh = list(dict.fromkeys(message.text for message in due if message.text not in world.text_row))
+    row = {text: len(world.texts) + k for k, text in enumerate(fresh)}
     said = [
         (k, scenario.proposition_names.index(name), stance)
         for k, message in enumerate(due)
@@ -39,7 +40,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
         "posts": schema.rows(
             "posts", n, post=ids, key=np.array([_key(step, message) for message in due], U64), kind=PostKind.MESSAGE,
             author=[config.agents + sources.index(message.source) for message in due], root=ids, parent=NONE,
-            step=step, text=row,
+            step=step, text=[row.get(message.text, world.text_row.get(message.text)) for message in due],
             type=PostType.POST, topic=NONE, veracity=Veracity.UNKNOWN,
             plausibility=[message.plausibility for message in due],
         ),
@@ -48,7 +49,9 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
             stance=[stance for _, _, stance in said], strength=np.nan, scorer=Scorer.GIVEN,
         ),
     }  # fmt: skip
-    return Change(rows | new)
+    if fresh:
+        rows["texts"] = schema.rows("texts", len(fresh), text=list(row.values()), content=fresh)
+    return Change(rows)
 
 
 def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:
