@@ -22,7 +22,7 @@ from townsquare.beliefs.evidence.bank_files import bundled_topics
 from townsquare.beliefs.evidence.hashing import EMBEDDER
 from townsquare.debate.expression import PAPER_R, PAPER_SLOPE, expression
 from townsquare.debate.measures import Estimate, steps_between
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.debate.settings import LEVELS, PRO
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.tables import shown
@@ -71,7 +71,7 @@ OWN = {
     f"evidence, θ_self {EMBEDDER.theta_self:g} (the embedder's)": {"evidence.own_claims": True},
 }
 
-Hold = Callable[..., HeldDebates]
+Hold = Callable[..., DebateResults]
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -108,7 +108,7 @@ def baselines_table(hold: Hold) -> str:
     return markdown([*head, "final gap in the paper"], rows)
 
 
-def convergence(held: HeldDebates) -> dict[tuple[str, str], Estimate]:
+def convergence(held: DebateResults) -> dict[tuple[str, str], Estimate]:
     """Convergence by topic and pairing."""
     return {(arm.changes["topic"], arm.changes["pairing"]): held.measures(arm)["gap_reduction"] for arm in held.arms}
 
@@ -177,7 +177,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         out = given.out or Path(temporary)
 
-        def hold(name: str, over: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> HeldDebates:
+        def hold(name: str, over: Mapping[str, Sequence[Any]], settings: Mapping[str, Any]) -> DebateResults:
             held = hold_debates([settings], arms_over(over), out / name, given.workers)
             if held.failed:
                 raise SystemExit(f"{name}: {held.failed[0]}")

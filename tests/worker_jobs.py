@@ -6,9 +6,31 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 Report = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a study: ``how`` it ends, after half of its steps or all."""
+
+    how: str
+    steps: int = 4
+
+
+def end_so(job: Job, report: Report) -> SimpleNamespace:
+    """Ends well, raises an error, or gives it back with its result."""
+    if job.how == "well":
+        report(job.steps)
+        return SimpleNamespace(error=None)
+    report(job.steps // 2)
+    error = ValueError(job.how)
+    if job.how == "raises":
+        raise error
+    return SimpleNamespace(error=error)
 
 
 def threads(job: int, report: Report) -> tuple[int, str | None]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from townsquare.cli import main
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 
 QUICK = ["--set", "rounds=2", "--trials", "2"]
 
@@ -27,7 +27,7 @@ def test_a_debate_of_a_topic(here, capsys):
     folder = here / "runs" / "debate-austerity-1"
     assert (folder / "report.html").is_file()
     assert (folder / "all" / "transcript.html").is_file()
-    assert len(HeldDebates.open(folder).records(HeldDebates.open(folder).arms[0])) == 2
+    assert len(DebateResults.open(folder).records(DebateResults.open(folder).arms[0])) == 2
     (folder / "report.html").unlink()
     assert main(["report", str(folder)]) == 0
     assert (folder / "report.html").is_file()
@@ -45,14 +45,14 @@ def test_a_configuration_file_and_a_bank_beside_it(here, capsys):
     assert main(["debate", "mine/debate.yaml", "--out", "out", "--json"]) == 0
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert result["event"] == "result"
-    assert HeldDebates.open(here / "out").arms[0].statement == "Tax it"
+    assert DebateResults.open(here / "out").arms[0].statement == "Tax it"
 
 
 def test_a_sweep_goes_on_where_it_stopped(here, capsys):
     command = ["sweep", "--over", "u=0.2,0.6", *QUICK, "--workers", "1", "--out", "out", "--quiet"]
     assert main(command) == 0
     assert capsys.readouterr().out.strip() == "out"
-    held = HeldDebates.open(here / "out")
+    held = DebateResults.open(here / "out")
     assert [arm.is_pair for arm in held.arms] == [False, False]
     assert held.arms[0].settings["start"]["stance"] == 0.99
     gone = held.trial_file(held.arms[0], 2)
@@ -68,7 +68,7 @@ def test_a_sweep_of_pairs_prints_a_grid(here, capsys):
     shown = capsys.readouterr().out
     assert "stubborn/stubborn" in shown
     assert "mean" in shown
-    assert HeldDebates.open(here / "runs" / "sweep-topics-1").arms[0].is_pair
+    assert DebateResults.open(here / "runs" / "sweep-topics-1").arms[0].is_pair
 
 
 @pytest.mark.parametrize(

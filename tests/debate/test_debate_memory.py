@@ -15,11 +15,11 @@ from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.schema import HoldingChange, Origin
-from townsquare.debate.contract import Claim, Floor, Heard, Move, Seat
+from townsquare.debate.contract import Claim, DebateContext, Move, ReceivedMessage, Side
 from townsquare.debate.members.self_update import Asked, debater, toward_heard
 from townsquare.debate.memory import Memory
 from townsquare.settings.base import MemberParams
-from townsquare.testing.debate_conformance import a_floor, a_seat
+from townsquare.testing.debate_conformance import a_context, a_side
 
 ACCEPTED, ARCHIVED, REFUSED = HoldingChange.ACCEPTED, HoldingChange.ARCHIVED, HoldingChange.REFUSED
 
@@ -38,13 +38,13 @@ def vectors() -> Vectors:
     return Vectors(Embedder("angles", MemberParams, Angles.embed, 0.6, 0.45), MemberParams())
 
 
-def seat(seeds=(), **changes) -> Seat:
-    plain = Seat(0, 0.4, 0.7, 0.0, 0.9, 0.5, True, 0.0, 0.0, 0.0, 1.0, tuple(seeds))
+def side(seeds=(), **changes) -> Side:
+    plain = Side(0, 0.4, 0.7, 0.0, 0.9, 0.5, True, 0.0, 0.0, 0.0, 1.0, tuple(seeds))
     return plain._replace(**changes)
 
 
 def memory(claims, seeds=(), **changes) -> Memory:
-    return Memory(seat(seeds, **changes), claims, vectors())
+    return Memory(side(seeds, **changes), claims, vectors())
 
 
 def test_equation_1_by_hand():
@@ -185,33 +185,33 @@ def test_a_stronger_record_moves_further(rows, at, more):
 
 
 def test_the_stand_in_moves_a_share_of_the_way():
-    floor = a_floor()
+    context = a_context()
     params = debater("mine", toward_heard, with_records=False).params(step=0.1)
     asked = Asked("Vote.", 0.5, "no", (), ())
-    assert toward_heard(asked, floor, params) == pytest.approx(0.5 + 0.1 * (-0.5 - 0.5))
-    assert toward_heard(asked._replace(heard="hm"), floor, params) == 0.5
+    assert toward_heard(asked, context, params) == pytest.approx(0.5 + 0.1 * (-0.5 - 0.5))
+    assert toward_heard(asked._replace(heard="hm"), context, params) == 0.5
 
 
 def test_records_hold_the_stand_in_back():
-    floor = a_floor()
-    mind = {}
+    context = a_context()
+    agent = {}
     for with_records in (False, True):
         member = debater("mine", toward_heard, with_records=with_records)
-        mind[with_records] = member.begin(a_seat(floor), floor, member.params(step=0.1))
-    start = mind[True].stance
-    for one in mind.values():
-        one.take(Heard("no", (), own=False, dialogue=()))
-    assert mind[False].stance < mind[True].stance < start
+        agent[with_records] = member.begin(a_side(context), context, member.params(step=0.1))
+    start = agent[True].stance
+    for one in agent.values():
+        one.take(ReceivedMessage("no", (), own=False, dialogue=()))
+    assert agent[False].stance < agent[True].stance < start
 
 
 def test_a_model_takes_the_place_of_the_stand_in():
-    def revise(asked: Asked, floor: Floor, params: object) -> float:
+    def revise(asked: Asked, context: DebateContext, params: object) -> float:
         return 5.0 if asked.heard == "no" else asked.stance
 
     member = debater("mine", revise, with_records=True)
-    floor = a_floor(load_bank("austerity"))
-    mind = member.begin(a_seat(floor), floor, member.params())
-    (move,) = mind.take(Heard("no", (), own=False, dialogue=()))
-    assert mind.stance == 1.0
+    context = a_context(load_bank("austerity"))
+    agent = member.begin(a_side(context), context, member.params())
+    (move,) = agent.take(ReceivedMessage("no", (), own=False, dialogue=()))
+    assert agent.stance == 1.0
     assert move.kind is None
     assert move.claim == -1

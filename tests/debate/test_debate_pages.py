@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pages import HOSTILE, Elements, Visit, assert_self_contained, browser
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.debate.sweep import arms_over, hold_debates
 from townsquare.pages.debates.page import write_debates, write_pages
 from townsquare.pages.debates.transcript import write_transcript
@@ -19,7 +19,7 @@ __all__ = ["browser"]
 EVIL = " ".join(HOSTILE.split())
 
 
-def held_in(folder: Path, over: dict[str, list[Any]], *layers: dict[str, Any]) -> HeldDebates:
+def held_in(folder: Path, over: dict[str, list[Any]], *layers: dict[str, Any]) -> DebateResults:
     return hold_debates([{"rounds": 2, "trials": 2}, *layers], arms_over(over), folder)
 
 
@@ -37,7 +37,7 @@ def hostile_bank(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> HeldDebates:
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> DebateResults:
     folder = tmp_path_factory.mktemp("hostile")
     layer = {"topic": hostile_bank(folder), "proposition": EVIL, "pro": {"persona": EVIL}, "evidence.own_claims": True}
     held = held_in(folder / "held", {"u": [0.2, 0.4]}, layer)
@@ -45,7 +45,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> HeldDebates:
     return held
 
 
-def pages_of(held: HeldDebates) -> list[Path]:
+def pages_of(held: DebateResults) -> list[Path]:
     return [held.folder / "report.html", *sorted(held.folder.glob("*/transcript.html"))]
 
 
@@ -129,6 +129,6 @@ def test_a_folder_without_debates_has_a_page_too(tmp_path):
     held = held_in(tmp_path, {"u": [0.2]})
     for file in tmp_path.glob("*/trial-*.json"):
         file.unlink()
-    page = write_pages(HeldDebates.open(tmp_path)).read_text(encoding="utf-8")
+    page = write_pages(DebateResults.open(tmp_path)).read_text(encoding="utf-8")
     assert "No debate has been held yet" in page
     assert held.arms

@@ -10,28 +10,28 @@ import pytest
 
 from townsquare.beliefs.evidence.bank_files import bundled_topics
 from townsquare.core.errors import RecordError, RunBusy, SettingError, WrongVersion
-from townsquare.debate import sweep
 from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.record import read_trial
-from townsquare.debate.results import FILE, HeldDebates
+from townsquare.debate.results import FILE, DebateResults
 from townsquare.debate.settings import LEVELS, PRO
-from townsquare.debate.sweep import Progress, arms_over, hold_debates
+from townsquare.debate.sweep import arms_over, hold_debates
+from townsquare.experiments.execution import Progress
 from townsquare.record.lock import RunLock
 
 SHORT = {"rounds": 2, "trials": 2}
 PAIRINGS = ("open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn")
 
 
-def hashes(held: HeldDebates) -> list[str]:
+def hashes(held: DebateResults) -> list[str]:
     return [record["hash"] for arm in held.arms for record in held.records(arm)]
 
 
-def over_u(folder: Path, *levels: float, workers: int = 1, **settings: object) -> HeldDebates:
+def over_u(folder: Path, *levels: float, workers: int = 1, **settings: object) -> DebateResults:
     return hold_debates([SHORT, settings], arms_over({"u": list(levels)}), folder, workers)
 
 
 def test_a_sweep_is_held_and_read_back(tmp_path):
-    held = HeldDebates.open(over_u(tmp_path, 0.2, 0.4).folder)
+    held = DebateResults.open(over_u(tmp_path, 0.2, 0.4).folder)
     assert [arm.name for arm in held.arms] == ["u=0.2", "u=0.4"]
     assert [arm.settings["uptake"] for arm in held.arms] == [0.2, 0.4]
     assert held.stances(held.arms[0]).shape == (2, 3, 2)
@@ -92,7 +92,7 @@ def test_a_folder_with_other_things_is_refused(tmp_path):
     with pytest.raises(RecordError, match="holds other things"):
         over_u(tmp_path, 0.2)
     with pytest.raises(RecordError, match=r"no debates\.json"):
-        HeldDebates.open(tmp_path)
+        DebateResults.open(tmp_path)
 
 
 def test_two_writers_do_not_meet(tmp_path):
@@ -109,7 +109,7 @@ def test_a_damaged_list_of_arms(tmp_path):
     over_u(tmp_path, 0.2)
     (tmp_path / FILE).write_text("{}")
     with pytest.raises(RecordError, match="damaged"):
-        HeldDebates.open(tmp_path)
+        DebateResults.open(tmp_path)
 
 
 def test_arms_that_start_apart_hold_nothing(tmp_path):
@@ -134,7 +134,7 @@ def test_a_trial_that_fails_does_not_take_the_others_with_it(tmp_path):
     held = hold_debates([SHORT, silent], arms_over({"opponent": ["scripted", "agent"]}), tmp_path)
     assert [arm for arm, _, _ in held.failed] == ["opponent=scripted"] * 2
     assert "allowed: a message" in held.failed[0][2]
-    assert HeldDebates.open(tmp_path).failed == held.failed
+    assert DebateResults.open(tmp_path).failed == held.failed
     assert len(held.records(held.arms[1])) == 2
 
 
@@ -143,13 +143,13 @@ def test_progress_and_interruption(tmp_path):
 
     def stop(far: Progress) -> None:
         seen.append(far)
-        if len(seen) == 2:
+        if far.runs_done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         hold_debates([SHORT], arms_over({"u": [0.2, 0.4]}), tmp_path, 1, stop)
-    assert (seen[1].trials_done, seen[1].trials, seen[1].rounds_done) == (2, 4, 4)
-    assert len(hashes(HeldDebates.open(tmp_path))) == 2
+    assert (seen[-1].runs, seen[-1].steps_done, seen[-1].steps) == (4, 4, 8)
+    assert len(hashes(DebateResults.open(tmp_path))) == 2
     assert len(hashes(over_u(tmp_path, 0.2, 0.4))) == 4
 
 
@@ -191,7 +191,3 @@ def test_table_a8_open_pairs_converge_most_and_stubborn_ones_least(tmp_path):
     }
     assert mean["open/open"] > mean["open/stubborn"] > mean["stubborn/stubborn"]
     assert mean["open/open"] > mean["stubborn/open"] > mean["stubborn/stubborn"]
-
-
-def test_processors_are_counted():
-    assert sweep.processors() >= 1

@@ -14,11 +14,11 @@ import pytest
 from townsquare.core import registry
 from townsquare.core.errors import ContractError, SettingError, UnknownName
 from townsquare.core.schema import HoldingChange, Origin
-from townsquare.debate.contract import Said
+from townsquare.debate.contract import Utterance
 from townsquare.debate.members.bank_speaker import NOTHING_LEFT
 from townsquare.debate.members.scripted_speaker import SILENT
 from townsquare.debate.record import content_hash, trial_record
-from townsquare.debate.resolve import Resolved, resolve_debates
+from townsquare.debate.resolve import ResolvedDebate, resolve_debates
 from townsquare.debate.settings import CON, PRO
 from townsquare.debate.start import begin_at, check_starts
 from townsquare.debate.trial import debate
@@ -29,11 +29,11 @@ from townsquare.testing.debate_conformance import check_debater, check_speaker, 
 CHECKS = {"speaker": check_speaker, "debater": check_debater, "stance_judge": check_stance_judge}
 
 
-def resolved(*layers: dict[str, Any], **settings: Any) -> Resolved:
+def resolved(*layers: dict[str, Any], **settings: Any) -> ResolvedDebate:
     return resolve_debates({"rounds": 4}, *layers, settings)
 
 
-def texts(found: Resolved, trial: int = 1) -> list[str]:
+def texts(found: ResolvedDebate, trial: int = 1) -> list[str]:
     return [spoken.text for spoken in debate(found, trial).turns]
 
 
@@ -45,7 +45,7 @@ def test_every_member_keeps_its_contract(family, name):
 def test_turns_follow_one_another():
     held = debate(resolved(), 1)
     assert [spoken.turn.round for spoken in held.turns] == [1, 1, 2, 2, 3, 3, 4, 4]
-    assert {held.turns[0].turn.seat, held.turns[1].turn.seat} == {PRO, CON}
+    assert {held.turns[0].turn.side, held.turns[1].turn.side} == {PRO, CON}
     for one, two in zip(held.turns, held.turns[1:], strict=False):
         assert two.before == one.after
         assert two.turn.heard == one.text
@@ -57,26 +57,26 @@ def test_a_speaker_is_given_its_stance_in_words_and_its_evidence():
     held = debate(resolved({"pro": {"persona": "A nurse."}}), 1)
     for spoken in held.turns:
         turn = spoken.turn
-        assert turn.stance == spoken.before[turn.seat]
+        assert turn.stance == spoken.before[turn.side]
         assert turn.instruction == TEN_BINS[min(9, int((turn.stance + 1) * 5))]
         assert len(turn.retrieved) == 5
-        assert turn.persona == ("A nurse." if turn.seat == PRO else "")
+        assert turn.persona == ("A nurse." if turn.side == PRO else "")
         assert turn.statement == "We should introduce compulsory voting"
 
 
 def test_changes_sum_to_the_move_in_log_odds():
     for spoken in debate(resolved({"evidence": {"own_claims": True, "theta_self": 0.15}}, u=0.8), 2).turns:
-        for seat in (PRO, CON):
-            amount = math.fsum(move.amount for who, move in spoken.moves if who == seat)
-            moved = 2 * (math.atanh(spoken.after[seat]) - math.atanh(spoken.before[seat]))
+        for side in (PRO, CON):
+            amount = math.fsum(move.amount for who, move in spoken.moves if who == side)
+            moved = 2 * (math.atanh(spoken.after[side]) - math.atanh(spoken.before[side]))
             assert amount == pytest.approx(moved, abs=1e-9)
 
 
 def test_the_opponent_is_moved_and_the_speaker_by_itself_only_if_asked():
     for spoken in debate(resolved(), 1).turns:
-        assert {who for who, _ in spoken.moves} == {1 - spoken.turn.seat}
+        assert {who for who, _ in spoken.moves} == {1 - spoken.turn.side}
     own = debate(resolved({"evidence": {"own_claims": True}}, rounds=15), 1)
-    assert {who for spoken in own.turns for who, _ in spoken.moves if who == spoken.turn.seat} == {PRO, CON}
+    assert {who for spoken in own.turns for who, _ in spoken.moves if who == spoken.turn.side} == {PRO, CON}
     assert any(one.origin is Origin.SELF for spoken in own.turns for one in spoken.turn.retrieved)
 
 
@@ -98,15 +98,15 @@ def test_when_all_has_been_said_speakers_say_so_and_move_nobody():
 def test_the_scripted_opponent_is_the_same_in_every_trial_and_arm():
     def lines(**settings):
         held = debate(resolved({"preset": "single", "rounds": 25}, settings), 3)
-        return [spoken.text for spoken in held.turns if spoken.turn.seat == CON]
+        return [spoken.text for spoken in held.turns if spoken.turn.side == CON]
 
     assert lines() == lines(seed=9, u=1.0)
     assert lines()[-1] == SILENT
     assert len(set(lines()[:24])) == 24
     given = {"scripted": {"params": {"lines": ["No.", "Never."]}}}
     held = debate(resolved({"preset": "single"}, given), 1)
-    assert [spoken.text for spoken in held.turns if spoken.turn.seat == CON] == ["No.", "Never.", SILENT, SILENT]
-    assert [held.claims[row].strength for s in held.turns if s.turn.seat == CON for row in s.claims] == [0.5, 0.5]
+    assert [spoken.text for spoken in held.turns if spoken.turn.side == CON] == ["No.", "Never.", SILENT, SILENT]
+    assert [held.claims[row].strength for s in held.turns if s.turn.side == CON for row in s.claims] == [0.5, 0.5]
 
 
 def test_a_fixed_opponent_has_no_stance():
@@ -146,9 +146,9 @@ def test_trials_and_seeds_differ_and_arms_share_their_draws():
 
 
 def test_the_first_speaker_is_drawn_or_chosen():
-    first = [debate(resolved(rounds=1), trial).turns[0].turn.seat for trial in range(1, 13)]
+    first = [debate(resolved(rounds=1), trial).turns[0].turn.side for trial in range(1, 13)]
     assert set(first) == {PRO, CON}
-    assert debate(resolved(rounds=1, first="con"), 1).turns[0].turn.seat == CON
+    assert debate(resolved(rounds=1, first="con"), 1).turns[0].turn.side == CON
 
 
 # --- starts ------------------------------------------------------------------------------------------------
@@ -156,13 +156,13 @@ def test_the_first_speaker_is_drawn_or_chosen():
 
 def test_ten_records_meet_the_stance_and_what_was_attained_is_recorded():
     found = resolved(anchoring=0.4)
-    for seat, wanted in ((PRO, 0.75), (CON, -0.75)):
-        start = begin_at(found, seat, 1)
+    for side, wanted in ((PRO, 0.75), (CON, -0.75)):
+        start = begin_at(found, side, 1)
         assert len(start.places) == 10
         assert abs(start.attained - wanted) <= 0.011
         assert found.bank.seed[list(start.places)].all()
         record = trial_record(found, 1, debate(found, 1))
-        agent = record["agents"]["pro" if seat == PRO else "con"]
+        agent = record["agents"]["pro" if side == PRO else "con"]
         assert (agent["wanted"], agent["attained"]) == (wanted, start.attained)
 
 
@@ -255,16 +255,16 @@ def test_an_extractor_reads_what_a_speaker_does_not_declare():
     mute = registry.get("speaker", "bank")
     spoken = resolved().bank.text[20]
 
-    def say(turn, floor, params):
-        return Said(spoken, None)
+    def say(turn, context, params):
+        return Utterance(spoken, None)
 
     found = resolved()
     members = {**found.members, "speaker": (type(mute)("mine", Nothing, say), Nothing())}
     with pytest.raises(ContractError, match="choose an extractor"):
-        debate(Resolved(found.settings, members, found.bank, ""), 1)
+        debate(ResolvedDebate(found.settings, members, found.bank), 1)
     reading = resolved({"evidence": {"extractor": "embedded", "strength": "constant"}})
     members = {**reading.members, "speaker": members["speaker"]}
-    held = debate(Resolved(reading.settings, members, reading.bank, ""), 1)
+    held = debate(ResolvedDebate(reading.settings, members, reading.bank), 1)
     assert held.turns[0].claims
     kinds = [move.kind for spoken in held.turns[2:] for _, move in spoken.moves]
     assert set(kinds) == {HoldingChange.REFUSED}  # heard again

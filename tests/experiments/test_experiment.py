@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ import worker_jobs
 from townsquare.core.errors import RecordError, SettingError, UnknownName, WrongVersion
 from townsquare.experiments.arms import Arm, arms_of, parse_seeds, parse_vary
 from townsquare.experiments.comparison import Experiment, Progress, compare
-from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun
+from townsquare.experiments.execution import ExecutionTargets, execute
+from townsquare.experiments.manifest import FAILED, FILE, FINISHED, ArmRun, RunResult
 from townsquare.experiments.paired import NO_VALUES, ONE_SEED, SAME, paired
 from townsquare.experiments.run_folders import check_unused, fresh_folder, go_on, state_of
 from townsquare.experiments.workers import Pool
@@ -137,12 +139,9 @@ def test_the_baseline_must_be_an_arm() -> None:
 
 def _run_pool(function: Any, jobs: Sequence[Any], workers: int = 2, on_poll: Any = None) -> dict[int, Any]:
     ended: dict[int, Any] = {}
-
-    def on_end(index: int, result: Any) -> None:
+    for index, result in Pool(function, workers, on_poll or (lambda steps: None)).map(jobs):
         assert index not in ended
         ended[index] = result
-
-    Pool(function, workers, on_poll or (lambda steps: None), on_end).run(jobs)
     return ended
 
 
@@ -160,12 +159,13 @@ def test_a_failing_job_leaves_the_others_alone() -> None:
 
 
 def test_nothing_more_is_begun_when_results_cannot_be_kept(tmp_path: Path) -> None:
-    def full(index: int, result: Any) -> None:
-        raise RecordError("the disk", got="no room", do="make some")
+    def keep(jobs: Sequence[Path]) -> None:
+        with closing(Pool(worker_jobs.leave_a_file, 1).map(jobs)) as results:
+            for _ in results:
+                raise RecordError("the disk", got="no room", do="make some")
 
-    jobs = [tmp_path / str(number) for number in range(40)]
     with pytest.raises(RecordError, match="no room"):
-        Pool(worker_jobs.leave_a_file, 1, lambda steps: None, full).run(jobs)
+        keep([tmp_path / str(number) for number in range(40)])
     assert len(list(tmp_path.iterdir())) < 10
 
 
@@ -183,9 +183,22 @@ def test_an_interrupt_stops_what_runs_and_what_waits() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Pool(worker_jobs.until_stopped, 2, interrupt, ended.__setitem__).run([0, 1, 2, 3, 4, 5])
+        ended.update(Pool(worker_jobs.until_stopped, 2, interrupt).map([0, 1, 2, 3, 4, 5]))
     assert ended
     assert all(isinstance(result, KeyboardInterrupt) for result in ended.values())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_says_how_far_it_is(workers: int) -> None:
+    """An error counts as one, raised or given back; its job does not count as whole."""
+    seen: list[Progress] = []
+    jobs = [worker_jobs.Job(how) for how in ("well", "raises", "gives back", "well")]
+    earlier = Progress(3, 3, 10, 10)
+    ended = list(execute(worker_jobs.end_so, jobs, ExecutionTargets(), workers, earlier, seen.append))
+    assert sorted(job.how for job, _ in ended) == ["gives back", "raises", "well", "well"]
+    assert seen[-1] == Progress(runs_done=7, runs=7, steps_done=22, steps=26, failed=2)
+    assert list(execute(worker_jobs.end_so, [], ExecutionTargets(), workers, earlier, seen.append)) == []
+    assert seen[-1] == earlier
 
 
 # --- comparisons -------------------------------------------------------------------------------------------
@@ -305,8 +318,9 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
 
 
 def test_undefined_outcomes_survive_the_manifest(tmp_path: Path) -> None:
-    run = ArmRun("all", 1, "all/seed-1", "d").ended(FINISHED, outcomes={"f1": math.nan, "x": 2.0})
-    Experiment(tmp_path, {}, arms_of({}), (1,), (run,)).save()
+    run = ArmRun("all", 1, "all/seed-1", "d")
+    result = RunResult("c", {"f1": math.nan, "x": 2.0})
+    Experiment(tmp_path, {}, arms_of({}), (1,), (run,)).record(run, result).save()
     again = Experiment.load(tmp_path)
     assert again.outcomes["x"].to_list() == [2.0]
     assert math.isnan(again.outcomes["f1"][0])

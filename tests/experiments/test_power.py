@@ -48,6 +48,13 @@ def test_the_least_number_that_has_the_power(size: float, power: float) -> None:
     assert row["seeds_cautious"] >= row["seeds"]
 
 
+def test_up_to_a_million_seeds_are_told() -> None:
+    row = seeds_needed(pilot([-1.0, 1.0, 0.0]), "a", effect=0.0031).row(0, named=True)
+    normal = (stats.norm.ppf(0.975) + stats.norm.ppf(0.8)) ** 2 / 0.0031**2
+    assert row["seeds"] == pytest.approx(normal, rel=1e-4)
+    assert (row["seeds_cautious"], row["note"]) == (None, "more than 1,000,000 seeds")
+
+
 def test_the_cautious_spread_is_the_upper_bound() -> None:
     differences = [0.1, 0.4, 0.2, 0.9, 0.5]
     upper = float(np.std(differences, ddof=1) * math.sqrt(4 / stats.chi2.ppf(0.2, 4)))

@@ -25,7 +25,7 @@ from townsquare.cli import main
 from townsquare.core.errors import SettingError, WrongVersion
 from townsquare.experiments.cluster.ray_cluster import check_made_by, checked_place, made_by, nearest
 from townsquare.experiments.cluster.ray_pool import TRIES, RayPool
-from townsquare.experiments.comparison import Experiment, Places, Progress, compare
+from townsquare.experiments.comparison import ExecutionTargets, Experiment, Progress, compare
 from townsquare.experiments.manifest import FINISHED
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.studies import studies
@@ -174,7 +174,7 @@ def test_a_run_whose_process_is_killed_runs_again(joined: Nodes, tmp_path: Path)
                 break
 
     vary = {"moderation.strategy": ["none", "hybrid"]}
-    found = compare([BASE], vary, [1], tmp_path / "ray", None, on_progress, Places("ray"))
+    found = compare([BASE], vary, [1], tmp_path / "ray", None, on_progress, ExecutionTargets("ray"))
     assert killed
     assert seen[-1].again >= 1
     assert seen[-1].failed == 0
@@ -207,15 +207,13 @@ def test_an_order_that_is_killed_goes_on_with_what_is_missing(joined: Nodes, tmp
 @pytest.mark.slow
 def test_jobs_that_fail_and_jobs_that_always_die(joined: Nodes, tmp_path: Path) -> None:
     """An error is a result, at once; a job that kills its process is tried so often and no more."""
-    ended: dict[int, Any] = {}
-    again: list[int] = []
-    RayPool(worker_jobs.fail_if_odd, 2, lambda steps: None, ended.__setitem__, "ray", again.append).run([0, 1, 2])
-    assert (ended[0], str(ended[1]), ended[2], again) == (0, "job 1 is odd", 20, [])
-    ended.clear()
-    jobs = [(number, tmp_path) for number in range(4)]
-    RayPool(worker_jobs.die_once, None, lambda steps: None, ended.__setitem__, "ray", again.append).run(jobs)
+    pool: RayPool[Any, int] = RayPool(worker_jobs.fail_if_odd, "ray", 2)
+    ended: dict[int, Any] = dict(pool.map([0, 1, 2]))
+    assert (ended[0], str(ended[1]), ended[2], pool.lost) == (0, "job 1 is odd", 20, [])
+    pool = RayPool(worker_jobs.die_once, "ray")
+    ended = dict(pool.map([(number, tmp_path) for number in range(4)]))
     assert isinstance(ended.pop(2), BrokenProcessPool)
-    assert again == [2] * (TRIES - 1)
+    assert pool.lost == [2] * (TRIES - 1)
     assert ended == {0: 0, 1: 1, 3: 3}
 
 

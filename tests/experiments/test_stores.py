@@ -18,8 +18,8 @@ from s3_server import s3_server
 from townsquare.cli import main
 from townsquare.core.errors import RecordError, RunBusy, SettingError
 from townsquare.experiments.cluster.scratch import scratch_folder, written_here
-from townsquare.experiments.cluster.stores import INCOMING, SharedFolder, Store, is_url, store_at
-from townsquare.experiments.comparison import Experiment, Places, Progress, compare
+from townsquare.experiments.cluster.stores import ObjectStore, is_url, shared_folder, store_at
+from townsquare.experiments.comparison import ExecutionTargets, Experiment, Progress, compare
 from townsquare.experiments.run_folders import go_on
 from townsquare.record.contract import StepMark
 from townsquare.record.run import Run
@@ -39,10 +39,10 @@ def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
 
 
 @pytest.fixture(params=["folder", "address"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> ObjectStore:
     """Either kind of store, empty."""
     if request.param == "folder":
-        return SharedFolder(tmp_path / "shared")
+        return shared_folder(tmp_path / "shared")
     address, _ = request.getfixturevalue("served")
     return store_at(f"{address}study")
 
@@ -60,7 +60,7 @@ def recorded(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Ru
 # --- stores ------------------------------------------------------------------------------------------------
 
 
-def test_a_run_comes_back_as_it_went(store: Store, recorded: Run, tmp_path: Path) -> None:
+def test_a_run_comes_back_as_it_went(store: ObjectStore, recorded: Run, tmp_path: Path) -> None:
     assert recorded.folder is not None
     assert not store.holds("arm/seed-1")
     for _ in range(2):  # the second time in place of the first
@@ -85,13 +85,15 @@ def test_a_copy_that_was_cut_short_is_no_run(recorded: Run, served: tuple[str, P
     away.fetch("arm/seed-1", tmp_path / "back")
     assert Run.open(tmp_path / "back").verify() == recorded.content_hash
     assert not (tmp_path / "back" / "run.db.1234.part").exists()
-    near = SharedFolder(tmp_path / "near")
-    (near.root / f"{INCOMING}-x").mkdir(parents=True)
-    (near.root / f"{INCOMING}-x" / "run.db").write_bytes(b"SQLite format 3")
+    near = shared_folder(tmp_path / "near")
+    (tmp_path / "near" / "arm" / "seed-1").mkdir(parents=True)
+    (tmp_path / "near" / "arm" / "seed-1" / "run.db.1234.part").write_bytes(b"SQLite format 3")
     assert not near.holds("arm/seed-1")
 
 
-def test_a_stopped_run_goes_to_the_store_and_on_from_there(store: Store, settings: Settings, recorded: Run) -> None:
+def test_a_stopped_run_goes_to_the_store_and_on_from_there(
+    store: ObjectStore, settings: Settings, recorded: Run
+) -> None:
     def stop(mark: object) -> None:
         raise KeyboardInterrupt
 
@@ -108,21 +110,19 @@ def test_a_stopped_run_goes_to_the_store_and_on_from_there(store: Store, setting
 
 
 def test_what_a_killed_process_left_on_the_machine_is_gone_on_with(settings: Settings, tmp_path: Path) -> None:
-    store = SharedFolder(tmp_path / "shared")
+    store = shared_folder(tmp_path / "shared")
     program = (
         "import os, sys\nfrom pathlib import Path\n"
         "from townsquare.experiments.run_folders import go_on\n"
         "from townsquare.experiments.cluster.scratch import written_here\n"
-        "from townsquare.experiments.cluster.stores import SharedFolder\n"
+        "from townsquare.experiments.cluster.stores import shared_folder\n"
         "from townsquare.settings.resolve import resolve\n"
         f"settings = resolve({SETTINGS!r})\n"
-        "with written_here(SharedFolder(Path(sys.argv[1])), 'a/1', settings) as folder:\n"
+        "with written_here(shared_folder(Path(sys.argv[1])), 'a/1', settings) as folder:\n"
         "    print(folder, flush=True)\n"
         "    go_on(folder, settings, on_step=lambda mark: os.kill(os.getpid(), 9) if mark.step == 2 else None)\n"
     )
-    killed = subprocess.run(
-        [sys.executable, "-c", program, str(store.root)], capture_output=True, text=True, check=False
-    )
+    killed = subprocess.run([sys.executable, "-c", program, store.where], capture_output=True, text=True, check=False)
     assert killed.returncode == -9
     assert not store.holds("a/1")
     with written_here(store, "a/1", settings) as folder:
@@ -140,7 +140,7 @@ def _stopping_at(step: int) -> Callable[[StepMark], None]:
     return stop
 
 
-def test_a_run_goes_on_from_where_it_came_furthest(store: Store, settings: Settings, tmp_path: Path) -> None:
+def test_a_run_goes_on_from_where_it_came_furthest(store: ObjectStore, settings: Settings, tmp_path: Path) -> None:
     """Killed on this machine after one step, then stopped on another after two, or the other way round."""
     with written_here(store, "a/1", settings) as folder:
         pass
@@ -156,7 +156,7 @@ def test_a_run_goes_on_from_where_it_came_furthest(store: Store, settings: Setti
         assert [path.name for path in scratch_folder().iterdir() if path.name.startswith(folder.name)] == []
 
 
-def test_one_run_twice_on_a_machine(store: Store, settings: Settings) -> None:
+def test_one_run_twice_on_a_machine(store: ObjectStore, settings: Settings) -> None:
     """Two commands with one address: the second neither takes away nor copies what the first is writing."""
     with written_here(store, "a/1", settings) as folder:
         go_on(folder, settings)
@@ -170,15 +170,15 @@ def test_one_run_twice_on_a_machine(store: Store, settings: Settings) -> None:
 def test_a_run_arrives_while_others_do(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "run.db").write_bytes(b"x")
-    store = SharedFolder(tmp_path / "shared")
+    store = shared_folder(tmp_path / "shared")
     names = [f"a/{number}" for number in range(300)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: store.put(tmp_path / "run", name), names))
     assert all(store.holds(name) for name in names)
-    assert [path.name for path in store.root.iterdir()] == ["a"]
+    assert [path.name for path in (tmp_path / "shared").iterdir()] == ["a"]
 
 
-def test_a_copy_leaves_nothing_of_an_earlier_one(store: Store, recorded: Run, tmp_path: Path) -> None:
+def test_a_copy_leaves_nothing_of_an_earlier_one(store: ObjectStore, recorded: Run, tmp_path: Path) -> None:
     assert recorded.folder is not None
     shutil.copytree(recorded.folder, tmp_path / "before")
     (tmp_path / "before" / "run.db-wal").write_bytes(b"of before")
@@ -290,7 +290,7 @@ def test_a_manifest_that_cannot_be_written_for_a_moment(served: tuple[str, Path]
     base = {"scenario": "made:20", "agents": 30, "steps": 3}
     store = store_at(f"{address}study")
     found = compare([base], {"moderation.strategy": ["none", "hybrid"]}, [1], tmp_path / "out", 1, on_progress,
-                    Places(store=store))  # fmt: skip
+                    ExecutionTargets(store=store))  # fmt: skip
     assert len(found.finished) == 2
     assert manifest.read_bytes() == (tmp_path / "out" / "experiment.json").read_bytes()
 

@@ -12,7 +12,7 @@ import pytest
 from pages import browser  # noqa: F401
 from townsquare.debate.record import content_hash
 from townsquare.debate.resolve import layers_for_debates
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.debate.sweep import hold_debates
 from townsquare.experiments.arms import arms_of
 from townsquare.pages.view.serving import serving
@@ -41,7 +41,7 @@ def test_a_folder_of_debates_is_no_broken_run(url: str) -> None:
 
 def test_moves_of_a_turn_sum_to_the_change(url: str, folder: Path) -> None:
     found = data(url, "/api/debate", debate="talk", trial=2)
-    record = HeldDebates.open(folder / "talk").records(HeldDebates.open(folder / "talk").arms[0])[1]
+    record = DebateResults.open(folder / "talk").records(DebateResults.open(folder / "talk").arms[0])[1]
     assert [turn["text"] for turn in found["turns"]] == [turn["text"] for turn in record["turns"]]
     for turn in found["turns"]:
         for seat, side in enumerate(("pro", "con")):
@@ -64,7 +64,7 @@ def test_tables_and_what_is_not_there(url: str) -> None:
 
 @pytest.mark.browser
 def test_the_transcript_is_shown_and_runs_nothing(browser: Any, tmp_path: Path, folder: Path) -> None:  # noqa: F811
-    held = HeldDebates.open(folder / "talk")
+    held = DebateResults.open(folder / "talk")
     file = held.trial_file(held.arms[0], 1)
     record = json.loads(file.read_text(encoding="utf-8"))
     for turn in record["turns"]:

@@ -20,7 +20,7 @@ from townsquare.cli import main
 from townsquare.core import registry
 from townsquare.core.errors import ContractError
 from townsquare.core.schema import NONE, LogKind, rows
-from townsquare.debate.contract import Claim, Debater, Move, Said, Speaker
+from townsquare.debate.contract import Claim, Debater, Move, Speaker, Utterance
 from townsquare.record.run import Run
 from townsquare.settings.base import MemberParams
 from townsquare.simulation.change import Change
@@ -378,7 +378,7 @@ def test_row_02_a_stance_scorer(change: Callable[[Any], Any], said: str, home: P
 @pytest.mark.parametrize("strength", [np.inf, 7.0, -0.5])
 def test_row_02_a_speaker(strength: float, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim = Claim("Voting is a duty.", 1, strength)
-    use(home, "speaker", Speaker("bad", MemberParams, lambda turn, floor, params: Said("So it is.", (claim,))))
+    use(home, "speaker", Speaker("bad", MemberParams, lambda turn, floor, params: Utterance("So it is.", (claim,))))
     words = ["debate", "--set", "speaker=bad", "--set", "rounds=2", "--set", "trials=1", "--out", str(home / "d")]
     assert main(words) != 0
     message = " ".join(capsys.readouterr().err.split())

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import console, number, show_json, table
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.progress import ProgressDisplay, mode
 
 Topics = Annotated[str, Parameter(name="TOPIC", help="Bundled topics or files of arguments; by default all ten.")]
 
@@ -28,7 +28,7 @@ def expression(
 
     listed = list(topics) or [topic.slug for topic in bundled_topics()]
     layers = [parse_set(text) for text in sets or ()]
-    with Progress(len(listed), mode(quiet=quiet, as_json=as_json), "judging texts, topic by topic") as progress:
+    with ProgressDisplay(len(listed), mode(quiet=quiet, as_json=as_json), "judging texts, topic by topic") as progress:
         found = check.expression(layers, listed, levels, trials, progress.at)
     line = found.line
     if as_json:

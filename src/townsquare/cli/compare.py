@@ -12,15 +12,14 @@ from cyclopts import Parameter
 from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 from townsquare.cli.multiverse import show_multiverse
-from townsquare.cli.places import Place
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.places import OutputLocation
+from townsquare.cli.progress import ProgressDisplay, mode, show_study
 from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
     import polars as pl
 
     from townsquare.experiments.comparison import Experiment
-    from townsquare.experiments.comparison import Progress as Far
     from townsquare.settings.layers import Layer
 
 Vary = Annotated[
@@ -118,16 +117,22 @@ def compare(
     if base.config.model.name != "none" or any(key.startswith("model") for key in by_setting):
         show_servers_of(resolve_with_scenario(*layers, arm.changes, origins=origins) for arm in arms_of(by_setting))
     stem = f"compare-{Path(base.config.scenario).stem}"
-    with places.place_for(out, stem, (FILE, MULTIVERSE)) as place, OrderToEnd() as order:
+    with places.output_location(out, stem, (FILE, MULTIVERSE)) as place, OrderToEnd() as order:
         server = places.server_for(record, record_schema, place)
-        where = comparison.Places(checked_place(on), place.store, server, with_copy=not no_copy)
+        where = comparison.ExecutionTargets(checked_place(on), place.store, server, with_copy=not no_copy)
         too_large = "" if no_copy or record else left_out(load_scenario(base.config.scenario), base)
         if too_large and not quiet:
             complain(too_large, kind="note")
         try:
-            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {place.shown()}") as progress:
+            with ProgressDisplay(0, mode(quiet=quiet, as_json=as_json), f"comparing in {place.shown()}") as progress:
                 found = comparison.compare(
-                    layers, by_setting, seeds, place.folder, workers, lambda far: _at(progress, far), where
+                    layers,
+                    by_setting,
+                    seeds,
+                    place.folder,
+                    workers,
+                    lambda far: show_study(progress, far, "runs"),
+                    where,
                 )
         except KeyboardInterrupt:
             return _stopped(place, order.code)
@@ -178,25 +183,19 @@ def compared_pair(
 
     with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
         try:
-            with Progress(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
-                found = comparison.compare([base], vary, seeds, folder, None, lambda far: _at(progress, far))
+            with ProgressDisplay(0, mode(quiet=quiet, as_json=as_json), f"comparing in {folder}") as progress:
+                found = comparison.compare(
+                    [base], vary, seeds, folder, None, lambda far: show_study(progress, far, "runs")
+                )
         except KeyboardInterrupt:
-            return _stopped(Place(folder), order.code)
+            return _stopped(OutputLocation(folder), order.code)
         except RunsFailed:
             found = comparison.Experiment.load(folder)
-    _show(found, Place(folder), quiet=quiet, as_json=as_json, every=False)
+    _show(found, OutputLocation(folder), quiet=quiet, as_json=as_json, every=False)
     return 1 if found.failed else 0
 
 
-def _at(progress: Progress, far: Far) -> None:
-    failed = f", {far.failed} failed" if far.failed else ""
-    again = f", {far.again} begun again" if far.again else ""
-    progress.total = far.steps
-    note = f"({far.runs_done} of {far.runs} runs{failed}{again})"
-    progress.at(far.steps_done, note, last=far.runs_done == far.runs)
-
-
-def _stopped(place: Place, code: int) -> int:
+def _stopped(place: OutputLocation, code: int) -> int:
     from townsquare.experiments.manifest import FILE, Experiment
 
     if not (place.folder / FILE).is_file():
@@ -208,7 +207,7 @@ def _stopped(place: Place, code: int) -> int:
     return code
 
 
-def _show(found: Experiment, place: Place, *, quiet: bool, as_json: bool, every: bool) -> None:
+def _show(found: Experiment, place: OutputLocation, *, quiet: bool, as_json: bool, every: bool) -> None:
     from townsquare.pages.report import write_comparison
 
     page = None

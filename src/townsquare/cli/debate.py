@@ -9,13 +9,12 @@ from cyclopts import Parameter
 
 from townsquare.cli import options, places
 from townsquare.cli.console import complain, console, show_json, table
-from townsquare.cli.places import Place
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.places import OutputLocation
+from townsquare.cli.progress import ProgressDisplay, mode, show_study
 from townsquare.cli.signals import OrderToEnd
 
 if TYPE_CHECKING:
-    from townsquare.debate.results import HeldDebates
-    from townsquare.debate.sweep import Progress as Far
+    from townsquare.debate.results import DebateResults
     from townsquare.experiments.arms import Arm
     from townsquare.settings.layers import Layer
 
@@ -78,6 +77,7 @@ def hold(
     from townsquare.debate.results import FILE
     from townsquare.debate.start import asks
     from townsquare.debate.sweep import hold_debates
+    from townsquare.experiments.execution import ExecutionTargets
     from townsquare.models.store import FILE as CALLS
 
     if workers is not None and workers < 1:
@@ -86,15 +86,15 @@ def hold(
     if varies or resolve_debates(*layers, arms[0].changes).settings.model.name != "none":
         found = (resolve_debates(*layers, arm.changes) for arm in arms)
         show_servers([one.settings for one in found if asks(one)])
-    with places.place_for(out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
-        address = places.server_for(*record, place)
+    with places.output_location(out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
+        targets = ExecutionTargets(on, place.store, places.server_for(*record, place))
         if place.store is not None:
             for name in place.store.names(".json"):
                 place.store.fetch_file(name, place.folder / name)
         try:
-            with Progress(0, mode(quiet=quiet, as_json=as_json), f"debating in {place.shown()}") as progress:
+            with ProgressDisplay(0, mode(quiet=quiet, as_json=as_json), f"debating in {place.shown()}") as progress:
                 held = hold_debates(
-                    layers, arms, place.folder, workers or 0, lambda far: _at(progress, far), on, place.store, address
+                    layers, arms, place.folder, workers, lambda far: show_study(progress, far, "debates"), targets
                 )
         except KeyboardInterrupt:
             how = f"Go on by giving the same command with:\n  --out {place.shown()}"
@@ -105,13 +105,7 @@ def hold(
     return 1 if held.failed else 0
 
 
-def _at(progress: Progress, far: Far) -> None:
-    failed = f", {far.failed} failed" if far.failed else ""
-    progress.total = far.rounds
-    progress.at(far.rounds_done, f"({far.trials_done} of {far.trials} debates{failed})")
-
-
-def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> None:
+def _show(held: DebateResults, place: OutputLocation, *, quiet: bool, as_json: bool) -> None:
     from townsquare.pages.debates.page import write_pages
 
     page = place.shown(write_pages(held).name)
@@ -127,7 +121,7 @@ def _show(held: HeldDebates, place: Place, *, quiet: bool, as_json: bool) -> Non
         print(f"debates     {place.shown()}\nreport      {page}\ntranscripts {place.shown()}/<arm>/transcript.html")
 
 
-def _show_tables(held: HeldDebates) -> None:
+def _show_tables(held: DebateResults) -> None:
     from townsquare.pages.debates.tables import cross_table
 
     if len(held.arms) == 1:
@@ -141,7 +135,7 @@ def _show_tables(held: HeldDebates) -> None:
     print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")
 
 
-def _show_one(held: HeldDebates) -> None:
+def _show_one(held: DebateResults) -> None:
     from townsquare.pages.debates.tables import measure_table
 
     if not held.records(held.arms[0]):
@@ -152,7 +146,7 @@ def _show_one(held: HeldDebates) -> None:
     print("Kept: the debaters' own stances. Judged: read from their last messages. 95 % intervals are over trials.")
 
 
-def _show_arms(held: HeldDebates) -> None:
+def _show_arms(held: DebateResults) -> None:
     from townsquare.pages.debates.tables import arms_table
 
     for is_pair in (True, False):

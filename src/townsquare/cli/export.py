@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import complain, console, show_json, table
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.progress import ProgressDisplay, mode
 
 To = Annotated[str, Parameter(help="csv, parquet, jsonl (one file a table), or sqlite (one database).")]
 Tables = Annotated[
@@ -45,7 +45,9 @@ def export(
     run = Run.open(folder)
     out = out or folder / f"export-{to}"
     try:
-        with Progress(len(plan.tables), mode(quiet=quiet, as_json=as_json), f"exporting to {out}", "table") as progress:
+        with ProgressDisplay(
+            len(plan.tables), mode(quiet=quiet, as_json=as_json), f"exporting to {out}", "table"
+        ) as progress:
             files = write(run, out, plan, progress.at)
     except KeyboardInterrupt:
         complain("what is done is kept. Go on by giving the same command again.", kind="stopped")

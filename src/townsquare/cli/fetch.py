@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import show_json
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.progress import ProgressDisplay, mode
 from townsquare.cli.signals import OrderToEnd
 
 Into = Annotated[Path | None, Parameter(help="Folder to copy into; by default one of the same name under runs/.")]
@@ -39,7 +39,10 @@ def fetch(
         progress.total = total
         progress.at(done)
 
-    with OrderToEnd(), Progress(0, mode(quiet=quiet, as_json=as_json), f"fetching {store.where}", "part") as progress:
+    with (
+        OrderToEnd(),
+        ProgressDisplay(0, mode(quiet=quiet, as_json=as_json), f"fetching {store.where}", "part") as progress,
+    ):
         runs = fetch_all(store, folder, at)
     if as_json:
         show_json({"event": "result", "folder": str(folder), "runs": runs})

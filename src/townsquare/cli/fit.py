@@ -116,7 +116,7 @@ def _fit(
     people: Trajectories, wanted: list[FitOptions], out: Path | None, profiles: Path | None, kind: Any, on: str, *,
     figures: bool, replace: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    from townsquare.cli.progress import Progress, mode
+    from townsquare.cli.progress import ProgressDisplay, mode
     from townsquare.core.errors import SettingError
     from townsquare.humans.fit.profiles import profiles_csv
     from townsquare.humans.fit.studies import studies
@@ -130,7 +130,7 @@ def _fit(
     if profiles is not None and len(wanted) > 1:
         raise SettingError("--profiles", got="with several rules", allowed="with one --rule")
     shown = "none" if len(wanted) == 1 else mode(quiet=False, as_json=as_json)
-    with Progress(len(wanted), shown, "fitting", "rule") as progress:
+    with ProgressDisplay(len(wanted), shown, "fitting", "rule") as progress:
         found = studies(people, wanted, on, progress.at)
     for one in found:
         if (folder := folders[one.options.rule]) is not None:

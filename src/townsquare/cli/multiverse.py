@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from townsquare.cli.console import complain, console, number, show_json, signed, table
 
 if TYPE_CHECKING:
-    from townsquare.cli.places import Place
+    from townsquare.cli.places import OutputLocation
     from townsquare.experiments.manifest import Experiment
 
 
 def show_multiverse(
-    found: Experiment, across: list[str], contrast: list[str], place: Place, *, quiet: bool, as_json: bool
+    found: Experiment, across: list[str], contrast: list[str], place: OutputLocation, *, quiet: bool, as_json: bool
 ) -> None:
     """Write the page, and print how far each effect reaches over the universes and what it hangs on."""
     import numpy as np

@@ -33,7 +33,7 @@ RUN_YAML = "run.yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OutputLocation:
     """A folder that a command writes into; for an address, one that lasts while the command does."""
 
     folder: Path
@@ -60,7 +60,7 @@ class Place:
 
 
 @contextmanager
-def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Place]:
+def output_location(out: str | None, stem: str, known: Sequence[str]) -> Iterator[OutputLocation]:
     """The folder to write into, or an address with a folder of its own for the time being.
 
     ``known`` are files, the first of which says what stands at an address: they are brought from there.
@@ -71,7 +71,7 @@ def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Plac
 
     if out is None or not is_url(out):
         with folder_for(None if out is None else as_path(out), stem) as folder:
-            yield Place(folder)
+            yield OutputLocation(folder)
         return
     store = store_at(out)
     folder = Path(tempfile.mkdtemp(prefix="townsquare-"))
@@ -80,12 +80,12 @@ def place_for(out: str | None, stem: str, known: Sequence[str]) -> Iterator[Plac
         if not there[0] and not store.is_empty():
             allowed = "a new place, or one of the same kind"
             raise RecordError(store.where, got=f"a place that holds other things, and no {known[0]}", allowed=allowed)
-        yield Place(folder, store)
+        yield OutputLocation(folder, store)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def server_for(record: str | None, schema: str | None, place: Place) -> Address | None:
+def server_for(record: str | None, schema: str | None, place: OutputLocation) -> Address | None:
     """Where on a server runs go; the schema is what the names of theirs begin with. None for their folders."""
     from townsquare.core.errors import SettingError
     from townsquare.record.postgresql.address import Address, checked_schema, schema_for

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from townsquare.cli.console import console, show_json
+
+if TYPE_CHECKING:
+    from townsquare.experiments.execution import Progress
 
 LINE_EVERY = 5.0  # seconds
 JSON_EVERY = 1.0
 
 
-class Progress:
+class ProgressDisplay:
     """Counts steps up to ``total``. Use as a context; call :meth:`at` as often as you like.
 
     ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`. ``what`` is the word for one of what
@@ -75,6 +78,15 @@ class Progress:
             eta = f", {left:.0f} s left" if left is not None else ""
             line = f"{self.title}: {self.what} {step} of {self.total}, {rate:.3g} {self.what}s/s{eta} {note}"
             print(line.rstrip(), file=sys.stderr, flush=True)
+
+
+def show_study(display: ProgressDisplay, far: Progress, runs: str) -> None:
+    """Show how far a study is; ``runs`` is the word for its runs."""
+    failed = f", {far.failed} failed" if far.failed else ""
+    again = f", {far.again} begun again" if far.again else ""
+    display.total = far.steps
+    note = f"({far.runs_done} of {far.runs} {runs}{failed}{again})"
+    display.at(far.steps_done, note, last=far.runs_done == far.runs)
 
 
 def mode(*, quiet: bool, as_json: bool) -> str:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
 from townsquare.cli.console import complain, show_json
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.progress import ProgressDisplay, mode
 
 At = Annotated[int, Parameter(name="--at", help="The first step that is executed under the new settings.")]
 
@@ -28,7 +28,7 @@ def replay(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
     run = Run.open(folder)
     check_replayable(run, str(folder))
     settings = settings_of(run, str(folder))
-    with Progress(run.last_step, mode(quiet=quiet, as_json=as_json), f"replay of {folder}") as progress:
+    with ProgressDisplay(run.last_step, mode(quiet=quiet, as_json=as_json), f"replay of {folder}") as progress:
         compared = again(folder, settings, lambda mark: progress.at(mark.step))
     if as_json:
         show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
@@ -82,7 +82,7 @@ def branch(
 
     with folder_for(out, f"{folder.name}-branch-{at}") as new:
         check_unused(new)
-        with Progress(total, mode(quiet=quiet, as_json=as_json), f"branch of {folder} at step {at}") as progress:
+        with ProgressDisplay(total, mode(quiet=quiet, as_json=as_json), f"branch of {folder} at step {at}") as progress:
             found = record(folder, new, settings, on_step, on_call)
         write_report(found.run, new / "report.html")
     if as_json:

@@ -48,7 +48,7 @@ def report(
 
 def _pages(folder: Path) -> list[Path]:
     from townsquare.debate.results import FILE as DEBATES
-    from townsquare.debate.results import HeldDebates
+    from townsquare.debate.results import DebateResults
     from townsquare.experiments.manifest import FILE, Experiment
     from townsquare.experiments.multiverse import FILE as MULTIVERSE
     from townsquare.experiments.multiverse import Multiverse
@@ -63,7 +63,7 @@ def _pages(folder: Path) -> list[Path]:
     if (folder / FILE).is_file():
         return [write_comparison(Experiment.load(folder), page)]
     if (folder / DEBATES).is_file():
-        write_pages(HeldDebates.open(folder))
+        write_pages(DebateResults.open(folder))
         return [page]
     return [write_report(Run.open(folder), page)]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.console import complain, console, number, show_json, table
-from townsquare.cli.progress import Progress, mode
+from townsquare.cli.progress import ProgressDisplay, mode
 from townsquare.cli.signals import StopRequest
 
 UNHEALTHY = 3
@@ -140,7 +140,7 @@ def _execute(
         calls.add(call)
         progress.at(calls.step, calls.note(total))
 
-    with StopRequest() as request, Progress(total, mode(quiet=quiet, as_json=as_json), title) as progress:
+    with StopRequest() as request, ProgressDisplay(total, mode(quiet=quiet, as_json=as_json), title) as progress:
         try:
             recorded = go_on(folder, settings, on_step, on_call, address, with_copy=with_copy)
         except BudgetReached as reached:

@@ -47,7 +47,7 @@ def sweep(
     """
     from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import layers_for_debates, resolve_debates
-    from townsquare.debate.sweep import arms_over, processors
+    from townsquare.debate.sweep import arms_over
 
     if not over:
         raise SettingError("--over", got="nothing", allowed="a setting and its values, as u=0.2,0.4,0.6,0.8,1.0")
@@ -57,7 +57,4 @@ def sweep(
     layers = [preset, *layers_for_debates(target, sets or (), trials=trials, seed=seed)]
     arms = arms_over(varied, one_at_a_time=once)
     name = resolve_debates(*layers).bank.name if "topic" not in varied else "topics"
-    processes = processors() if workers is None and not on else workers
-    return hold(
-        layers, arms, out, f"sweep-{name}", processes, on, (record, record_schema), quiet=quiet, as_json=as_json
-    )
+    return hold(layers, arms, out, f"sweep-{name}", workers, on, (record, record_schema), quiet=quiet, as_json=as_json)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-Place = Annotated[Path, Parameter(help="A run, a comparison, or a folder of them.")]
+Target = Annotated[Path, Parameter(help="A run, a comparison, or a folder of them.")]
 Port = Annotated[int | None, Parameter(help="Port on this machine; 0 for any that is free.")]
 Browser = Annotated[bool, Parameter(name="--browser", negative="--no-browser", help="Open the page in the browser.")]
 
@@ -24,7 +24,7 @@ Token = Annotated[
 ]
 
 
-def view(folder: Place = Path("runs"), /, *, port: Port = None, browser: Browser = True, token: Token = True) -> int:
+def view(folder: Target = Path("runs"), /, *, port: Port = None, browser: Browser = True, token: Token = True) -> int:
     """Show runs in the browser, live while they go on. Only whoever has the printed address can see them."""
     from townsquare.pages.view.access import new_token
     from townsquare.pages.view.serving import address, listen, server

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from townsquare.core.member_errors import breach
-from townsquare.debate.contract import Claim, Mind, Move
+from townsquare.debate.contract import Claim, DebateAgent, Move
 
 
 def check_claim(speaker: str, claim: Claim) -> Claim:
@@ -23,7 +23,7 @@ def check_claim(speaker: str, claim: Claim) -> Claim:
     return claim
 
 
-def check_moved(debater: str, mind: Mind, moves: tuple[Move, ...]) -> tuple[Move, ...]:
+def check_moved(debater: str, agent: DebateAgent, moves: tuple[Move, ...]) -> tuple[Move, ...]:
     """What a message did to an agent, if that leaves a stance in [-1, 1] and every amount is finite.
 
     Raises
@@ -31,8 +31,8 @@ def check_moved(debater: str, mind: Mind, moves: tuple[Move, ...]) -> tuple[Move
     ContractError
         Names the debater and the number.
     """
-    if not -1.0 <= mind.stance <= 1.0:
-        raise breach("debater", debater, f"a stance of {mind.stance}", "-1 to 1")
+    if not -1.0 <= agent.stance <= 1.0:
+        raise breach("debater", debater, f"a stance of {agent.stance}", "-1 to 1")
     for move in moves:
         if not math.isfinite(move.amount):
             raise breach("debater", debater, f"a move of {move.amount}", "a finite number")

@@ -32,8 +32,14 @@ class Claim(NamedTuple):
     snippet: str = ""
     tag: str = ""
 
+    @classmethod
+    def of(cls, bank: ArgumentBank, at: int) -> Claim:
+        """Return the argument at a place of a bank as a claim."""
+        text = bank.text[at]
+        return cls(text, int(bank.polarity[at]), float(bank.strength[at]), text, bank.tag[at])
 
-class Evidence(NamedTuple):
+
+class ActiveRecord(NamedTuple):
     """One active record as a speaker gets it: its row of claims, and what it says."""
 
     claim: int
@@ -42,11 +48,17 @@ class Evidence(NamedTuple):
     strength: float
     origin: Origin
 
+    @classmethod
+    def of(cls, claims: Sequence[Claim], row: int, origin: Origin) -> ActiveRecord:
+        """Return the record of a claim, which came from somewhere."""
+        claim = claims[row]
+        return cls(row, claim.text, claim.polarity, claim.strength, origin)
 
-class Line(NamedTuple):
-    """One message of the dialogue: the seat of its speaker (0 pro, 1 con), and what was said."""
 
-    seat: int
+class DialogueLine(NamedTuple):
+    """One message of the dialogue: the side of its speaker (0 pro, 1 con), and what was said."""
+
+    side: int
     text: str
 
 
@@ -57,7 +69,7 @@ class Turn(NamedTuple):
     ----------
     round : int
         From 1.
-    seat : int
+    side : int
         0 pro, 1 con: the side that it started on, which need not be that of its stance.
     statement : str
         The proposition.
@@ -67,44 +79,44 @@ class Turn(NamedTuple):
         [-1, 1]; NaN for a fixed opponent, which has none.
     instruction : str
         The stance in words, one of ten.
-    retrieved : tuple of Evidence
+    retrieved : tuple of ActiveRecord
         At most k active records, the strongest for and then against.
     heard : str
         The opponent's latest message; "" before there is one.
-    dialogue : tuple of Line
+    dialogue : tuple of DialogueLine
         The latest messages of both, oldest first.
     """
 
     round: int
-    seat: int
+    side: int
     statement: str
     persona: str
     stance: float
     instruction: str
-    retrieved: tuple[Evidence, ...]
+    retrieved: tuple[ActiveRecord, ...]
     heard: str
-    dialogue: tuple[Line, ...]
+    dialogue: tuple[DialogueLine, ...]
 
 
-class Said(NamedTuple):
+class Utterance(NamedTuple):
     """A message, and the claims that it makes; None where only reading it can tell."""
 
     text: str
     claims: tuple[Claim, ...] | None
 
 
-def few_uniform(draws: Draws, purpose: str, seat: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
-    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a seat and each of (n,) keys.
+def few_uniform(draws: Draws, purpose: str, side: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
+    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a side and each of (n,) keys.
 
     Bit for bit those of :meth:`townsquare.core.draws.StageDraws.uniform`, whose threads cost more than a few dozen
     draws.
     """
     wanted = np.asarray(keys, U64)
-    return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, seat, np.int64), wanted)
+    return uniform_oracle(draws(Stage.DEBATE).base(purpose), np.full(wanted.size, side, np.int64), wanted)
 
 
 @dataclass(slots=True)
-class Floor:
+class DebateContext:
     """Where one debate takes place: what all members share.
 
     Attributes
@@ -114,7 +126,7 @@ class Floor:
     vectors : Vectors
         Vectors of texts, unit length, computed once each.
     draws : Draws
-        Of this trial and round; stage ``DEBATE``, agent the seat.
+        Of this trial and round; stage ``DEBATE``, agent the side.
     read : callable
         The judge: ``read(texts)`` gives (n,) float64 stances in [-1, 1], NaN where a text takes none.
     said : set of str
@@ -137,8 +149,8 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
-    """A member of the family ``speaker``.
+class DebateMember:
+    """What the members of all three families have.
 
     Attributes
     ----------
@@ -146,21 +158,32 @@ class Speaker:
         As in the registry.
     params : type of MemberParams
         Its settings, in its own file.
-    say : callable
-        ``say(turn, floor, params) -> Said``. It changes nothing on the floor; draws come from ``floor.draws`` only.
     bind : callable, optional
         ``bind(asker)`` gives the same member with a language model to ask; it works only then.
     asks : callable, optional
         ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
-    declares : bool
-        Whether it gives the claims of what it says. Where it does not, ``evidence.extractor`` is ``model`` by default.
     """
 
     name: str
     params: type[MemberParams]
-    say: Callable[[Turn, Floor, Any], Said]
-    bind: Callable[[Asker], Speaker] | None = None
-    asks: Callable[[Any], bool] | None = None
+    bind: Callable[[Asker], Any] | None = field(default=None, kw_only=True)
+    asks: Callable[[Any], bool] | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker(DebateMember):
+    """A member of the family ``speaker``.
+
+    Attributes
+    ----------
+    say : callable
+        ``say(turn, context, params) -> Utterance``. It changes nothing in the context; draws come from
+        ``context.draws`` only.
+    declares : bool
+        Whether it gives the claims of what it says. Where it does not, ``evidence.extractor`` is ``model`` by default.
+    """
+
+    say: Callable[[Turn, DebateContext, Any], Utterance]
     declares: bool = True
 
 
@@ -185,37 +208,37 @@ class Move(NamedTuple):
     amount: float
 
 
-class Heard(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message as it reaches an agent: its text, its claims by row, and whether it is the agent's own."""
 
     text: str
     claims: tuple[int, ...]
     own: bool
-    dialogue: tuple[Line, ...]
+    dialogue: tuple[DialogueLine, ...]
 
 
-class Mind(Protocol):
+class DebateAgent(Protocol):
     """What a debater keeps for one agent while a debate lasts."""
 
     @property
     def stance(self) -> float:
         """S in [-1, 1], now."""
 
-    def retrieve(self, heard: str, k: int) -> tuple[Evidence, ...]:
+    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
         """At most ``k`` records to speak from, in answer to ``heard``."""
 
-    def take(self, heard: Heard) -> tuple[Move, ...]:
+    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
         """Be moved by a message; what it did, in order."""
 
 
-class Seat(NamedTuple):
-    """How an agent starts: seat, profile, thresholds, wanted and attained stance, prior, and seed records.
+class Side(NamedTuple):
+    """How an agent starts: number of its side, profile, thresholds, wanted and attained stance, prior, seed records.
 
     ``prior`` is in log odds, 0 where seeds are the prior; ``seeds`` are rows of claims. ``confirmation`` is B,
     ``prior_scale`` the factor on what each seed adds.
     """
 
-    seat: int
+    number: int
     uptake: float
     anchoring: float
     confirmation: float
@@ -230,55 +253,31 @@ class Seat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Debater:
+class Debater(DebateMember):
     """A member of the family ``debater``.
 
     Attributes
     ----------
-    name : str
-        As in the registry.
-    params : type of MemberParams
-        Its settings, in its own file.
     begin : callable
-        ``begin(seat, floor, params) -> Mind``.
+        ``begin(side, context, params) -> DebateAgent``.
     has_records : bool
         Whether its stance follows from argument records, so that each move has its evidence. Without, its stance is
         what it says of itself, and only the judge's readings can be compared.
-    bind : callable, optional
-        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
-    asks : callable, optional
-        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
-    name: str
-    params: type[MemberParams]
-    begin: Callable[[Seat, Floor, Any], Mind]
+    begin: Callable[[Side, DebateContext, Any], DebateAgent]
     has_records: bool
-    bind: Callable[[Asker], Debater] | None = None
-    asks: Callable[[Any], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StanceJudge:
+class StanceJudge(DebateMember):
     """A member of the family ``stance_judge``: reads one stance from one text, and sees nothing else of a debate.
 
     Attributes
     ----------
-    name : str
-        As in the registry.
-    params : type of MemberParams
-        Its settings, in its own file.
     read : callable
         ``read(texts, bank, vectors, params)``: (n,) float64 in [-1, 1], +1 for the bank's proposition; NaN where a
         text takes no stance. Each depends on its text alone. It may know the bank; it never sees who spoke.
-    bind : callable, optional
-        ``bind(asker)`` gives the same member with a language model to ask; it works only then.
-    asks : callable, optional
-        ``asks(params)``: whether it asks one under these settings; always, where ``bind`` is there and this is not.
     """
 
-    name: str
-    params: type[MemberParams]
     read: Callable[[Sequence[str], ArgumentBank, Vectors, Any], Float]
-    bind: Callable[[Asker], StanceJudge] | None = None
-    asks: Callable[[Any], bool] | None = None

@@ -28,7 +28,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class FittedLine:
     """A straight line fitted to n points: judged = intercept + slope · assigned.
 
     ``r`` is Pearson's, ``p`` two-sided for no correlation, ``low`` and ``high`` bound the slope's 95 % t interval; NaN
@@ -54,17 +54,17 @@ class Expression:
         Stances in [-1, 1]; judged is NaN where the judge read none.
     unread : int
         Texts without a reading; they are in no fit.
-    line : Line
+    line : FittedLine
         Through the others.
     """
 
     assigned: Float
     judged: Float
     unread: int
-    line: Line
+    line: FittedLine
 
 
-def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> Line:
+def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> FittedLine:
     """Least squares through (n,) pairs of finite numbers.
 
     >>> line = fit([-1.0, 0.0, 1.0, 2.0], [-0.5, 0.0, 0.5, 1.0])
@@ -76,14 +76,14 @@ def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> Line:
     dx, dy = x - x.mean() if n else x, y - y.mean() if n else y
     sxx, syy, sxy = float(dx @ dx), float(dy @ dy), float(dx @ dy)
     if n < FEWEST or sxx == 0.0:
-        return Line(n, *(math.nan,) * 6)
+        return FittedLine(n, *(math.nan,) * 6)
     slope = sxy / sxx
     intercept = float(y.mean()) - slope * float(x.mean())
     r = float(np.clip(sxy / math.sqrt(sxx * syy), -1.0, 1.0)) if syy > 0 else math.nan
     error = math.sqrt(max(syy - slope * sxy, 0.0) / (n - 2) / sxx)
     margin = float(special.stdtrit(n - 2, 0.5 + LEVEL / 2)) * error
     p = 2.0 * float(special.stdtr(n - 2, -abs(slope) / error)) if error > 0 else 0.0
-    return Line(n, r, p, slope, slope - margin, slope + margin, intercept)
+    return FittedLine(n, r, p, slope, slope - margin, slope + margin, intercept)
 
 
 def expression(

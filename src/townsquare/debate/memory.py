@@ -16,7 +16,7 @@ from townsquare.beliefs.evidence.conflict import check_records, check_theta, res
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.beliefs.evidence.retrieval import retrieve
 from townsquare.core.schema import HoldingChange, Origin
-from townsquare.debate.contract import Claim, Evidence, Move, Seat
+from townsquare.debate.contract import ActiveRecord, Claim, Move, Side
 
 Float = npt.NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class Memory:
 
     Parameters
     ----------
-    seat : Seat
+    side : Side
         Profile, thresholds, prior, seeds.
     claims : sequence of Claim
         All claims of the debate by row, as it grows; strengths known.
@@ -41,23 +41,23 @@ class Memory:
         A seed without a polarity of -1 or +1, or with a strength outside [0, 1].
     """
 
-    def __init__(self, seat: Seat, claims: Sequence[Claim], vectors: Vectors) -> None:
-        check_theta(seat.theta, "theta")
-        check_theta(seat.theta_self, "theta_self")
-        self._seat, self._all, self._vectors = seat, claims, vectors
-        self.claims = list(seat.seeds)
-        self.origins = [Origin.SEED] * len(seat.seeds)
-        self.active = [True] * len(seat.seeds)
-        seeds = [claims[row] for row in seat.seeds]
+    def __init__(self, side: Side, claims: Sequence[Claim], vectors: Vectors) -> None:
+        check_theta(side.theta, "theta")
+        check_theta(side.theta_self, "theta_self")
+        self._side, self._all, self._vectors = side, claims, vectors
+        self.claims = list(side.seeds)
+        self.origins = [Origin.SEED] * len(side.seeds)
+        self.active = [True] * len(side.seeds)
+        seeds = [claims[row] for row in side.seeds]
         sign, strength = [seed.polarity for seed in seeds], [seed.strength for seed in seeds]
         check_records(sign, strength, "seed records")
-        self.amounts = [float(x) for x in seat.prior_scale * contributions(sign, strength, seat.anchoring)]
+        self.amounts = [float(x) for x in side.prior_scale * contributions(sign, strength, side.anchoring)]
 
     @property
     def log_odds(self) -> float:
         """L: the prior and what the active records add, from left to right."""
         kept = [amount for amount, active in zip(self.amounts, self.active, strict=True) if active]
-        return sum_of(kept, self._seat.prior)
+        return sum_of(kept, self._side.prior)
 
     @property
     def stance(self) -> float:
@@ -73,15 +73,15 @@ class Memory:
         return tuple(move for row in rows for move in self._take_one(row, origin, stance))
 
     def _take_one(self, row: int, origin: Origin, stance: float) -> tuple[Move, ...]:
-        claim, seat = self._all[row], self._seat
-        theta = seat.theta_self if origin is Origin.SELF else seat.theta
+        claim, side = self._all[row], self._side
+        theta = side.theta_self if origin is Origin.SELF else side.theta
         held = [self._all[other] for other in self.claims]
         result = resolve_conflict(
             self._similarity(claim, held), [one.polarity for one in held], [one.strength for one in held],
             self.active, claim.polarity, claim.strength, theta,
         )  # fmt: skip
-        bias = seat.confirmation if stance * claim.polarity > 0 else -seat.confirmation
-        amount = float(contributions([claim.polarity], [claim.strength], seat.uptake * (1.0 + bias))[0])
+        bias = side.confirmation if stance * claim.polarity > 0 else -side.confirmation
+        amount = float(contributions([claim.polarity], [claim.strength], side.uptake * (1.0 + bias))[0])
         self.claims.append(row)
         self.origins.append(origin)
         self.active.append(result.active)
@@ -105,14 +105,8 @@ class Memory:
         found[[one.text == claim.text for one in held]] = 1.0
         return found
 
-    def retrieve(self, k: int) -> tuple[Evidence, ...]:
+    def retrieve(self, k: int) -> tuple[ActiveRecord, ...]:
         """The strongest active records, ``k`` slots shared as the active ones are (section 3.1)."""
         held = [self._all[row] for row in self.claims]
         places = retrieve([one.polarity for one in held], [one.strength for one in held], self.active, k)
-        return tuple(self.evidence(int(at)) for at in places)
-
-    def evidence(self, at: int) -> Evidence:
-        """The record at a place, as speakers get it."""
-        row = self.claims[at]
-        claim = self._all[row]
-        return Evidence(row, claim.text, claim.polarity, claim.strength, self.origins[at])
+        return tuple(ActiveRecord.of(self._all, self.claims[at], self.origins[at]) for at in places)

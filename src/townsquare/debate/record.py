@@ -16,89 +16,68 @@ from typing import Any
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError
 from townsquare.core.files import write_whole
-from townsquare.debate.contract import Claim, Move
-from townsquare.debate.resolve import Resolved
+from townsquare.core.identity import canonical_json
+from townsquare.debate.contract import Move, Side
+from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import SIDES
-from townsquare.debate.start import Begun
-from townsquare.debate.trial import Held, Spoken
+from townsquare.debate.trial import TrialCourse, TurnRecord
 from townsquare.settings.resolve import current_version
 
 FORMAT = 1
 REVISED = "revised"
 """Kind of a move without a record; others are the words of :class:`townsquare.core.schema.HoldingChange`."""
 
+_OF_START = {"uptake", "anchoring", "wanted", "attained", "prior", "prior_scale"}
+
 Plain = dict[str, Any]
 
 
-def trial_record(found: Resolved, trial: int, held: Held) -> Plain:
+def trial_record(resolved: ResolvedDebate, trial: int, held: TrialCourse) -> Plain:
     """One debate in plain values, its hash included.
 
     Keys: ``format``, ``version``, ``digest``, ``trial``, ``statement``, ``judge``, ``agents`` (by side: profile,
     persona, wanted and attained stance, prior, prior scale, seeds as rows of claims), ``claims``, ``turns``, ``hash``.
     """
-    seeds = _seed_rows(held)
     record: Plain = {
         "format": FORMAT,
         "version": current_version(),
-        "digest": found.digest,
+        "digest": resolved.digest,
         "trial": trial,
-        "statement": found.bank.statement,
-        "judge": found.settings.judge.name,
-        "has_records": found.members["debater"][0].has_records,
-        "agents": {SIDES[seat]: _agent(found, seat, start, seeds[seat]) for seat, start in held.starts.items()},
-        "claims": [_claim(claim) for claim in held.claims],
-        "turns": [_turn(spoken) for spoken in held.turns],
+        "statement": resolved.bank.statement,
+        "judge": resolved.settings.judge.name,
+        "has_records": resolved.members["debater"][0].has_records,
+        "agents": {SIDES[number]: _start(resolved, side) for number, side in held.sides.items()},
+        "claims": [claim._asdict() | {"strength": _number(claim.strength)} for claim in held.claims],
+        "turns": [_turn(turn) for turn in held.turns],
     }
     return {**record, "hash": content_hash(record)}
 
 
-def _seed_rows(held: Held) -> dict[int, list[int]]:
-    """Rows of the claims that each agent started with; two agents that drew one argument have two rows of it."""
-    rows: dict[int, list[int]] = {}
-    row = 0
-    for seat, start in held.starts.items():
-        rows[seat] = list(range(row, row + len(start.places)))
-        row += len(start.places)
-    return rows
+def _start(resolved: ResolvedDebate, side: Side) -> Plain:
+    """How an agent started."""
+    kept = {name: value for name, value in side._asdict().items() if name in _OF_START}
+    return {**kept, "seeds": list(side.seeds), "persona": resolved.settings.agent(side.number).persona}
 
 
-def _agent(found: Resolved, seat: int, start: Begun, seeds: list[int]) -> Plain:
-    uptake, anchoring = found.settings.profile(seat)
-    return {
-        "uptake": uptake,
-        "anchoring": anchoring,
-        "persona": found.settings.agent(seat).persona,
-        "wanted": start.wanted,
-        "attained": start.attained,
-        "prior": start.prior,
-        "prior_scale": start.prior_scale,
-        "seeds": seeds,
-    }
-
-
-def _claim(claim: Claim) -> Plain:
-    return {**claim._asdict(), "strength": _number(claim.strength)}
-
-
-def _turn(spoken: Spoken) -> Plain:
-    turn = spoken.turn
+def _turn(record: TurnRecord) -> Plain:
+    turn = record.turn
     return {
         "round": turn.round,
-        "seat": turn.seat,
+        "seat": turn.side,
         "instruction": turn.instruction,
         "retrieved": [one.claim for one in turn.retrieved],
-        "text": spoken.text,
-        "claims": list(spoken.claims),
-        "before": [_number(one) for one in spoken.before],
-        "after": [_number(one) for one in spoken.after],
-        "judged": _number(spoken.judged),
-        "moves": [_move(seat, move) for seat, move in spoken.moves],
+        "text": record.text,
+        "claims": list(record.claims),
+        "before": [_number(one) for one in record.before],
+        "after": [_number(one) for one in record.after],
+        "judged": _number(record.judged),
+        "moves": [_move(side, move) for side, move in record.moves],
     }
 
 
-def _move(seat: int, move: Move) -> Plain:
+def _move(side: int, move: Move) -> Plain:
     kind = REVISED if move.kind is None else move.kind.name.lower()
-    return {"seat": seat, "kind": kind, "claim": move.claim, "other": move.other, "amount": move.amount}
+    return {"seat": side, "kind": kind, "claim": move.claim, "other": move.other, "amount": move.amount}
 
 
 def _number(value: float) -> float | None:
@@ -108,8 +87,7 @@ def _number(value: float) -> float | None:
 def content_hash(record: Plain) -> str:
     """SHA-256, hexadecimal, of a record without its hash."""
     kept = {key: value for key, value in record.items() if key != "hash"}
-    canonical = json.dumps(kept, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
 
 
 def write_json(path: Path, value: object) -> None:

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from townsquare.core.documents import read_json
-from townsquare.core.errors import RecordError, UnknownName
-from townsquare.core.files import is_file
+from townsquare.core.errors import UnknownName, WrongVersion
 from townsquare.core.registry import did_you_mean
 from townsquare.debate.measures import Estimate, judged_course, pair_measures, single_measures
-from townsquare.debate.record import Plain, read_trial
+from townsquare.debate.record import Plain, read_trial, write_json
+from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import CON, PRO, SIDES
+from townsquare.experiments.arms import Arm
+from townsquare.experiments.cluster.stores import ObjectStore
+from townsquare.experiments.manifest import FORMAT, manifest_values
+from townsquare.models.contract import Call
+from townsquare.models.store import FILE as CALLS
+from townsquare.models.store import SqliteCalls
 
 Float = npt.NDArray[np.float64]
 
 FILE = "debates.json"
-FORMAT = 1
 TRANSCRIPT = "transcript.html"
 
 
 @dataclass(frozen=True, slots=True)
-class ArmOfDebates:
-    """One arm: its name and folder, what it changes, its complete settings, its proposition, and its digest."""
+class DebateArm(Arm):
+    """One arm, with its complete settings, its proposition, and its digest."""
 
-    name: str
-    slug: str
-    changes: Mapping[str, Any]
     settings: Mapping[str, Any]
     statement: str
     digest: str
+
+    @classmethod
+    def of(cls, arm: Arm, resolved: ResolvedDebate) -> DebateArm:
+        """Return an arm with what its settings come to."""
+        statement = resolved.bank.statement
+        return cls(**asdict(arm), settings=resolved.plain(), statement=statement, digest=resolved.digest)
 
     @property
     def is_pair(self) -> bool:
@@ -44,15 +51,23 @@ class ArmOfDebates:
         return bool(self.settings["opponent"] == "agent")
 
 
+class TrialResult(NamedTuple):
+    """What came of a trial: its record or the error that ended it, and calls of language models to be recorded."""
+
+    record: Plain | None
+    calls: Sequence[Call] = ()
+    error: BaseException | None = None
+
+
 @dataclass(frozen=True)
-class HeldDebates:
+class DebateResults:
     """Debates in a folder.
 
     Attributes
     ----------
     folder : Path
         ``debates.json`` says what it consists of; each trial is ``<arm>/trial-<n>.json``.
-    arms : tuple of ArmOfDebates
+    arms : tuple of DebateArm
         In the order they were asked for.
     trials : int
         Trials of each arm that were asked for.
@@ -61,38 +76,67 @@ class HeldDebates:
     """
 
     folder: Path
-    arms: tuple[ArmOfDebates, ...]
+    arms: tuple[DebateArm, ...]
     trials: int
     failed: tuple[tuple[str, int, str], ...] = ()
+    _known: dict[Path, Plain] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
-    def open(cls, folder: Path) -> HeldDebates:
-        """The debates in a folder.
+    def open(cls, folder: Path) -> DebateResults:
+        """Read the debates in a folder.
 
         Raises
         ------
         RecordError
             There are none, or they cannot be read.
         """
-        path = folder / FILE
-        if not is_file(path):
-            raise RecordError(str(folder), got=f"no {FILE}", do="name the folder of a debate or sweep")
-        try:
-            values = read_json(path, RecordError)
-            if values["format"] != FORMAT:
-                raise RecordError(str(path), got=f"format {values['format']}", allowed=str(FORMAT))
-            arms = tuple(ArmOfDebates(**arm) for arm in values["arms"])
+        with manifest_values(folder, FILE, "a debate or sweep") as values:
+            arms = tuple(DebateArm(**arm) for arm in values["arms"])
             failed = tuple((str(arm), int(trial), str(error)) for arm, trial, error in values["failed"])
             return cls(folder, arms, int(values["trials"]), failed)
-        except (ValueError, KeyError, TypeError) as error:
-            raise RecordError(str(path), got=f"a damaged file ({error})", do="give the command again") from None
 
-    def plain(self) -> Plain:
-        """What ``debates.json`` holds."""
-        arms = [{name: getattr(arm, name) for name in ArmOfDebates.__slots__} for arm in self.arms]
-        return {"format": FORMAT, "trials": self.trials, "arms": arms, "failed": [list(row) for row in self.failed]}
+    def save(self, store: ObjectStore | None = None) -> None:
+        """Write ``debates.json``, to a store too."""
+        arms = [asdict(arm) for arm in self.arms]
+        values = {"format": FORMAT, "trials": self.trials, "arms": arms, "failed": [list(row) for row in self.failed]}
+        write_json(self.folder / FILE, values)
+        if store is not None:
+            store.put_file(self.folder / FILE, FILE)
 
-    def arm(self, name: str) -> ArmOfDebates:
+    def has(self, arm: DebateArm, trial: int) -> bool:
+        """Return whether a trial is recorded.
+
+        Raises
+        ------
+        WrongVersion
+            Another one stands in its place.
+        """
+        path = self.trial_file(arm, trial)
+        if path.is_file() and read_trial(path)["digest"] != arm.digest:
+            got, do = "a trial of other settings, arguments or version", "choose another folder, or delete it"
+            raise WrongVersion(str(path), got=got, do=do)
+        return path.is_file()
+
+    def record(
+        self, arm: DebateArm, trial: int, result: TrialResult | BaseException, store: ObjectStore | None = None
+    ) -> DebateResults:
+        """Write what came of a trial into the folder, and to a store; return the same debates, with how it ended."""
+        if isinstance(result, BaseException):
+            result = TrialResult(None, error=result)
+        if result.calls:
+            with closing(SqliteCalls(self.folder / CALLS)) as calls:
+                calls.put_all(result.calls)
+        if result.record is not None:
+            write_json(self.trial_file(arm, trial), result.record)
+        for file, is_new in ((self.folder / CALLS, result.calls), (self.trial_file(arm, trial), result.record)):
+            if is_new and store is not None:
+                store.put_file(file, file.relative_to(self.folder).as_posix())
+        if not isinstance(result.error, Exception):
+            return self
+        row = (arm.name, trial, f"{type(result.error).__name__}: {result.error}")
+        return replace(self, failed=tuple(sorted((*self.failed, row))))
+
+    def arm(self, name: str) -> DebateArm:
         """The arm of a name.
 
         Raises
@@ -105,42 +149,34 @@ class HeldDebates:
             raise UnknownName("arm", got=repr(name), allowed="; ".join(names), do=did_you_mean(name, names))
         return self.arms[names.index(name)]
 
-    def trial_file(self, arm: ArmOfDebates, trial: int) -> Path:
+    def trial_file(self, arm: DebateArm, trial: int) -> Path:
         """Where a trial is recorded."""
         return self.folder / arm.slug / f"trial-{trial:03d}.json"
 
-    def records(self, arm: ArmOfDebates) -> list[Plain]:
+    def records(self, arm: DebateArm) -> list[Plain]:
         """The trials of an arm that were held, in order."""
-        files = [self.trial_file(arm, trial) for trial in range(1, self.trials + 1)]
-        return [self._record(file) for file in files if file.is_file()]
+        files = [file for trial in range(1, self.trials + 1) if (file := self.trial_file(arm, trial)).is_file()]
+        self._known.update((file, read_trial(file)) for file in files if file not in self._known)
+        return [self._known[file] for file in files]
 
-    @cached_property
-    def _known(self) -> dict[Path, Plain]:
-        return {}
-
-    def _record(self, file: Path) -> Plain:
-        if file not in self._known:
-            self._known[file] = read_trial(file)
-        return self._known[file]
-
-    def stances(self, arm: ArmOfDebates) -> Float:
+    def stances(self, arm: DebateArm) -> Float:
         """(t, r + 1, 2) float64: stances of pro and con at the start and after each round; NaN for a fixed opponent."""
         rows = [_course(record) for record in self.records(arm)]
         return np.array(rows, np.float64) if rows else np.empty((0, 1, 2))
 
-    def judged(self, arm: ArmOfDebates) -> Float:
+    def judged(self, arm: DebateArm) -> Float:
         """(t, r, 2) float64: the judge's reading of what pro and con said in each round; NaN where it took none."""
         rows = [_readings(record) for record in self.records(arm)]
         return np.array(rows, np.float64) if rows else np.empty((0, 0, 2))
 
-    def measures(self, arm: ArmOfDebates, *, judged: bool = False) -> dict[str, Estimate]:
+    def measures(self, arm: DebateArm, *, judged: bool = False) -> dict[str, Estimate]:
         """Measures over the trials of an arm, of internal stances or of those that the judge reads."""
         course = self.stances(arm)
-        seats = (PRO, CON) if arm.is_pair else (PRO,)
-        courses = [course[:, :, seat] for seat in seats]
+        sides = (PRO, CON) if arm.is_pair else (PRO,)
+        courses = [course[:, :, side] for side in sides]
         if judged:
             readings = self.judged(arm)
-            courses = [judged_course(one[:, 0], readings[:, :, seat]) for seat, one in zip(seats, courses, strict=True)]
+            courses = [judged_course(one[:, 0], readings[:, :, side]) for side, one in zip(sides, courses, strict=True)]
         return pair_measures(*courses) if arm.is_pair else single_measures(*courses)
 
     def measures_frame(self) -> pl.DataFrame:
@@ -156,49 +192,36 @@ class HeldDebates:
 
     def turns(self) -> pl.DataFrame:
         """One row a turn: arm, trial, turn, round, speaker, text, stances before and after, the judge's reading."""
-        return _frame(self._turn_rows(), _TURNS)
+        rows = [
+            (*key, turn["round"], SIDES[turn["seat"]], turn["text"], *turn["before"], *turn["after"], turn["judged"])
+            for key, _, turn in self._turns()
+        ]
+        return pl.DataFrame(rows, schema=_TURNS, orient="row")
 
     def moves(self) -> pl.DataFrame:
         """One row a change of a record or revision: arm, trial, turn, whom it moved, kind, claim, other, amount."""
-        return _frame(self._move_rows(), _MOVES)
-
-    def _turn_rows(self) -> list[tuple[Any, ...]]:
-        return [
-            (
-                arm.name, record["trial"], number, turn["round"], SIDES[turn["seat"]], turn["text"], *turn["before"],
-                *turn["after"], turn["judged"],
-            )
-            for arm in self.arms
-            for record in self.records(arm)
-            for number, turn in enumerate(record["turns"], 1)
-        ]  # fmt: skip
-
-    def _move_rows(self) -> list[tuple[Any, ...]]:
-        return [
-            (
-                arm.name, record["trial"], number, SIDES[move["seat"]], move["kind"],
-                _text(record, move["claim"]), _text(record, move["other"]), move["amount"],
-            )
-            for arm in self.arms
-            for record in self.records(arm)
-            for number, turn in enumerate(record["turns"], 1)
+        rows = [
+            (*key, SIDES[move["seat"]], move["kind"], *(_text(record, move[name]) for name in ("claim", "other")),
+             move["amount"])
+            for key, record, turn in self._turns()
             for move in turn["moves"]
         ]  # fmt: skip
+        return pl.DataFrame(rows, schema=_MOVES, orient="row")
+
+    def _turns(self) -> Iterator[tuple[tuple[str, int, int], Plain, Plain]]:
+        """Give each turn with arm, trial and number, and the record it stands in."""
+        for arm in self.arms:
+            for record in self.records(arm):
+                for number, turn in enumerate(record["turns"], 1):
+                    yield (arm.name, record["trial"], number), record, turn
 
 
+_KEY = {"arm": pl.String, "trial": pl.Int64, "turn": pl.Int64}
 _TURNS = {
-    "arm": pl.String, "trial": pl.Int64, "turn": pl.Int64, "round": pl.Int64, "speaker": pl.String, "text": pl.String,
-    "pro_before": pl.Float64, "con_before": pl.Float64, "pro_after": pl.Float64, "con_after": pl.Float64,
-    "judged": pl.Float64,
+    **_KEY, "round": pl.Int64, "speaker": pl.String, "text": pl.String,
+    **dict.fromkeys(("pro_before", "con_before", "pro_after", "con_after", "judged"), pl.Float64),
 }  # fmt: skip
-_MOVES = {
-    "arm": pl.String, "trial": pl.Int64, "turn": pl.Int64, "agent": pl.String, "kind": pl.String,
-    "claim": pl.String, "other": pl.String, "amount": pl.Float64,
-}  # fmt: skip
-
-
-def _frame(rows: Sequence[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(rows, schema=columns, orient="row")
+_MOVES = {**_KEY, **dict.fromkeys(("agent", "kind", "claim", "other"), pl.String), "amount": pl.Float64}
 
 
 def _text(record: Plain, claim: int) -> str | None:

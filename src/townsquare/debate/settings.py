@@ -14,7 +14,7 @@ from townsquare.settings.config import Model, Serving
 PRO, CON = 0, 1
 SIDES = ("pro", "con")
 SIGN = (1, -1)
-"""Seats of a debate, their names, and the sign of the stance that each starts with."""
+"""Sides of a debate, their names, and the sign of the stance that each starts with."""
 
 PROFILES = {"open": (0.40, 0.20), "stubborn": (0.10, 0.80)}
 """(u, a) of the paper's Open-minded and Stubborn agents."""
@@ -106,32 +106,32 @@ class Debates(Section):
     model: Model = Model()
     serving: Serving = Serving()
 
-    def profile(self, seat: int) -> tuple[float, float]:
-        """(u, a) of the agent in a seat: its own, else by the pairing, else as for both.
+    def profile(self, side: int) -> tuple[float, float]:
+        """(u, a) of the agent of a side: its own, else by the pairing, else as for both.
 
         >>> Debates(pairing="open/stubborn").profile(CON)
         (0.1, 0.8)
         """
-        own = self.agent(seat)
+        own = self.agent(side)
         words = self.pairing.split("/")
-        uptake, anchoring = PROFILES[words[seat]] if self.pairing else (self.uptake, self.anchoring)
+        uptake, anchoring = PROFILES[words[side]] if self.pairing else (self.uptake, self.anchoring)
         return (
             uptake if own.uptake is None else own.uptake,
             anchoring if own.anchoring is None else own.anchoring,
         )
 
-    def agent(self, seat: int) -> Agent:
-        """What is set for the agent in a seat alone."""
-        return self.pro if seat == PRO else self.con
+    def agent(self, side: int) -> Agent:
+        """What is set for the agent of a side alone."""
+        return self.pro if side == PRO else self.con
 
-    def wanted(self, seat: int) -> float:
-        """S0 in [-1, 1] that the agent in a seat should start with."""
-        own = self.agent(seat).stance
-        return SIGN[seat] * self.start.stance if own is None else own
+    def wanted(self, side: int) -> float:
+        """S0 in [-1, 1] that the agent of a side should start with."""
+        own = self.agent(side).stance
+        return SIGN[side] * self.start.stance if own is None else own
 
     @property
     def agents(self) -> tuple[int, ...]:
-        """Seats of agents, who have a stance."""
+        """Sides of agents, who have a stance."""
         return (PRO, CON) if self.opponent == "agent" else (PRO,)
 
 

@@ -23,17 +23,17 @@ from townsquare.beliefs.evidence.seeds import check_number, choose_seeds
 from townsquare.core.draws import U64, Draws, chain, text_key
 from townsquare.core.errors import SettingError
 from townsquare.debate.contract import few_uniform
-from townsquare.debate.resolve import Resolved
+from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import SIDES, SIGN, Debates
 from townsquare.models.client import Door
 from townsquare.models.contract import member_asks
 from townsquare.models.open import open_door
 from townsquare.models.store import FILE, kept_at
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
-class Begun(NamedTuple):
+class AgentStart(NamedTuple):
     """How one agent starts.
 
     Attributes
@@ -60,8 +60,8 @@ def trial_seed(seed: int, trial: int) -> int:
     return chain(seed, text_key("debate trial"), trial)
 
 
-def begin_at(found: Resolved, seat: int, trial: int) -> Begun:
-    """Where the agent of a seat starts in a trial, numbered from 1.
+def begin_at(found: ResolvedDebate, side: int, trial: int) -> AgentStart:
+    """Where the agent of a side starts in a trial, numbered from 1.
 
     Raises
     ------
@@ -71,28 +71,28 @@ def begin_at(found: Resolved, seat: int, trial: int) -> Begun:
         A side of the pool is empty.
     """
     settings, bank = found.settings, found.bank
-    wanted, (_, anchoring) = settings.wanted(seat), settings.profile(seat)
+    wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
     has_records = found.members["debater"][0].has_records
     if settings.start.kind == "stated" and has_records:
         prior = float(start_log_odds([wanted], anchoring)[0])
-        return Begun(wanted, float(stances_of([prior])[0]), prior, 1.0, ())
-    places, scale = _seeds(found, seat, trial)
+        return AgentStart(wanted, float(stances_of([prior])[0]), prior, 1.0, ())
+    places, scale = _seeds(found, side, trial)
     amounts = scale * contributions(bank.polarity[places], bank.strength[places], anchoring)
     attained = float(stances_of([sum_of(amounts)])[0]) if has_records else wanted
-    return Begun(wanted, attained, 0.0, scale, tuple(int(place) for place in places))
+    return AgentStart(wanted, attained, 0.0, scale, tuple(int(place) for place in places))
 
 
-def _seeds(found: Resolved, seat: int, trial: int) -> tuple[Places, float]:
-    """Places of the seeds in the bank, ascending, and the factor on what each adds."""
+def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Indices, float]:
+    """Indices of the seeds in the bank, ascending, and the factor on what each adds."""
     settings, bank, start = found.settings, found.bank, found.settings.start
-    wanted, (_, anchoring) = settings.wanted(seat), settings.profile(seat)
+    wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
     at = np.flatnonzero(bank.seed)
     if start.kind == "own_side":
-        at = at[bank.polarity[at] == (np.sign(wanted) or SIGN[seat])]
+        at = at[bank.polarity[at] == (np.sign(wanted) or SIGN[side])]
     where = f"pool `seed` on {bank.statement!r}"
     check_number(start.seeds, at.size, where)
     draws = Draws(trial_seed(settings.seed, trial), 0)
-    order = few_uniform(draws, "seeds", seat, np.array([text_key(bank.text[place]) for place in at], U64))
+    order = few_uniform(draws, "seeds", side, np.array([text_key(bank.text[place]) for place in at], U64))
     if start.kind == "own_side":
         scale = 1.0 if start.prior_scale == "meet" else start.prior_scale
         return np.sort(at[np.argsort(order, kind="stable")[: start.seeds]]), scale
@@ -104,7 +104,7 @@ def _seeds(found: Resolved, seat: int, trial: int) -> tuple[Places, float]:
     return at[chosen.chosen], scale
 
 
-def _prior_scale(settings: Debates, bank: ArgumentBank, at: Places, wanted: float, anchoring: float) -> float:
+def _prior_scale(settings: Debates, bank: ArgumentBank, at: Indices, wanted: float, anchoring: float) -> float:
     """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
     if settings.start.prior_scale != "meet":
         return settings.start.prior_scale
@@ -116,7 +116,7 @@ def _prior_scale(settings: Debates, bank: ArgumentBank, at: Places, wanted: floa
     return max(1.0, needed / mean) if mean > 0 else 1.0
 
 
-def thresholds(found: Resolved) -> tuple[float, float]:
+def thresholds(found: ResolvedDebate) -> tuple[float, float]:
     """θ and θ_self: as set, else those of the embedder.
 
     Raises
@@ -132,7 +132,7 @@ def thresholds(found: Resolved) -> tuple[float, float]:
     return theta, theta_self
 
 
-def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
+def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> None:
     """Refuse to compare arms whose agents start further apart than the tolerance allows, trial by trial.
 
     Raises
@@ -141,16 +141,16 @@ def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
         With the two arms that lie furthest apart, what they attained, and what can be done.
     """
     tolerance = min((found.settings.start.tolerance for found in arms.values()), default=0.0)
-    for seat in range(len(SIDES)):
-        taking_part = {name: found for name, found in arms.items() if seat in found.settings.agents}
+    for side in range(len(SIDES)):
+        taking_part = {name: found for name, found in arms.items() if side in found.settings.agents}
         for trial in trials:
-            attained = {name: begin_at(found, seat, trial).attained for name, found in taking_part.items()}
+            attained = {name: begin_at(found, side, trial).attained for name, found in taking_part.items()}
             if not attained:
                 continue
             low, high = min(attained, key=attained.__getitem__), max(attained, key=attained.__getitem__)
             if attained[high] - attained[low] > tolerance:
                 raise SettingError(
-                    f"start of {SIDES[seat]} in trial {trial}",
+                    f"start of {SIDES[side]} in trial {trial}",
                     got=f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}",
                     allowed=f"stances within start.tolerance = {tolerance:g} of one another",
                     do="let a prior scale bring them together (start.prior_scale=meet), take another start.seeds,"
@@ -161,13 +161,13 @@ def check_starts(arms: Mapping[str, Resolved], trials: Sequence[int]) -> None:
 # Debates that ask a language model: whether they do, and the door that their members ask through.
 
 
-def asks(found: Resolved) -> bool:
+def asks(found: ResolvedDebate) -> bool:
     """Whether any member of a debate asks a language model."""
     return any(member_asks(member, params) for member, params in found.members.values())
 
 
 @contextmanager
-def door_of(found: Resolved, trial: int, folder: Path) -> Iterator[Door]:
+def door_of(found: ResolvedDebate, trial: int, folder: Path) -> Iterator[Door]:
     """The door of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
     store = kept_at(folder / FILE, found.settings.serving.calls)
     try:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.contract import Embedder, Topics, check_found, strengths
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.draws import Draws
@@ -22,22 +21,22 @@ from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import in_step
 from townsquare.debate.checks import check_claim, check_moved
 from townsquare.debate.contract import (
+    ActiveRecord,
     Claim,
-    Evidence,
+    DebateAgent,
+    DebateContext,
+    DialogueLine,
     Float,
-    Floor,
-    Heard,
-    Line,
-    Mind,
     Move,
-    Said,
-    Seat,
+    ReceivedMessage,
+    Side,
     Turn,
+    Utterance,
     few_uniform,
 )
-from townsquare.debate.resolve import Resolved
+from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import CON, DECLARED, PRO
-from townsquare.debate.start import Begun, begin_at, thresholds, trial_seed
+from townsquare.debate.start import begin_at, thresholds, trial_seed
 from townsquare.models.contract import Asker, bound
 from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
@@ -46,7 +45,7 @@ MOST_VECTORS = 50_000
 """Texts whose vectors are kept at most, 4 KiB each at the default size."""
 
 
-class Spoken(NamedTuple):
+class TurnRecord(NamedTuple):
     """One turn as it is recorded.
 
     Attributes
@@ -59,7 +58,7 @@ class Spoken(NamedTuple):
         Rows of the claims it made.
     before, after : (2,) tuple of float
         Stances of pro and con before and after the message; NaN for a fixed opponent.
-    moves : tuple of (seat, Move)
+    moves : tuple of (side, Move)
         What the message did to whom, in order.
     judged : float
         Stance that the judge reads in the text; NaN if it takes none.
@@ -74,33 +73,39 @@ class Spoken(NamedTuple):
     judged: float
 
 
-class Held(NamedTuple):
-    """A debate that was held: its starts by seat, all its claims, and its turns."""
+class TrialCourse(NamedTuple):
+    """A debate that was held: its agents as they started, by side; all its claims; and its turns."""
 
-    starts: dict[int, Begun]
+    sides: dict[int, Side]
     claims: list[Claim]
-    turns: list[Spoken]
+    turns: list[TurnRecord]
 
 
 @dataclass(slots=True)
 class _Debate:
-    """Everything that one debate works with."""
+    """A debate while it is held; ``agents`` and how they started by side."""
 
-    found: Resolved
-    floor: Floor
-    minds: dict[int, Mind]
-    dialogue: list[Line]
+    resolved: ResolvedDebate
+    context: DebateContext
     seed: int
+    sides: dict[int, Side]
+    agents: dict[int, DebateAgent]
+    dialogue: list[DialogueLine] = field(default_factory=list)
+
+    def stances(self) -> tuple[float, float]:
+        """Return the stances of pro and con; NaN for a fixed opponent."""
+        pro, con = (self.agents[side].stance if side in self.agents else math.nan for side in (PRO, CON))
+        return pro, con
 
 
 def debate(
-    found: Resolved, trial: int, report: Callable[[int], None] = lambda _: None, asker: Asker | None = None
-) -> Held:
+    resolved: ResolvedDebate, trial: int, report: Callable[[int], None] = lambda _: None, asker: Asker | None = None
+) -> TrialCourse:
     """Hold one debate.
 
     Parameters
     ----------
-    found : Resolved
+    resolved : ResolvedDebate
         Settings, members, arguments.
     trial : int
         From 1; trials of one number share their draws in all arms.
@@ -116,77 +121,68 @@ def debate(
     ContractError
         A member breaks its contract.
     """
-    found = with_model(found, asker)
-    settings = found.settings
-    now, starts = _begin(found, trial)
-    turns: list[Spoken] = []
+    running = _begin(with_model(resolved, asker), trial)
+    settings, context = resolved.settings, running.context
+    turns: list[TurnRecord] = []
     for number in range(1, settings.rounds + 1):
-        now.floor.draws = Draws(now.seed, number)
-        for seat in _order(settings.first, now.seed):
+        context.draws = Draws(running.seed, number)
+        for side in _order(settings.first, running.seed):
             with in_step(number, "round"):
-                turns.append(_turn(now, number, seat))
+                turns.append(_turn(running, number, side))
         report(number)
-    judged = now.floor.read([spoken.text for spoken in turns])
-    turns = [spoken._replace(judged=float(one)) for spoken, one in zip(turns, judged, strict=True)]
-    return Held(starts, now.floor.claims, turns)
+    judged = context.read([turn.text for turn in turns])
+    turns = [turn._replace(judged=float(stance)) for turn, stance in zip(turns, judged, strict=True)]
+    return TrialCourse(running.sides, context.claims, turns)
 
 
-def with_model(found: Resolved, asker: Asker | None) -> Resolved:
+def with_model(resolved: ResolvedDebate, asker: Asker | None) -> ResolvedDebate:
     """The same debate; members that ask a language model have one, if there is one."""
     if asker is None:
-        return found
-    members = {role: (bound(member, asker), params) for role, (member, params) in found.members.items()}
-    return replace(found, members=members)
+        return resolved
+    members = {role: (bound(member, asker), params) for role, (member, params) in resolved.members.items()}
+    return replace(resolved, members=members)
 
 
-def opening(found: Resolved, trial: int, stance: float) -> str:
+def opening(resolved: ResolvedDebate, trial: int, stance: float) -> str:
     """What pro says first if it stands at ``stance``, with the seeds that bring it near there at hand.
 
     Parameters
     ----------
-    found : Resolved
+    resolved : ResolvedDebate
         Settings that let pro start from ``stance``.
     trial : int
         From 1.
     stance : float
         [-1, 1]; what the speaker is told, whatever the seeds attain.
     """
-    now, _ = _begin(found, trial)
-    now.floor.draws = Draws(now.seed, 1)
-    turn = _given(now, 1, PRO)._replace(stance=stance, instruction=TEN_BINS[int(ten_bins(stance))])
-    return _said(now, turn, *found.members["speaker"]).text
+    running = _begin(resolved, trial)
+    running.context.draws = Draws(running.seed, 1)
+    turn = _given(running, 1, PRO)._replace(stance=stance, instruction=TEN_BINS[int(ten_bins(stance))])
+    return _said(running, turn, *resolved.members["speaker"]).text
 
 
-def readings(found: Resolved, texts: Sequence[str]) -> Float:
+def readings(resolved: ResolvedDebate, texts: Sequence[str]) -> Float:
     """Stances in [-1, 1] that the judge of a debate reads in (n,) texts, from the texts alone; NaN where none."""
-    return _reader(found, _shared_vectors(*found.members["embedder"]))(texts)
+    return _reader(resolved, _shared_vectors(*resolved.members["embedder"]))(texts)
 
 
-def _begin(found: Resolved, trial: int) -> tuple[_Debate, dict[int, Begun]]:
-    settings, bank = found.settings, found.bank
+def _begin(resolved: ResolvedDebate, trial: int) -> _Debate:
+    settings, bank = resolved.settings, resolved.bank
     seed = trial_seed(settings.seed, trial)
-    vectors = _shared_vectors(*found.members["embedder"])
+    vectors = _shared_vectors(*resolved.members["embedder"])
     if len(vectors.known) > MOST_VECTORS:
         vectors.known.clear()
-    floor = Floor(bank, vectors, Draws(seed, 0), lambda texts: np.empty(0))
-    floor.read = _reader(found, floor.vectors)
-    theta, theta_self = thresholds(found)
-    debater, params = found.members["debater"]
-    starts = {seat: begin_at(found, seat, trial) for seat in settings.agents}
-    minds = {}
-    for seat, start in starts.items():
-        uptake, anchoring = settings.profile(seat)
-        seeds = tuple(floor.row_of(claim_of(bank, place)) for place in start.places)
-        own = settings.evidence.own_claims
-        minds[seat] = debater.begin(
-            Seat(
-                seat, uptake, anchoring, settings.confirmation, theta, theta_self, own, start.wanted, start.attained,
-                start.prior, start.prior_scale, seeds,
-            ),
-            floor,
-            params,
-        )  # fmt: skip
-    return _Debate(found, floor, minds, [], seed), starts
+    context = DebateContext(bank, vectors, Draws(seed, 0), _reader(resolved, vectors))
+    debater, params = resolved.members["debater"]
+    starts = {number: begin_at(resolved, number, trial) for number in settings.agents}
+    theta, own_claims = thresholds(resolved), settings.evidence.own_claims
+    sides = {}
+    for number, start in starts.items():
+        seeds = tuple(context.row_of(Claim.of(bank, place)) for place in start.places)
+        profile = (*settings.profile(number), settings.confirmation)
+        sides[number] = Side(number, *profile, *theta, own_claims, *start[:-1], seeds)
+    agents = {number: debater.begin(side, context, params) for number, side in sides.items()}
+    return _Debate(resolved, context, seed, sides, agents)
 
 
 @lru_cache(maxsize=4)
@@ -195,12 +191,12 @@ def _shared_vectors(embedder: Embedder, params: MemberParams) -> Vectors:
     return Vectors(embedder, params)
 
 
-def _reader(found: Resolved, vectors: Vectors) -> Callable[[Sequence[str]], Float]:
+def _reader(resolved: ResolvedDebate, vectors: Vectors) -> Callable[[Sequence[str]], Float]:
     """The judge of the debate, which sees texts and nothing else."""
-    judge, params = found.members["judge"]
+    judge, params = resolved.members["judge"]
 
     def read(texts: Sequence[str]) -> Float:
-        stances = np.asarray(judge.read(texts, found.bank, vectors, params), np.float64)
+        stances = np.asarray(judge.read(texts, resolved.bank, vectors, params), np.float64)
         fair = np.isnan(stances) | (np.abs(stances) <= 1.0)
         if stances.shape != (len(texts),) or not fair.all():
             got = f"{stances.shape} for {len(texts)} texts, or outside its range"
@@ -210,92 +206,78 @@ def _reader(found: Resolved, vectors: Vectors) -> Callable[[Sequence[str]], Floa
     return read
 
 
-def claim_of(bank: ArgumentBank, place: int) -> Claim:
-    """An argument of a bank as a claim."""
-    text = bank.text[place]
-    return Claim(text, int(bank.polarity[place]), float(bank.strength[place]), text, bank.tag[place])
-
-
 def _order(first: str, seed: int) -> tuple[int, int]:
     if first == "drawn":
         first = "pro" if few_uniform(Draws(seed, 0), "first", 0, [0])[0] < 0.5 else "con"
     return (PRO, CON) if first == "pro" else (CON, PRO)
 
 
-def _turn(now: _Debate, number: int, seat: int) -> Spoken:
+def _turn(running: _Debate, number: int, side: int) -> TurnRecord:
     """One message, and what it does."""
-    before = _stances(now)
-    turn = _given(now, number, seat)
-    role = "speaker" if seat in now.minds else "scripted"
-    said = _said(now, turn, *now.found.members[role])
-    speaker, debater = now.found.members[role][0].name, now.found.members["debater"][0].name
-    claims = tuple(now.floor.row_of(claim) for claim in _claims(now.found, said, speaker))
-    now.floor.said.update(now.floor.claims[row].text for row in claims)
+    context, members = running.context, running.resolved.members
+    before = running.stances()
+    turn = _given(running, number, side)
+    speaker, params = members["speaker" if side in running.agents else "scripted"]
+    utterance = _said(running, turn, speaker, params)
+    claims = tuple(context.row_of(claim) for claim in _claims(running.resolved, utterance, speaker.name))
+    context.said.update(context.claims[row].text for row in claims)
     moves: list[tuple[int, Move]] = []
-    for other, mind in sorted(now.minds.items(), key=lambda item: item[0] != seat):
-        heard = Heard(said.text, claims, other == seat, turn.dialogue)
-        moves += [(other, move) for move in check_moved(debater, mind, mind.take(heard))]
-    now.dialogue.append(Line(seat, said.text))
-    return Spoken(turn, said.text, claims, before, _stances(now), tuple(moves), math.nan)
+    for other, agent in sorted(running.agents.items(), key=lambda item: item[0] != side):
+        message = ReceivedMessage(utterance.text, claims, other == side, turn.dialogue)
+        moves += [(other, move) for move in check_moved(members["debater"][0].name, agent, agent.take(message))]
+    running.dialogue.append(DialogueLine(side, utterance.text))
+    return TurnRecord(turn, utterance.text, claims, before, running.stances(), tuple(moves), math.nan)
 
 
-def _stances(now: _Debate) -> tuple[float, float]:
-    pro, con = (now.minds[seat].stance if seat in now.minds else math.nan for seat in (PRO, CON))
-    return pro, con
-
-
-def _given(now: _Debate, number: int, seat: int) -> Turn:
+def _given(running: _Debate, number: int, side: int) -> Turn:
     """What the speaker of a turn is given."""
-    settings = now.found.settings
-    heard = next((line.text for line in reversed(now.dialogue) if line.seat != seat), "")
-    recent = tuple(now.dialogue[-settings.dialogue :]) if settings.dialogue else ()
-    stance, retrieved, instruction = math.nan, tuple[Evidence, ...](), ""
-    if seat in now.minds:
-        mind = now.minds[seat]
-        stance = mind.stance
-        retrieved = mind.retrieve(heard, settings.evidence.retrieved)
+    settings, dialogue = running.resolved.settings, running.dialogue
+    heard = next((line.text for line in reversed(dialogue) if line.side != side), "")
+    recent = tuple(dialogue[-settings.dialogue :]) if settings.dialogue else ()
+    stance, retrieved, instruction = math.nan, tuple[ActiveRecord, ...](), ""
+    if side in running.agents:
+        agent = running.agents[side]
+        stance = agent.stance
+        retrieved = agent.retrieve(heard, settings.evidence.retrieved)
         instruction = TEN_BINS[int(ten_bins(stance))]
-    persona = settings.agent(seat).persona
-    return Turn(
-        number, seat, now.found.bank.statement, persona, stance, instruction, retrieved, heard, recent
-    )  # fmt: skip
+    statement, persona = running.context.bank.statement, settings.agent(side).persona
+    return Turn(number, side, statement, persona, stance, instruction, retrieved, heard, recent)
 
 
-def _said(now: _Debate, turn: Turn, speaker: Any, params: Any) -> Said:
-    said: Said = speaker.say(turn, now.floor, params)
-    if not said.text.strip():
+def _said(running: _Debate, turn: Turn, speaker: Any, params: Any) -> Utterance:
+    utterance: Utterance = speaker.say(turn, running.context, params)
+    if not utterance.text.strip():
         raise ContractError(f"speaker {speaker.name!r}", got="nothing", allowed="a message")
-    return said
+    return utterance
 
 
-def _claims(found: Resolved, said: Said, speaker: str) -> list[Claim]:
+def _claims(resolved: ResolvedDebate, utterance: Utterance, speaker: str) -> list[Claim]:
     """The claims of a message: as declared, or as the extractor reads them; each with a strength."""
-    if found.settings.evidence.extractor != DECLARED:
-        claims = _read_claims(found, said.text)
-    elif said.claims is None:
+    if resolved.settings.evidence.extractor != DECLARED:
+        claims = _read_claims(resolved, utterance.text)
+    elif utterance.claims is None:
         raise ContractError(
             "evidence.extractor", got="`declared`, and a speaker that declares no claims", do="choose an extractor"
         )
     else:
-        claims = [check_claim(speaker, claim) for claim in said.claims]
-    return _with_strengths(found, claims)
+        claims = [check_claim(speaker, claim) for claim in utterance.claims]
+    return _with_strengths(resolved, claims)
 
 
-def _read_claims(found: Resolved, text: str) -> list[Claim]:
-    bank = found.bank
-    extractor, params = found.members["extractor"]
+def _read_claims(resolved: ResolvedDebate, text: str) -> list[Claim]:
+    bank = resolved.bank
+    extractor, params = resolved.members["extractor"]
     topics = Topics((bank.statement,), bank.text, np.zeros(len(bank), np.int16), bank.stance, bank.strength)
     read = check_found(extractor.name, extractor.extract([text], topics, params), 1, 1)
-    columns = (read.text, read.polarity.tolist(), read.strength.tolist(), read.snippet, read.tag)
-    return [Claim(*row) for row in zip(*columns, strict=True)]
+    return list(map(Claim, read.text, read.polarity.tolist(), read.strength.tolist(), read.snippet, read.tag))
 
 
-def _with_strengths(found: Resolved, claims: list[Claim]) -> list[Claim]:
+def _with_strengths(resolved: ResolvedDebate, claims: list[Claim]) -> list[Claim]:
     unknown = [claim.text for claim in claims if math.isnan(claim.strength)]
     if not unknown:
         return claims
-    judge, params = found.members["strength"]
-    estimates = iter(strengths(judge, unknown, [found.bank.statement] * len(unknown), params))
+    judge, params = resolved.members["strength"]
+    estimates = iter(strengths(judge, unknown, [resolved.bank.statement] * len(unknown), params))
     return [
         claim._replace(strength=float(next(estimates))) if math.isnan(claim.strength) else claim for claim in claims
     ]

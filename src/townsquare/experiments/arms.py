@@ -49,7 +49,7 @@ def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
     ['moderation.strategy=none', 'moderation.strategy=hybrid']
     """
     for key, values in vary.items():
-        texts = [_shown(value) for value in values]
+        texts = [shown(value) for value in values]
         if key == "seed":
             raise SettingError("--vary seed", got=", ".join(texts), do="seeds are given by --seeds")
         if not texts or len(set(texts)) < len(texts):
@@ -57,17 +57,31 @@ def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
     arms: list[Arm] = []
     for values in itertools.product(*vary.values()):
         changes = dict(zip(vary, values, strict=True))
-        name = ", ".join(f"{key}={_shown(value)}" for key, value in changes.items()) or WHOLE
+        name = ", ".join(f"{key}={shown(value)}" for key, value in changes.items()) or WHOLE
         arms.append(Arm(name, _slug(changes, name), changes))
     return tuple(_distinct(arms))
 
 
-def _shown(value: Any) -> str:
+def check_distinct(settings: Mapping[str, object]) -> None:
+    """Refuse arms, by name, of which two come to the same settings.
+
+    Raises
+    ------
+    SettingError
+        With the two names.
+    """
+    for one, other in itertools.combinations(settings, 2):
+        if settings[one] == settings[other]:
+            raise SettingError("arms", got=f"{one} and {other}, which are the same", do="leave one out")
+
+
+def shown(value: Any) -> str:
+    """Return a value as the name of an arm says it: a text as it is, any other as JSON."""
     return value if isinstance(value, str) else json.dumps(value)
 
 
 def _slug(changes: Mapping[str, Any], name: str) -> str:
-    words = [f"{key.rpartition('.')[2]}-{_shown(value)}" for key, value in changes.items()] or [WHOLE]
+    words = [f"{key.rpartition('.')[2]}-{shown(value)}" for key, value in changes.items()] or [WHOLE]
     slug = re.sub(r"[^a-z0-9._-]+", "-", "_".join(words).lower()).strip("-._")
     return slug if 0 < len(slug) <= LONGEST_SLUG else f"{slug[:LONGEST_SLUG]}-{_digest(name)}"
 

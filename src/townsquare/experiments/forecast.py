@@ -8,8 +8,7 @@ or taken from a recorded run.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -69,17 +68,21 @@ class Purpose:
 
 @dataclass
 class _Counted:
-    """Prompt tokens of sampled requests and the weight that each stands for, by purpose."""
+    """Questions that were put together: purpose, prompt tokens and the weight that each stands for; and wanted ones.
 
-    tokens: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    weights: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    ``keep`` is the purpose and the agent (-1 for any) of the questions that are kept, in ``kept``.
+    """
+
+    keep: tuple[str, int] | None = None
+    rows: list[tuple[str, int, float]] = field(default_factory=list)
     kept: list[Request] = field(default_factory=list)
     agent_steps: float = 0.0
 
     def add(self, requests: Sequence[Request], weight: float) -> None:
         for request in requests:
-            self.tokens[request.purpose].append(sum(estimate(message.content) for message in request.messages))
-            self.weights[request.purpose].append(weight)
+            self.rows.append((request.purpose, sum(estimate(message.content) for message in request.messages), weight))
+            if self.keep and request.purpose == self.keep[0] and self.keep[1] in (-1, request.agent):
+                self.kept.append(request)
 
 
 def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = None) -> list[Purpose]:
@@ -97,7 +100,8 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
     price = usage.of(settings.config.serving.prices).price(settings.config.model.name)
     counted = count(settings, sample)
     lengths = ASSUMED_REPLY if like is None else reply_lengths(like)
-    return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in counted.tokens]
+    names = dict.fromkeys(name for name, _, _ in counted.rows)
+    return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in names]
 
 
 def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
@@ -116,11 +120,11 @@ def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
     """Execute the run without a model and put its questions together."""
     counted = _Counted()
     door: Any = _CountingDoor(counted, settings.config.seed)
-    simulate(_stood_in(settings, _Stand(counted, sample)), door=door)
+    simulate(_stood_in(settings, partial(_stand, counted, sample, None)), door=door)
     return counted
 
 
-def _stood_in(settings: Settings, stand: _Stand) -> Settings:
+def _stood_in(settings: Settings, stand: Callable[..., Chosen]) -> Settings:
     """The settings with ``stand`` in the place of the policy `llm`, also as a member of a mix."""
     policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
     name = settings.member("policy")
@@ -133,58 +137,48 @@ def _stood_in(settings: Settings, stand: _Stand) -> Settings:
 
 def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Request | None:
     """The question of an agent in a step as the run would put it; of any agent where ``agent`` is -1; None for none."""
-    counted = _Counted()
+    counted = _Counted((purpose, agent))
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
-    door: Any = _CountingDoor(counted, settings.config.seed, keep=(purpose, agent, step))
-    stand = _Stand(counted, None, (purpose, agent, step))
+    door: Any = _CountingDoor(counted, settings.config.seed)
 
     def on_step(mark: StepMark) -> None:
         if mark.step < step:
             counted.kept.clear()  # questions of earlier steps
 
-    simulate(_stood_in(cut, stand), door=door, on_step=on_step)
+    simulate(_stood_in(cut, partial(_stand, counted, None, step)), door=door, on_step=on_step)
     return counted.kept[0] if counted.kept else None
 
 
-class _Stand:
-    """The embedded policy in the place of the model's: it acts, and the model's questions are counted."""
+def _stand(
+    counted: _Counted, sample: int | None, step: int | None, views: Views, draws: StageDraws, params: MemberParams
+) -> Chosen:
+    """The embedded policy in the place of the model's: it acts, and the model's questions are counted.
 
-    def __init__(self, counted: _Counted, sample: int | None, keep: tuple[str, int, int] | None = None) -> None:
-        self._counted, self._sample, self._keep = counted, sample, keep
-
-    def __call__(self, views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
-        n = views.agents.size
-        if n and (self._keep is None or views.step == self._keep[2]):
-            taken = np.ones(n, np.bool_)
-            if self._sample is not None and n > self._sample:
-                first = np.argsort(draws.uniform("forecast", views.agents), kind="stable")[: self._sample]
-                taken = np.isin(np.arange(n), first)
-            asked = [one.request for one in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
-            self._counted.add(asked, n / int(taken.sum()))
-            self._counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
-            if self._keep is not None:
-                self._counted.kept += [one for one in asked if _wanted(one, self._keep)]
-        return statistical.decide(views, draws, StatisticalParams())
+    ``step`` is the only one in which they are put together, ``sample`` the most agents of whom they are.
+    """
+    n = views.agents.size
+    if n and step in (None, views.step):
+        taken = np.ones(n, np.bool_)
+        if sample is not None and n > sample:
+            first = np.argsort(draws.uniform("forecast", views.agents), kind="stable")[:sample]
+            taken = np.isin(np.arange(n), first)
+        asked = [one.request for one in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
+        counted.add(asked, n / int(taken.sum()))
+        counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
+    return statistical.decide(views, draws, StatisticalParams())
 
 
 class _CountingDoor(Door):
     """Counts what is asked, and answers as ``fake`` does, so that a mix of policies and moderators go on."""
 
-    def __init__(self, counted: _Counted, seed: int, keep: tuple[str, int, int] | None = None) -> None:
+    def __init__(self, counted: _Counted, seed: int) -> None:
         super().__init__(FakeModel(), MemoryCalls(), seed, concurrency=1)  # so no step is taken before on_step
-        self._counted, self._keep = counted, keep
+        self._counted = counted
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
         requests = list(requests)
         self._counted.add(requests, 1.0)
-        if self._keep is not None:
-            self._counted.kept += [one for one in requests if _wanted(one, self._keep)]
         return super().ask(requests)
-
-
-def _wanted(request: Request, keep: tuple[str, int, int]) -> bool:
-    purpose, agent, _ = keep
-    return request.purpose == purpose and agent in (-1, request.agent)
 
 
 def reply_lengths(run: Run) -> Mapping[str, tuple[float, float, float]]:
@@ -200,7 +194,7 @@ def reply_lengths(run: Run) -> Mapping[str, tuple[float, float, float]]:
 
 
 def _purpose(name: str, counted: _Counted, reply: tuple[float, float, float], price: Price | None) -> Purpose:
-    tokens, weights = np.array(counted.tokens[name], np.float64), np.array(counted.weights[name])
+    tokens, weights = np.array([row[1:] for row in counted.rows if row[0] == name], np.float64).T
     calls = float(weights.sum())
     total = float((tokens * weights).sum())
     spread = 1.96 * float(tokens.std(ddof=1)) / np.sqrt(tokens.size) * calls if tokens.size > 1 else 0.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from townsquare.core.errors import RecordError
 from townsquare.core.files import is_file, write_whole
 from townsquare.core.identity import run_hash
 from townsquare.experiments.arms import Arm
+from townsquare.experiments.cluster.stores import ObjectStore
 from townsquare.experiments.paired import paired
 
 FILE = "experiment.json"
@@ -61,11 +63,24 @@ class ArmRun:
         """Of a finished run: the hash of its settings and its content."""
         return run_hash(self.digest, self.content_hash) if self.content_hash else ""
 
-    def ended(
-        self, state: str, *, error: str = "", content_hash: str = "", outcomes: Mapping[str, float] | None = None
-    ) -> ArmRun:
-        """The same run, ended."""
-        return replace(self, state=state, error=error, content_hash=content_hash, outcomes=dict(outcomes or {}))
+    def plain(self) -> dict[str, Any]:
+        """Return what the manifest holds of it."""
+        outcomes = {name: value if math.isfinite(value) else None for name, value in self.outcomes.items()}
+        return {**asdict(self), "run_hash": self.run_hash, "outcomes": outcomes}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> ArmRun:
+        """Read back what the manifest holds of it."""
+        given = {name: value for name, value in values.items() if name != "run_hash"}  # follows from the others
+        outcomes = {name: math.nan if value is None else value for name, value in given.pop("outcomes").items()}
+        return cls(**given, outcomes=outcomes)
+
+
+class RunResult(NamedTuple):
+    """What came of a finished run: its content hash and its outcomes."""
+
+    content_hash: str
+    outcomes: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +138,18 @@ class Experiment:
         """Each arm against the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
         return paired(self.outcomes, baseline or self.baseline)
 
-    def with_runs(self, runs: Sequence[ArmRun]) -> Experiment:
-        """The same comparison, further on."""
-        return replace(self, runs=tuple(runs))
+    def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:
+        """Return the same comparison, with how one of its runs ended."""
+        if isinstance(result, RunResult):
+            ended = replace(run, state=FINISHED, error="", **result._asdict())
+        elif isinstance(result, KeyboardInterrupt):
+            ended = replace(run, state=STOPPED)
+        else:
+            ended = replace(run, state=FAILED, error=f"{type(result).__name__}: {result}")
+        return replace(self, runs=tuple(ended if one.folder == run.folder else one for one in self.runs))
 
-    def save(self) -> None:
-        """Write ``experiment.json``: the old one or the new one is there at every moment.
+    def save(self, store: ObjectStore | None = None) -> None:
+        """Write ``experiment.json``, to a store too: the old one or the new one is there at every moment.
 
         Raises
         ------
@@ -141,45 +162,43 @@ class Experiment:
             "baseline": self.baseline,
             "seeds": list(self.seeds),
             "arms": [asdict(arm) for arm in self.arms],
-            "runs": [_as_written(run) for run in self.runs],
+            "runs": [run.plain() for run in self.runs],
         }
         write_whole(self.folder / FILE, json.dumps(values, indent=1, allow_nan=False) + "\n")
+        if store is not None:
+            store.put_file(self.folder / FILE, FILE)
 
     @classmethod
     def load(cls, folder: Path) -> Experiment:
-        """The comparison in a folder.
+        """Read the comparison in a folder.
 
         Raises
         ------
         RecordError
             There is none, or it cannot be read.
         """
-        path = folder / FILE
-        if not is_file(path):
-            raise RecordError(str(folder), got=f"no {FILE}", do="name the folder of a comparison")
-        try:
-            values = read_json(path, RecordError)
-            if values["format"] != FORMAT:
-                raise RecordError(str(path), got=f"format {values['format']}", allowed=str(FORMAT))
+        with manifest_values(folder, FILE, "a comparison") as values:
             arms = tuple(Arm(**arm) for arm in values["arms"])
-            runs = [_as_read(run) for run in values["runs"]]
-            return cls(folder, values["vary"], arms, tuple(values["seeds"]), tuple(runs))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RecordError(str(path), got=f"a damaged file ({error})", do="run the comparison again") from None
+            runs = tuple(ArmRun.of(run) for run in values["runs"])
+            return cls(folder, values["vary"], arms, tuple(values["seeds"]), runs)
 
 
-def _as_written(run: ArmRun) -> dict[str, Any]:
-    return {**asdict(run), "run_hash": run.run_hash, "outcomes": _nan_to_null(run.outcomes)}
+@contextmanager
+def manifest_values(folder: Path, file: str, kind: str) -> Iterator[dict[str, Any]]:
+    """Give the values of a manifest; inside the context, what is missing or wrong in them is a damaged file.
 
-
-def _as_read(values: Mapping[str, Any]) -> ArmRun:
-    given = {name: value for name, value in values.items() if name != "run_hash"}  # follows from the other two
-    return ArmRun(**{**given, "outcomes": _null_to_nan(values["outcomes"])})
-
-
-def _nan_to_null(outcomes: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: value if math.isfinite(value) else None for name, value in outcomes.items()}
-
-
-def _null_to_nan(outcomes: Mapping[str, float | None]) -> dict[str, float]:
-    return {name: math.nan if value is None else value for name, value in outcomes.items()}
+    Raises
+    ------
+    RecordError
+        There is none, or it cannot be read.
+    """
+    path = folder / file
+    if not is_file(path):
+        raise RecordError(str(folder), got=f"no {file}", do=f"name the folder of {kind}")
+    try:
+        values = read_json(path, RecordError)
+        if values.get("format", FORMAT) != FORMAT:
+            raise RecordError(str(path), got=f"format {values['format']}", allowed=str(FORMAT))
+        yield values
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RecordError(str(path), got=f"a damaged file ({error})", do="give the command again") from None

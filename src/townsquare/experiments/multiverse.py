@@ -20,10 +20,10 @@ import numpy as np
 import polars as pl
 
 from townsquare.core import registry
-from townsquare.core.documents import read_json
-from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.errors import SettingError
 from townsquare.core.files import write_whole
-from townsquare.experiments.manifest import Experiment
+from townsquare.experiments.arms import shown
+from townsquare.experiments.manifest import Experiment, manifest_values
 from townsquare.experiments.paired import t_interval
 from townsquare.scenario.load import load_scenario
 from townsquare.scenario.settings import resolve_with_scenario
@@ -138,12 +138,8 @@ class Multiverse:
         RecordError
             There is none, or it cannot be read.
         """
-        try:
-            values = read_json(folder / FILE, RecordError)
+        with manifest_values(folder, FILE, "a multiverse") as values:
             across, contrast = (tuple(map(str, values[key])) for key in ("across", "contrast"))
-        except (KeyError, TypeError):
-            do = "run `compare --multiverse` again"
-            raise RecordError(str(folder / FILE), got="a damaged file", allowed="across, contrast", do=do) from None
         return cls(Experiment.load(folder), across, contrast)
 
     @property
@@ -168,7 +164,7 @@ class Multiverse:
         known = frame.select("arm", "seed", pl.col(outcome).fill_nan(None).alias("value")).drop_nulls()
         rows = [
             {"side": _words(changes[arm], self.contrast), "seed": seed, "value": value}
-            | {key: _shown(changes[arm][key]) for key in self.across}
+            | {key: shown(changes[arm][key]) for key in self.across}
             for arm, seed, value in known.rows()
         ]
         schema = {"side": pl.String, "seed": pl.Int64, "value": pl.Float64, **dict.fromkeys(self.across, pl.String)}
@@ -182,11 +178,7 @@ class Multiverse:
 
 
 def _words(changes: Mapping[str, Any], keys: Sequence[str]) -> str:
-    return ", ".join(_shown(changes[key]) for key in keys)
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
+    return ", ".join(shown(changes[key]) for key in keys)
 
 
 def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ difference between two arms. The interval is Student's t over those differences;
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from townsquare.core.registry import did_you_mean
 
 LEVEL = 0.95
 KEYS = ("arm", "seed")
+BySeed = dict[int, float]
 
 ONE_SEED = "one seed: no interval"
 NO_VALUES = "undefined in one of the two arms"
@@ -56,18 +57,31 @@ def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | Non
     >>> paired(runs, "a").select("arm", "mean", "difference", "pairs").rows()
     [('a', 1.5, 0.0, 2), ('b', 4.0, 2.5, 2)]
     """
-    arms = outcomes["arm"].unique(maintain_order=True).to_list()
-    if baseline_arm not in arms:
-        hint = did_you_mean(baseline_arm, arms)
-        raise UnknownName("baseline", got=repr(baseline_arm), allowed=", ".join(arms), do=hint)
-    wanted = [name for name in outcomes.columns if name not in KEYS] if names is None else list(names)
-    rows = []
-    for name in wanted:
-        base = by_seed(outcomes, baseline_arm, name)
-        for arm in arms:
-            here = by_seed(outcomes, arm, name)
-            rows.append({"outcome": name, "arm": arm, **_compare(here, base, arm == baseline_arm)})
+    rows = [
+        {"outcome": name, "arm": arm, **_compare(here, base, arm == baseline_arm)}
+        for name, arm, here, base in beside_baseline(outcomes, baseline_arm, names)
+    ]
     return corrected(pl.DataFrame(rows, schema=_SCHEMA))
+
+
+def beside_baseline(
+    outcomes: pl.DataFrame, baseline: str, names: Sequence[str] | None = None
+) -> Iterator[tuple[str, str, BySeed, BySeed]]:
+    """Give each outcome and arm, with the defined values by seed, of this arm and of the baseline.
+
+    Raises
+    ------
+    UnknownName
+        There is no such arm.
+    """
+    arms = outcomes["arm"].unique(maintain_order=True).to_list()
+    if baseline not in arms:
+        hint = did_you_mean(baseline, arms)
+        raise UnknownName(BASELINE, got=repr(baseline), allowed=", ".join(arms), do=hint)
+    for name in [name for name in outcomes.columns if name not in KEYS] if names is None else names:
+        known = outcomes.select("arm", "seed", pl.col(name).cast(pl.Float64).fill_nan(None)).drop_nulls()
+        by_arm = {arm: dict(known.filter(pl.col("arm") == arm).select("seed", name).iter_rows()) for arm in arms}
+        yield from ((name, arm, by_arm[arm], by_arm[baseline]) for arm in arms)
 
 
 def corrected(tests: pl.DataFrame) -> pl.DataFrame:
@@ -108,35 +122,19 @@ def _holm(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 _SCHEMA = {
-    "outcome": pl.String,
-    "arm": pl.String,
-    "mean": pl.Float64,
-    "n": pl.Int64,
-    "difference": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "p": pl.Float64,
-    "pairs": pl.Int64,
-    "note": pl.String,
-}
+    **dict.fromkeys(("outcome", "arm"), pl.String), "mean": pl.Float64, "n": pl.Int64,
+    **dict.fromkeys(("difference", "low", "high", "p"), pl.Float64), "pairs": pl.Int64, "note": pl.String,
+}  # fmt: skip
 
 
-def by_seed(outcomes: pl.DataFrame, arm: str, name: str) -> dict[int, float]:
-    """The defined values of one outcome in one arm."""
-    rows = outcomes.filter(pl.col("arm") == arm).select("seed", pl.col(name).cast(pl.Float64)).rows()
-    return {seed: value for seed, value in rows if value is not None and not math.isnan(value)}
-
-
-def _compare(here: dict[int, float], base: dict[int, float], is_base: bool) -> dict[str, object]:
-    common = sorted(here.keys() & base.keys())
-    differences = np.array([here[seed] - base[seed] for seed in common])
-    mean = float(np.mean(list(here.values()))) if here else math.nan
-    row: dict[str, object] = {"mean": mean, "n": len(here), "pairs": len(common)}
+def _compare(here: BySeed, base: BySeed, is_base: bool) -> dict[str, object]:
+    differences = np.array([here[seed] - base[seed] for seed in sorted(here.keys() & base.keys())])
+    found = t_interval(differences)
     if is_base:
-        nothing = 0.0 if here else math.nan
-        return {**row, "difference": nothing, "low": math.nan, "high": math.nan, "p": math.nan, "note": BASELINE}
-    difference, low, high, p, note = t_interval(differences)
-    return {**row, "difference": difference, "low": low, "high": high, "p": p, "note": note}
+        found = (0.0 if here else math.nan, math.nan, math.nan, math.nan, BASELINE)
+    mean = float(np.mean(list(here.values()))) if here else math.nan
+    row: dict[str, object] = {"mean": mean, "n": len(here), "pairs": len(differences)}
+    return row | dict(zip(("difference", "low", "high", "p", "note"), found, strict=True))
 
 
 def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, float, float, str]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from townsquare.core import tabular
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.core.schema import ActionKind, ActionStatus, PostKind
 from townsquare.models.client import OnCall
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
@@ -47,16 +47,14 @@ def split_feeds(posts: Path, folder: Path) -> dict[str, Path]:
         if not name:
             raise DataError(record.where(COLUMN), got="nothing", allowed="the name of a feed")
         feeds.setdefault(name, []).append(record.cells)
-    out = {}
     folder.mkdir(parents=True, exist_ok=True)
     columns = [name for name in records.columns if name != COLUMN]
-    for number, (name, rows) in enumerate(feeds.items(), 1):
-        path = folder / f"feed-{number}.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
+    out = {name: folder / f"feed-{number}.csv" for number, name in enumerate(feeds, 1)}
+    for name, rows in feeds.items():
+        with out[name].open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, columns, extrasaction="ignore")
             writer.writeheader()
             writer.writerows(rows)
-        out[name] = path
     return out
 
 
@@ -93,27 +91,25 @@ def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) 
 
 def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
     """What people did, by feed and post: ``feed``, ``position`` from 1, ``text``, ``people``, and a count a kind."""
-    parts = []
     kinds = [kind.name.lower() for kind in ActionKind if kind not in (ActionKind.POST, ActionKind.IGNORE)]
+    counted = [(pl.col("kind") == kind).sum().cast(pl.Int64).alias(kind) for kind in kinds]
+    parts = []
     for name, run in runs.items():
         done = run.words("actions").filter(pl.col("status") == ActionStatus.ACCEPTED.name.lower())
-        counts = done.with_columns(pl.col("kind").cast(pl.String)).pivot(
-            "kind", index="target", values="agent", aggregate_function="len"
-        )
-        posts = run.table("posts").filter(pl.col("kind") == 3).select("post", "text")
+        counts = done.group_by(pl.col("target").alias("post")).agg(counted)
+        posts = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED).select("post", "text")
         texts = run.table("texts").select("text", "content")
-        people = int(run.steps["agents"][-1])
-        frame = posts.join(texts, on="text").join(counts, left_on="post", right_on="target", how="left").sort("post")
-        parts.append(
-            frame.select(
+        frame = (
+            posts.join(texts, on="text")
+            .join(counts, on="post", how="left")
+            .sort("post")
+            .select(
                 pl.lit(name).alias("feed"),
                 pl.int_range(1, pl.len() + 1).alias("position"),
                 pl.col("content").alias("text"),
-                pl.lit(people).alias("people"),
-                *(
-                    (pl.col(kind).fill_null(0) if kind in frame.columns else pl.lit(0)).cast(pl.Int64).alias(kind)
-                    for kind in kinds
-                ),
+                pl.lit(int(run.steps["agents"][-1])).alias("people"),
+                pl.col(kinds).fill_null(0),
             )
         )
+        parts.append(frame)
     return pl.concat(parts)

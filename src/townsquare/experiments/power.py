@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -12,7 +13,7 @@ from scipy import integrate, special
 
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.registry import did_you_mean
-from townsquare.experiments.paired import BASELINE, by_seed
+from townsquare.experiments.paired import beside_baseline
 
 LEVEL, POWER = 0.05, 0.8
 UPPER = 0.8
@@ -22,16 +23,10 @@ MOST = 1_000_000
 _REACH = 12.0
 """Standard normal draws beyond this are left out; they have a chance of 1e-33."""
 _SCHEMA = {
-    "outcome": pl.String,
-    "arm": pl.String,
-    "pairs": pl.Int64,
-    "difference": pl.Float64,
-    "sd": pl.Float64,
-    "effect": pl.Float64,
-    "seeds": pl.Int64,
-    "seeds_cautious": pl.Int64,
-    "note": pl.String,
-}
+    **dict.fromkeys(("outcome", "arm"), pl.String), "pairs": pl.Int64,
+    **dict.fromkeys(("difference", "sd", "effect"), pl.Float64),
+    **dict.fromkeys(("seeds", "seeds_cautious"), pl.Int64), "note": pl.String,
+}  # fmt: skip
 
 
 def seeds_needed(
@@ -73,34 +68,21 @@ def seeds_needed(
     SettingError, UnknownName
         An outcome, the baseline, the effect or a chance is none.
     """
-    _check(outcomes, baseline, names, effect, {"power": power, "level": level})
-    wanted = [name for name in outcomes.columns if name not in ("arm", "seed")] if names is None else list(names)
-    arms = [arm for arm in outcomes["arm"].unique(maintain_order=True).to_list() if arm != baseline]
-    rows = []
-    for name in wanted:
-        base = by_seed(outcomes, baseline, name)
-        for arm in arms:
-            here = by_seed(outcomes, arm, name)
-            differences = np.array([here[seed] - base[seed] for seed in sorted(here.keys() & base.keys())])
-            rows.append({"outcome": name, "arm": arm, **_needed(differences, effect, power, level)})
-    return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def _check(
-    outcomes: pl.DataFrame, baseline: str, names: Sequence[str] | None, effect: float | None, chances: dict[str, float]
-) -> None:
-    arms = outcomes["arm"].unique(maintain_order=True).to_list()
-    if baseline not in arms:
-        raise UnknownName(BASELINE, got=repr(baseline), allowed=", ".join(arms), do=did_you_mean(baseline, arms))
     for name in names or ():
         if name not in outcomes.columns:
             hint = did_you_mean(name, outcomes.columns)
             raise UnknownName("outcome", got=repr(name), allowed="an outcome of the pilot", do=hint)
     if effect is not None and (effect == 0 or not math.isfinite(effect)):
         raise SettingError("--effect", got=str(effect), allowed="a number other than 0, in the unit of the outcome")
-    for name, chance in chances.items():
+    for name, chance in {"power": power, "level": level}.items():
         if not 0 < chance < 1:
             raise SettingError(f"--{name}", got=str(chance), allowed="a number between 0 and 1")
+    rows = []
+    for name, arm, here, base in beside_baseline(outcomes, baseline, names):
+        if arm != baseline:
+            differences = np.array([here[seed] - base[seed] for seed in sorted(here.keys() & base.keys())])
+            rows.append({"outcome": name, "arm": arm, **_needed(differences, effect, power, level)})
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
 def _needed(differences: np.ndarray, effect: float | None, power: float, level: float) -> dict[str, object]:
@@ -125,15 +107,9 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
 
 def _seeds(size: float, power: float, level: float) -> int | None:
     """The least number of pairs, at least 2, with which a paired t test finds a standardized effect so often."""
-    low, high = 1, 2
-    while _chance_missed(high, size, level) > 1 - power:
-        low, high = high, 2 * high
-        if high > MOST:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if _chance_missed(middle, size, level) > 1 - power else (low, middle)
-    return high
+    numbers = range(2, MOST + 1)
+    at = bisect_left(numbers, True, key=lambda n: _chance_missed(n, size, level) <= 1 - power)
+    return numbers[at] if at < len(numbers) else None
 
 
 def _chance_missed(n: int, size: float, level: float) -> float:

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from townsquare.core.errors import RecordError, TownsquareError
@@ -227,12 +228,6 @@ def _comparisons(folder: Path) -> list[Path]:
 
 def _has_link(folder: Path) -> bool:
     """Whether a file or folder of the run by one of our names, or the lock of its comparison, is a symbolic link."""
-    own = [folder / name for name in NAMES]
-    locks = [above / lock.FILE for above in _comparisons(folder)]
-    below = [
-        path
-        for name in (PARTS, SCENARIO_COPY)
-        if not (folder / name).is_symlink()
-        for path in (folder / name).rglob("*")
-    ]
-    return any(path.is_symlink() for path in (*own, *locks, *below))
+    own = [*(folder / name for name in NAMES), *(above / lock.FILE for above in _comparisons(folder))]
+    entered = (folder / name for name in (PARTS, SCENARIO_COPY) if not (folder / name).is_symlink())
+    return any(path.is_symlink() for path in chain(own, *(inside.rglob("*") for inside in entered)))

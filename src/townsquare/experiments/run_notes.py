@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads
 from townsquare.core import registry
 from townsquare.core.files import clean
 from townsquare.core.frames import collected
@@ -45,27 +46,25 @@ class Facts(NamedTuple):
 
 def facts_of_settings(settings: Settings) -> Facts:
     """Of a run that is about to begin."""
-    config, ever = settings.config, (settings, *(later for _, later in settings.changes))
-    return Facts(
-        model=config.model.name,
-        asks=asks(settings),
-        policy=config.policy.name,
-        personas=config.population.file or "",
-        reads_personas=any("persona" in mix.reads(one.members["policy"], one.params["policy"]) for one in ever),
-        stance_scorer=config.beliefs.stance_scorer,
-    )
+    ever = (settings, *(later for _, later in settings.changes))
+    reads = any("persona" in mix.reads(one.members["policy"], one.params["policy"]) for one in ever)
+    return _facts(settings.plain(), asks=asks(settings), reads_personas=reads)
 
 
 def facts_of_run(run: Reads) -> Facts:
     """Of a recorded run, from its settings and rows alone: its files and members need not be there."""
-    return Facts(
-        model=str(setting(run, "model", "name", default="none")),
+    return _facts(
+        run.settings,
         asks=_has_rows(run, "model_calls") if run.last_step > 0 else None,
-        policy=str(setting(run, "policy", "name", default="")),
-        personas=str(setting(run, "population", "file", default=None) or ""),
         reads_personas=_has_rows(run, "personas") if run.last_step >= 0 else None,
-        stance_scorer=str(setting(run, "beliefs", "stance_scorer", default="declared")),
     )
+
+
+def _facts(settings: Mapping[str, Any], *, asks: bool | None, reads_personas: bool | None) -> Facts:
+    keys = {"model": "name", "policy": "name", "population": "file", "beliefs": "stance_scorer"}
+    words = {section: str(settings.get(section, {}).get(key) or "") for section, key in keys.items()}
+    scorer = words["beliefs"] or "declared"
+    return Facts(words["model"] or "none", asks, words["policy"], words["population"], reads_personas, scorer)
 
 
 def _has_rows(run: Reads, table: str) -> bool:

@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -47,51 +47,50 @@ class Pool(Generic[Job, Result]):
         Of a module, so that another process can import it.
     workers : int
         At least 1, which is this process: it then needs no guard in the main script, and is not isolated.
-    on_poll : callable
+    on_steps : callable
         Called a few times a second with the last reported step of every job, -1 for those that have not begun.
-    on_end : callable
-        Called with the index of a job and its result, or the exception that ended it. A job whose process was killed
-        ends with ``BrokenProcessPool``, and so does nothing else: what ran beside it is run again by itself.
     """
 
     function: Callable[[Job, Report], Result]
     workers: int
-    on_poll: Callable[[Sequence[int]], None]
-    on_end: Callable[[int, Result | BaseException], None]
+    on_steps: Callable[[Sequence[int]], None] = lambda steps: None
 
-    def run(self, jobs: Sequence[Job]) -> None:
-        """Run all jobs.
+    def map(self, jobs: Sequence[Job]) -> Generator[tuple[int, Result | BaseException]]:
+        """Run all jobs; yield the place of each that ended, with its result or the exception that ended it.
+
+        A job whose process was killed ends with ``BrokenProcessPool``, and so does nothing else: what ran beside it is
+        run again by itself. Close the generator to stop early.
 
         Raises
         ------
         KeyboardInterrupt
-            When interrupted, or when a worker was: running jobs were asked to stop, have ended and were reported.
+            When interrupted, or when a worker was: running jobs were asked to stop, have ended and were yielded.
         SettingError
             No process could begin, which is so where the main script starts the pool whenever it is imported.
         """
         context = multiprocessing.get_context("spawn")
         steps = context.Array("q", [WAITING] * len(jobs), lock=False)
         has_begun = context.Value("b", 0, lock=False)
-        groups = [list(range(len(jobs)))]
+        every = list(range(len(jobs)))
+        groups = [[index] for index in every] if self.workers == 1 else [every] if jobs else []
         while groups:
             group = groups.pop(0)
-            broken = self._run_group(context, jobs, group, steps, has_begun)
+            broken = yield from self._run_group(context, jobs, group, steps, has_begun)
             if broken and not has_begun.value:
                 do = 'put what the script executes inside `if __name__ == "__main__":`, or give workers=1'
                 raise SettingError("workers", got="processes that ended before they could begin", do=do)
             suspects = [index for index in broken if steps[index] != WAITING]
             if len(group) == 1 or not suspects:
-                for index in broken:
-                    self.on_end(index, BrokenProcessPool("its process was killed, or ran out of memory"))
-                continue
-            groups += [[index] for index in suspects]
-            rest = [index for index in broken if index not in suspects]
-            groups += [rest] if rest else []
+                killed = BrokenProcessPool("its process was killed, or ran out of memory")
+                yield from ((index, killed) for index in broken)
+            else:
+                rest = [index for index in broken if index not in suspects]
+                groups += [*([index] for index in suspects), *([rest] if rest else [])]
 
     def _run_group(
         self, context: Any, jobs: Sequence[Job], group: Sequence[int], steps: Any, has_begun: Any
-    ) -> list[int]:
-        """Run some jobs in one set of processes; those that did not end because a process was killed."""
+    ) -> Generator[tuple[int, Result | BaseException], None, list[int]]:
+        """Run some jobs in one set of processes; return those that did not end because a process was killed."""
         stop = context.Value("b", 0, lock=False)
         executor: Executor
         call: Callable[..., Result]
@@ -101,29 +100,30 @@ class Pool(Generic[Job, Result]):
             with _signals_held():  # the process that cleans up after the others starts here, and hears no signal ever
                 executor = ProcessPoolExecutor(min(self.workers, len(group)), context, _begin, (steps, stop, has_begun))
             call = _call
+        broken: list[int] = []
         with executor:
             # Processes read this as they start; this one keeps its own.
             with in_environment({} if self.workers == 1 else dict.fromkeys(ONE_THREAD, "1")), _signals_held():
                 futures = {executor.submit(call, self.function, index, jobs[index]): index for index in group}
             try:
-                broken = self._collect(futures, steps)
+                yield from self._collect(futures, steps, broken)
                 if stop.value:
                     raise KeyboardInterrupt
                 return broken
             except KeyboardInterrupt:
                 stop.value = 1
                 executor.shutdown(wait=True, cancel_futures=True)
-                for future in [future for future in futures if future.cancelled()]:
-                    del futures[future]
-                self._collect(futures, steps)
+                left = {future: index for future, index in futures.items() if not future.cancelled()}
+                yield from self._collect(left, steps, broken)
                 raise
-            finally:  # of an error of who is told of results, too: what waits is not begun any more
+            finally:  # of an error of who takes the results, too: what waits is not begun any more
                 stop.value = 1
                 executor.shutdown(wait=True, cancel_futures=True)
 
-    def _collect(self, futures: dict[Future[Result], int], steps: Any) -> list[int]:
-        """Report what ends, and take it out of ``futures``, until none is left."""
-        broken = []
+    def _collect(
+        self, futures: dict[Future[Result], int], steps: Any, broken: list[int]
+    ) -> Iterator[tuple[int, Result | BaseException]]:
+        """Yield what ends, and take it out of ``futures``, until none is left; note the ``broken`` ones."""
         while futures:
             done, _ = wait(futures, timeout=POLL, return_when="FIRST_COMPLETED")
             for future in done:
@@ -132,9 +132,8 @@ class Pool(Generic[Job, Result]):
                 if isinstance(error, BrokenProcessPool):
                     broken.append(index)
                 else:
-                    self.on_end(index, error if error is not None else future.result())
-            self.on_poll(list(steps))
-        return broken
+                    yield index, future.result() if error is None else error
+            self.on_steps(list(steps))
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from townsquare.core.errors import SettingError
+
 FREE_TEXT: Mapping[str, Any] = {}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
@@ -218,6 +220,19 @@ def bound(member: Member, asker: Asker) -> Member:
     """The member, ready to ask: what its ``bind`` gives where it has one, else itself."""
     bind: Callable[[Asker], Any] | None = getattr(member, "bind", None)
     return member if bind is None else bind(asker)
+
+
+def needed(asker: Asker | None) -> Asker:
+    """Return the language model that a member asks.
+
+    Raises
+    ------
+    SettingError
+        There is none.
+    """
+    if asker is None:
+        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    return asker
 
 
 def member_asks(member: Any, params: Any) -> bool:

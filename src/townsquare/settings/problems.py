@@ -67,9 +67,15 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> Iterator[Problem]:
-    """The complaints of Pydantic about a ``model`` at ``prefix``, in our words; several about one setting are one."""
+def translate(
+    error: ValidationError, model: type[BaseModel], prefix: Path, *, alone: bool = False
+) -> Iterator[Problem]:
+    """The complaints of Pydantic about a ``model`` at ``prefix``, in our words; several about one setting are one.
+
+    What is unknown is looked for in all settings of a run, or in this model ``alone``.
+    """
     schema = model.model_json_schema()
+    known = (schema, prefix) if alone else (_schema(), ())
     done: set[Path] = set()
     for item in error.errors(include_url=False):
         path = (*prefix, *item["loc"])
@@ -79,7 +85,7 @@ def translate(error: ValidationError, model: type[BaseModel], prefix: Path) -> I
         if len(done) > MOST_LISTED:  # it is only counted
             yield Problem(path, "", unknown=True)
         elif item["type"] == "extra_forbidden":
-            yield unknown(path, item["input"])
+            yield unknown(path, item["input"], *known)
         elif isinstance(inner := item.get("ctx", {}).get("error"), ValidationError):
             for below in inner.errors(include_url=False):
                 yield Problem((*path, *below["loc"]), shown(below["input"]), below["msg"])
@@ -104,15 +110,16 @@ def _allowed(schema: Schema, path: Path) -> str:
     return f"{words}, or the name of a member" if takes_word and words == "a mapping" else words
 
 
-def unknown(path: Path, value: Any) -> Problem:
-    """A setting that does not exist, with the nearest one that does, in this section or another."""
-    schema = _schema()
+def unknown(path: Path, value: Any, schema: Schema | None = None, prefix: Path = ()) -> Problem:
+    """A setting that does not exist, with the nearest one of a schema that begins at ``prefix``, or of all."""
+    schema = _schema() if schema is None else schema
     section, key = path[:-1], str(path[-1])
-    piece = at(schema, section)
+    below = section[len(prefix) :]
+    piece = at(schema, below)
     kinds = [follow(schema, kind) for kind in piece.get("anyOf", [piece])]
     here = [name for kind in kinds for name in kind.get("properties", {}) if name != OTHERS]
     named = f"a setting of {'.'.join(str(part) for part in section)}" if section else "a setting"
-    hint = _nearest(schema, section, key, here)
+    hint = _nearest(schema, below, key, here)
     return Problem(path, shown(value), f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)
 
 

@@ -149,7 +149,7 @@ def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settin
             continue
         members[family] = registry.get(family, name)
         params[family], others[family] = _check_params(family, name, given, problems)
-    config = _check(Config, merged, (), problems)
+    config = check_model(Config, merged, (), problems)
     problems += problems_of(config) if config is not None else ()
     raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
     assert config is not None
@@ -284,7 +284,7 @@ def _check_params(
             problems.append(wrong)
         else:
             others[key] = found[0]
-    return _check(model, own, (section,), problems), others
+    return check_model(model, own, (section,), problems), others
 
 
 def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
@@ -294,7 +294,7 @@ def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> 
     complaints: list[Problem] = []
     for model in models:
         found: list[Problem] = []
-        checked = _check(model, {key: value}, (section,), found)
+        checked = check_model(model, {key: value}, (section,), found)
         about = [problem for problem in found if problem.path[:2] == (section, key)]
         if not about:
             return (checked.model_dump(mode="json", by_alias=True)[key] if checked else plain_json(value),)
@@ -303,12 +303,17 @@ def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> 
     return (value,) if models else None
 
 
-def _check(model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem]) -> Checked | None:
-    """A model from plain values, strictly: no text becomes a number, no number a truth value."""
+def check_model(
+    model: type[Checked], values: Any, prefix: tuple[str, ...], problems: list[Problem], *, alone: bool = False
+) -> Checked | None:
+    """Make a model of plain values, strictly: no text becomes a number, no number a truth value.
+
+    What is wrong is added to ``problems``; hints come from all settings of a run, or from this model ``alone``.
+    """
     try:
         return model.model_validate_json(plain_json(_over_defaults(model, values)), strict=True)
     except ValidationError as error:
-        problems.extend(translate(error, model, prefix))
+        problems.extend(translate(error, model, prefix, alone=alone))
         return None
 
 

@@ -16,17 +16,17 @@ from townsquare.core.draws import Draws
 from townsquare.core.schema import HoldingChange, Origin
 from townsquare.debate.checks import check_claim, check_moved
 from townsquare.debate.contract import (
+    ActiveRecord,
     Claim,
+    DebateAgent,
+    DebateContext,
     Debater,
-    Evidence,
-    Floor,
-    Heard,
-    Mind,
-    Said,
-    Seat,
+    ReceivedMessage,
+    Side,
     Speaker,
     StanceJudge,
     Turn,
+    Utterance,
 )
 from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
@@ -39,34 +39,30 @@ CLOSE = 1e-9
 JUDGED = ("Everyone should have to vote.", "Nobody should have to vote.", "It rained.", "", "😀 — «ok»")
 
 
-def a_floor(bank: ArgumentBank | None = None) -> Floor:
-    """A floor on a bundled topic, whose judge reads the sign of the first word that says yes or no."""
+def a_context(bank: ArgumentBank | None = None) -> DebateContext:
+    """A context on a bundled topic, whose judge reads the sign of the first word that says yes or no."""
 
     def read(texts: Sequence[str]) -> np.ndarray:
         return np.array([0.5 if "yes" in text else -0.5 if "no" in text else math.nan for text in texts])
 
     vectors = Vectors(EMBEDDER, EMBEDDER.params())
-    return Floor(bank or load_bank(TOPIC), vectors, Draws(7, 1), read)
+    return DebateContext(bank or load_bank(TOPIC), vectors, Draws(7, 1), read)
 
 
-def a_seat(floor: Floor, **changes: Any) -> Seat:
-    """The seat of an agent for the proposition, with four seeds that are entered on the floor."""
-    places = np.flatnonzero(floor.bank.seed)[:4]
-    rows = tuple(floor.row_of(_claim(floor.bank, int(at))) for at in places)
-    seat = Seat(0, 0.4, 0.7, 0.0, 0.6, 0.45, False, 0.5, math.nan, 0.0, 1.0, rows)
-    amounts = sum(math.log1p(0.7 * floor.claims[row].strength) * floor.claims[row].polarity for row in rows)
-    return seat._replace(attained=math.tanh(amounts / 2), **changes)
-
-
-def _claim(bank: ArgumentBank, at: int) -> Claim:
-    return Claim(bank.text[at], int(bank.polarity[at]), float(bank.strength[at]))
+def a_side(context: DebateContext, **changes: Any) -> Side:
+    """The side of an agent for the proposition, with four seeds that are entered on the context."""
+    places = np.flatnonzero(context.bank.seed)[:4]
+    rows = tuple(context.row_of(Claim.of(context.bank, int(at))) for at in places)
+    side = Side(0, 0.4, 0.7, 0.0, 0.6, 0.45, False, 0.5, math.nan, 0.0, 1.0, rows)
+    amounts = sum(math.log1p(0.7 * context.claims[row].strength) * context.claims[row].polarity for row in rows)
+    return side._replace(attained=math.tanh(amounts / 2), **changes)
 
 
 def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
     """Raise if a speaker breaks its contract.
 
     Checked, on some turns of a debate: the same turn gives the same message; a message is never empty; claims have a
-    text, a polarity of -1 or +1 and a strength in [0, 1] or NaN; no claim is said twice; the floor is left as it is.
+    text, a polarity of -1 or +1 and a strength in [0, 1] or NaN; no claim is said twice; the context is left as it is.
 
     Raises
     ------
@@ -76,31 +72,31 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
     speaker = with_fake(speaker)
     suspect = Suspect("speaker", speaker.name)
     chosen = params or suspect.check_params(speaker.params)
-    floor = a_floor()
-    seen = tuple(Evidence(0, "Voting is a duty.", 1, 0.5, Origin.SEED) for _ in range(2))
+    context = a_context()
+    seen = tuple(ActiveRecord(0, "Voting is a duty.", 1, 0.5, Origin.SEED) for _ in range(2))
     for number in range(1, ROUNDS + 1):
-        floor.draws = Draws(7, number)
-        for seat, stance in ((0, 0.6), (1, -0.3)):
+        context.draws = Draws(7, number)
+        for side, stance in ((0, 0.6), (1, -0.3)):
             words = TEN_BINS[int(ten_bins(stance))]
-            turn = Turn(number, seat, floor.bank.statement, "", stance, words, seen, "No.", ())
-            _check_turn(suspect, speaker, chosen, turn, floor)
+            turn = Turn(number, side, context.bank.statement, "", stance, words, seen, "No.", ())
+            _check_turn(suspect, speaker, chosen, turn, context)
 
 
-def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: Turn, floor: Floor) -> None:
-    before = (set(floor.said), list(floor.claims))
-    said: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
-    again: Any = suspect.call("say", lambda: speaker.say(turn, floor, params))
-    if (floor.said, floor.claims) != before:
-        raise suspect.broken("writes on the floor", "a message, and nothing changed")
+def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: Turn, context: DebateContext) -> None:
+    before = (set(context.said), list(context.claims))
+    said: Any = suspect.call("say", lambda: speaker.say(turn, context, params))
+    again: Any = suspect.call("say", lambda: speaker.say(turn, context, params))
+    if (context.said, context.claims) != before:
+        raise suspect.broken("writes on the context", "a message, and nothing changed")
     if repr(said) != repr(again):
-        raise suspect.broken("another message when asked again", "a function of the turn and the floor")
-    if not isinstance(said, Said) or not said.text.strip():
-        raise suspect.broken(repr(said)[:80], "Said with a text")
+        raise suspect.broken("another message when asked again", "a function of the turn and the context")
+    if not isinstance(said, Utterance) or not said.text.strip():
+        raise suspect.broken(repr(said)[:80], "Utterance with a text")
     for claim in said.claims or ():
         check_claim(speaker.name, claim)
-        if claim.text in floor.said:
+        if claim.text in context.said:
             raise suspect.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
-        floor.said.add(claim.text)
+        context.said.add(claim.text)
 
 
 def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
@@ -120,33 +116,35 @@ def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
     chosen = params or suspect.check_params(debater.params)
     courses = [_course(suspect, debater, chosen) for _ in range(2)]
     if courses[0] != courses[1]:
-        raise suspect.broken("another course with equal messages", "a function of seat, floor and messages")
+        raise suspect.broken("another course with equal messages", "a function of side, context and messages")
 
 
 def _course(suspect: Suspect, debater: Debater, params: MemberParams) -> list[float]:
-    floor = a_floor()
-    seat = a_seat(floor)
-    mind: Mind = suspect.call("begin", lambda: debater.begin(seat, floor, params))
-    if abs(mind.stance - seat.attained) > CLOSE:
-        raise suspect.broken(f"a start at {mind.stance:.6f}", f"the attained stance, {seat.attained:.6f}")
-    course = [mind.stance]
-    for number, at in enumerate(np.flatnonzero(~floor.bank.seed)[20:28]):
-        row = floor.row_of(_claim(floor.bank, int(at)))
+    context = a_context()
+    side = a_side(context)
+    agent: DebateAgent = suspect.call("begin", lambda: debater.begin(side, context, params))
+    if abs(agent.stance - side.attained) > CLOSE:
+        raise suspect.broken(f"a start at {agent.stance:.6f}", f"the attained stance, {side.attained:.6f}")
+    course = [agent.stance]
+    for number, at in enumerate(np.flatnonzero(~context.bank.seed)[20:28]):
+        row = context.row_of(Claim.of(context.bank, int(at)))
         message = ("yes" if number % 2 else "no", (row,))
-        own = Heard(*message, own=True, dialogue=())
-        if suspect.call("take", partial(mind.take, own)) or mind.stance != course[-1]:
+        own = ReceivedMessage(*message, own=True, dialogue=())
+        if suspect.call("take", partial(agent.take, own)) or agent.stance != course[-1]:
             raise suspect.broken("moved by its own message", "unmoved, where own claims are no evidence")
-        _check_take(suspect, debater, mind, Heard(*message, own=False, dialogue=()), course)
+        _check_take(suspect, debater, agent, ReceivedMessage(*message, own=False, dialogue=()), course)
     for k in (0, 1, 5):
-        if len(suspect.call("retrieve", partial(mind.retrieve, "yes", k))) > k:
+        if len(suspect.call("retrieve", partial(agent.retrieve, "yes", k))) > k:
             raise suspect.broken(f"more than {k} records", "at most k")
     return course
 
 
-def _check_take(suspect: Suspect, debater: Debater, mind: Mind, heard: Heard, course: list[float]) -> None:
-    moves = check_moved(debater.name, mind, suspect.call("take", lambda: mind.take(heard)))
+def _check_take(
+    suspect: Suspect, debater: Debater, agent: DebateAgent, heard: ReceivedMessage, course: list[float]
+) -> None:
+    moves = check_moved(debater.name, agent, suspect.call("take", lambda: agent.take(heard)))
     amount = math.fsum(move.amount for move in moves)
-    before, after = course[-1], mind.stance
+    before, after = course[-1], agent.stance
     moved = 2 * (math.atanh(after) - math.atanh(before)) if debater.has_records else after - before
     if abs(amount - moved) > CLOSE:
         raise suspect.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
@@ -170,11 +168,11 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
     judge = with_fake(judge)
     suspect = Suspect("stance_judge", judge.name)
     chosen = params or suspect.check_params(judge.params)
-    floor = a_floor()
-    texts = [*JUDGED, *floor.bank.text[:3]]
+    context = a_context()
+    texts = [*JUDGED, *context.bank.text[:3]]
 
     def read(some: Sequence[str]) -> np.ndarray:
-        found = suspect.call("read", lambda: np.asarray(judge.read(some, floor.bank, floor.vectors, chosen)))
+        found = suspect.call("read", lambda: np.asarray(judge.read(some, context.bank, context.vectors, chosen)))
         if found.shape != (len(some),) or found.dtype != np.float64:
             raise suspect.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
         if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():

@@ -16,9 +16,8 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
-from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -50,8 +49,7 @@ class _Judged(NamedTuple):
 
 def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
     """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    asker = needed(asker)
     judged = _classified(_distilled(messages, topics, params, asker), topics, params, asker)
     if not judged:
         return no_claims()

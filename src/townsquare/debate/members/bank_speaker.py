@@ -3,7 +3,7 @@
 It says what has not been said and stands nearest to its own stance, with a leaning to what its evidence is about:
 
     score = −|stance of the argument − S| + e · (largest cosine with a retrieved record of the argument's polarity)
-            + t · (2U − 1)                                                   U uniform, by seat, round and text
+            + t · (2U − 1)                                                   U uniform, by side, round and text
 
 and says the arguments with the highest scores. So what it says goes as far as its stance does, and when its own side
 is exhausted it turns to the mildest of the other. It is no language model: it answers nobody, and cannot say one thing
@@ -19,10 +19,19 @@ from pydantic import Field
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.core.draws import U64, text_key
-from townsquare.debate.contract import Claim, Evidence, Float, Floor, Said, Speaker, Turn, few_uniform
+from townsquare.debate.contract import (
+    ActiveRecord,
+    Claim,
+    DebateContext,
+    Float,
+    Speaker,
+    Turn,
+    Utterance,
+    few_uniform,
+)
 from townsquare.settings.base import MemberParams
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 NOTHING_LEFT = "No further points."
 
 
@@ -34,21 +43,21 @@ class Params(MemberParams):
     spread: float = Field(0.1, ge=0, description="t: half the width of the uniform noise, in stance")
 
 
-def say(turn: Turn, floor: Floor, params: Params) -> Said:
+def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
     """The arguments with the highest scores that nobody has said."""
-    bank = floor.bank
-    left = np.flatnonzero(~bank.seed & ~np.array([text in floor.said for text in bank.text]))
+    bank = context.bank
+    left = np.flatnonzero(~bank.seed & ~np.array([text in context.said for text in bank.text]))
     if not left.size:
-        return Said(NOTHING_LEFT, ())
+        return Utterance(NOTHING_LEFT, ())
     keys = np.array([text_key(bank.text[at]) for at in left], U64)
-    noise = 2.0 * few_uniform(floor.draws, "argument", turn.seat, keys) - 1.0
-    near = nearness(bank, left, turn.retrieved, floor.vectors)
+    noise = 2.0 * few_uniform(context.draws, "argument", turn.side, keys) - 1.0
+    near = nearness(bank, left, turn.retrieved, context.vectors)
     score = -np.abs(bank.stance[left] - turn.stance) + params.evidence * near + params.spread * noise
     chosen = left[np.argsort(-score, kind="stable")[: params.arguments]]
     return said_of(bank, chosen)
 
 
-def nearness(bank: ArgumentBank, places: Places, retrieved: tuple[Evidence, ...], vectors: Vectors) -> Float:
+def nearness(bank: ArgumentBank, places: Indices, retrieved: tuple[ActiveRecord, ...], vectors: Vectors) -> Float:
     """For each argument the largest cosine with a retrieved record of its polarity, at least 0; (n,) float64."""
     out = np.zeros(places.size)
     if not retrieved:
@@ -62,13 +71,10 @@ def nearness(bank: ArgumentBank, places: Places, retrieved: tuple[Evidence, ...]
     return np.maximum(out, nearest)
 
 
-def said_of(bank: ArgumentBank, places: Places) -> Said:
+def said_of(bank: ArgumentBank, places: Indices) -> Utterance:
     """Arguments of a bank as a message that declares its claims."""
-    claims = tuple(
-        Claim(bank.text[at], int(bank.polarity[at]), float(bank.strength[at]), bank.text[at], bank.tag[at])
-        for at in places
-    )
-    return Said(" ".join(claim.text for claim in claims), claims)
+    claims = tuple(Claim.of(bank, int(at)) for at in places)
+    return Utterance(" ".join(claim.text for claim in claims), claims)
 
 
 SPEAKER = Speaker("bank", Params, say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from townsquare.core.schema import Origin
-from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Move, Seat
+from townsquare.debate.contract import ActiveRecord, DebateContext, Debater, Move, ReceivedMessage, Side
 from townsquare.debate.memory import Memory
 from townsquare.settings.base import MemberParams
 
@@ -15,29 +15,29 @@ class Params(MemberParams):
 class Engine:
     """The memory of one agent, moved by the claims of messages."""
 
-    def __init__(self, seat: Seat, floor: Floor) -> None:
-        self.memory = Memory(seat, floor.claims, floor.vectors)
-        self._own_claims = seat.own_claims
+    def __init__(self, side: Side, context: DebateContext) -> None:
+        self.memory = Memory(side, context.claims, context.vectors)
+        self._own_claims = side.own_claims
 
     @property
     def stance(self) -> float:
         """S, recomputed from the active records."""
         return self.memory.stance
 
-    def retrieve(self, heard: str, k: int) -> tuple[Evidence, ...]:
+    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
         """The strongest active records, as many for and against as is their share; ``heard`` has no part in it."""
         return self.memory.retrieve(k)
 
-    def take(self, heard: Heard) -> tuple[Move, ...]:
+    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
         """Take in the claims of a message; of one's own only where own claims are evidence."""
         if heard.own:
             return self.memory.take(heard.claims, Origin.SELF) if self._own_claims else ()
         return self.memory.take(heard.claims, Origin.PEER)
 
 
-def begin(seat: Seat, floor: Floor, params: Params) -> Engine:
-    """The mind of one agent."""
-    return Engine(seat, floor)
+def begin(side: Side, context: DebateContext, params: Params) -> Engine:
+    """Return an agent with its seeds in memory."""
+    return Engine(side, context)
 
 
 DEBATER = Debater("belief_engine", Params, begin, has_records=True)

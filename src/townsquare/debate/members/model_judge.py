@@ -15,9 +15,8 @@ import numpy as np
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors
-from townsquare.core.errors import SettingError
 from townsquare.debate.contract import Float, StanceJudge
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -39,8 +38,6 @@ def read(
     texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params, asker: Asker | None = None
 ) -> Float:
     """(n,) stances in [-1, 1]; NaN where there is no answer."""
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
     statement = quoted(bank.statement)
     asked = [
         Request(
@@ -52,7 +49,9 @@ def read(
         )
         for text in texts
     ]
-    return np.array([int(reply.value["stance"]) / PERCENT if reply.ok else np.nan for reply in asker.ask(asked)])
+    return np.array(
+        [int(reply.value["stance"]) / PERCENT if reply.ok else np.nan for reply in needed(asker).ask(asked)]
+    )
 
 
 def bind(asker: Asker) -> StanceJudge:

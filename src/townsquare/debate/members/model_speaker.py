@@ -12,10 +12,9 @@ from typing import Any
 
 from pydantic import Field
 
-from townsquare.core.errors import SettingError
 from townsquare.core.files import clean
-from townsquare.debate.contract import Floor, Said, Speaker, Turn
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.debate.contract import DebateContext, Speaker, Turn, Utterance
+from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
 from townsquare.settings.base import MemberParams
 
@@ -37,13 +36,11 @@ class Params(MemberParams):
     max_tokens: int = Field(512, ge=16, description="longest answer", json_schema_extra={"unit": "tokens"})
 
 
-def say(turn: Turn, floor: Floor, params: Params, asker: Asker | None = None) -> Said:
+def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None = None) -> Utterance:
     """One message; a call that fails says nothing, and the call says why."""
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
     held = [f"{_SIDES[one.polarity]}, strength {one.strength:.2f}: {quoted(one.text)}" for one in turn.retrieved]
     lines = [
-        quoted({"who": "you" if line.seat == turn.seat else "the other", "said": line.text}) for line in turn.dialogue
+        quoted({"who": "you" if line.side == turn.side else "the other", "said": line.text}) for line in turn.dialogue
     ]
     prompt = filled(
         "debate_turn",
@@ -60,12 +57,12 @@ def say(turn: Turn, floor: Floor, params: Params, asker: Asker | None = None) ->
         name="debate_turn",
         temperature=params.temperature,
         max_tokens=params.max_tokens,
-        agent=turn.seat,
+        agent=turn.side,
         step=turn.round,
     )
-    (reply,) = asker.ask([request])
+    (reply,) = needed(asker).ask([request])
     text = clean(str(reply.value["content"])).strip() if reply.ok else ""
-    return Said(text, None) if text else Said(NO_ANSWER, ())
+    return Utterance(text, None) if text else Utterance(NO_ANSWER, ())
 
 
 def bind(asker: Asker) -> Speaker:

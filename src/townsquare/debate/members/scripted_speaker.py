@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from townsquare.debate.contract import Claim, Floor, Said, Speaker, Turn
+from townsquare.debate.contract import Claim, DebateContext, Speaker, Turn, Utterance
 from townsquare.debate.members.bank_speaker import said_of
 from townsquare.debate.settings import SIGN
 from townsquare.settings.base import MemberParams
@@ -28,19 +28,19 @@ class Params(MemberParams):
     order: Literal["strongest", "file"] = Field("strongest", description="without lines: order of its arguments")
 
 
-def say(turn: Turn, floor: Floor, params: Params) -> Said:
+def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
     """The message of this round."""
-    nth, side = turn.round - 1, SIGN[turn.seat]
+    nth, side = turn.round - 1, SIGN[turn.side]
     if params.lines:
         if nth >= len(params.lines):
-            return Said(SILENT, ())
+            return Utterance(SILENT, ())
         line = params.lines[nth]
-        return Said(line, (Claim(line, side, math.nan, line),))
-    bank = floor.bank
+        return Utterance(line, (Claim(line, side, math.nan, line),))
+    bank = context.bank
     own = np.flatnonzero(~bank.seed & (bank.polarity == side))
     if params.order == "strongest":
         own = own[np.argsort(-bank.strength[own], kind="stable")]
-    return said_of(bank, own[nth : nth + 1]) if nth < own.size else Said(SILENT, ())
+    return said_of(bank, own[nth : nth + 1]) if nth < own.size else Utterance(SILENT, ())
 
 
 SPEAKER = Speaker("scripted", Params, say)

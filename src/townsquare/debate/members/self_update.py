@@ -13,6 +13,7 @@ be seen.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -20,11 +21,19 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs.evidence.near import cosines
-from townsquare.core.errors import SettingError
 from townsquare.core.schema import Origin
-from townsquare.debate.contract import Debater, Evidence, Floor, Heard, Line, Mind, Move, Seat
+from townsquare.debate.contract import (
+    ActiveRecord,
+    DebateAgent,
+    DebateContext,
+    Debater,
+    DialogueLine,
+    Move,
+    ReceivedMessage,
+    Side,
+)
 from townsquare.debate.members.model_judge import PERCENT, STANCE_SCHEMA
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, listed, quoted
 from townsquare.settings.base import MemberParams
 
@@ -43,63 +52,60 @@ class Asked(NamedTuple):
     statement: str
     stance: float
     heard: str
-    dialogue: tuple[Line, ...]
-    retrieved: tuple[Evidence, ...]
+    dialogue: tuple[DialogueLine, ...]
+    retrieved: tuple[ActiveRecord, ...]
 
 
-Revise = Callable[[Asked, Floor, Any], float]
-"""``revise(asked, floor, params)``: the new stance, in [-1, 1]."""
+Revise = Callable[[Asked, DebateContext, Any], float]
+"""``revise(asked, context, params)``: the new stance, in [-1, 1]."""
 
 
+@dataclass(slots=True)
 class SelfUpdate:
-    """One agent that says of itself where it stands; with records to look at, or without."""
+    """One agent that says of itself where it stands; with records to look at, or without.
 
-    def __init__(self, seat: Seat, floor: Floor, params: Params, revise: Revise, with_records: bool) -> None:
-        self._floor, self._params, self._revise, self._with_records = floor, params, revise, with_records
-        self._rows = list(seat.seeds)
-        self._origins = [Origin.SEED] * len(seat.seeds)
-        self._stance = seat.attained
+    ``rows`` are those of its claims, ``origins`` where they came from, ``stance`` what it last said of itself.
+    """
 
-    @property
-    def stance(self) -> float:
-        """What it last said of itself."""
-        return self._stance
+    context: DebateContext
+    params: Params
+    revise: Revise
+    with_records: bool
+    rows: list[int]
+    origins: list[Origin]
+    stance: float
 
-    def retrieve(self, heard: str, k: int) -> tuple[Evidence, ...]:
+    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
         """The records nearest to a message by cosine, the earliest of equals; none without records."""
-        if not self._with_records or not self._rows or k == 0:
+        if not self.with_records or not self.rows or k == 0:
             return ()
-        texts = [self._floor.claims[row].text for row in self._rows]
-        rows = self._floor.vectors.of([heard, *texts])
+        claims = self.context.claims
+        texts = [claims[row].text for row in self.rows]
+        rows = self.context.vectors.of([heard, *texts])
         near = cosines(rows, np.zeros(len(texts), np.int64), np.arange(1, len(texts) + 1))
-        return tuple(self._evidence(int(at)) for at in np.argsort(-near, kind="stable")[:k])
+        nearest = np.argsort(-near, kind="stable")[:k]
+        return tuple(ActiveRecord.of(claims, self.rows[at], self.origins[at]) for at in nearest)
 
-    def _evidence(self, at: int) -> Evidence:
-        row = self._rows[at]
-        claim = self._floor.claims[row]
-        return Evidence(row, claim.text, claim.polarity, claim.strength, self._origins[at])
-
-    def take(self, heard: Heard) -> tuple[Move, ...]:
+    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
         """Revise the stance after a message of the opponent, and keep its claims."""
         if heard.own:
             return ()
-        statement = self._floor.bank.statement
-        retrieved = self.retrieve(heard.text, self._params.records)
-        asked = Asked(statement, self._stance, heard.text, heard.dialogue, retrieved)
-        after = float(np.clip(self._revise(asked, self._floor, self._params), -1.0, 1.0))
-        move = Move(None, -1, -1, after - self._stance)
-        self._stance = after
-        self._rows += heard.claims
-        self._origins += [Origin.PEER] * len(heard.claims)
+        retrieved = self.retrieve(heard.text, self.params.records)
+        asked = Asked(self.context.bank.statement, self.stance, heard.text, heard.dialogue, retrieved)
+        after = float(np.clip(self.revise(asked, self.context, self.params), -1.0, 1.0))
+        move = Move(None, -1, -1, after - self.stance)
+        self.stance = after
+        self.rows += heard.claims
+        self.origins += [Origin.PEER] * len(heard.claims)
         return (move,)
 
 
-def toward_heard(asked: Asked, floor: Floor, params: Params) -> float:
+def toward_heard(asked: Asked, context: DebateContext, params: Params) -> float:
     """The stand-in: a step toward what was heard, or toward the mean of that and the records' stances.
 
     A message without a stance, and no records, leave the stance as it is.
     """
-    stances = [float(floor.read([asked.heard])[0])]
+    stances = [float(context.read([asked.heard])[0])]
     if asked.retrieved:
         stances.append(float(np.mean([one.polarity * one.strength for one in asked.retrieved])))
     known = [stance for stance in stances if not np.isnan(stance)]
@@ -108,11 +114,9 @@ def toward_heard(asked: Asked, floor: Floor, params: Params) -> float:
     return asked.stance + params.step * (sum(known) / len(known) - asked.stance)
 
 
-def by_model(asked: Asked, floor: Floor, params: Params, asker: Asker | None = None, seat: int = 0) -> float:
+def by_model(asked: Asked, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0) -> float:
     """What a language model says of itself; a call that fails leaves the stance as it is."""
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
-    lines = [quoted({"who": "you" if line.seat == seat else "the other", "said": line.text}) for line in asked.dialogue]
+    lines = [quoted({"who": "you" if line.side == side else "the other", "said": line.text}) for line in asked.dialogue]
     lines.append(quoted({"who": "the other", "latest": asked.heard}))
     sides = {1: "for", -1: "against"}
     prompt = filled(
@@ -124,23 +128,24 @@ def by_model(asked: Asked, floor: Floor, params: Params, asker: Asker | None = N
     )
     request = Request(
         purpose="self_update", messages=(Message("user", prompt),), schema=STANCE_SCHEMA, name="self_update",
-        max_tokens=64, agent=seat, step=floor.draws.step,
+        max_tokens=64, agent=side, step=context.draws.step,
     )  # fmt: skip
-    (reply,) = asker.ask([request])
+    (reply,) = needed(asker).ask([request])
     return int(reply.value["stance"]) / PERCENT if reply.ok else asked.stance
 
 
 def debater(name: str, revise: Revise, *, with_records: bool, asker: Asker | None = None) -> Debater:
     """A debater that revises its stance by ``revise`` or a model; ``with_records`` gives it the nearest records."""
 
-    def begin(seat: Seat, floor: Floor, params: Params) -> Mind:
-        how = revise if params.reviser == "embedded" else partial(by_model, asker=asker, seat=seat.seat)
-        return SelfUpdate(seat, floor, params, how, with_records)
+    def begin(side: Side, context: DebateContext, params: Params) -> DebateAgent:
+        how = revise if params.reviser == "embedded" else partial(by_model, asker=asker, side=side.number)
+        rows, origins = list(side.seeds), [Origin.SEED] * len(side.seeds)
+        return SelfUpdate(context, params, how, with_records, rows, origins, side.attained)
 
     def bind(asker: Asker) -> Debater:
         return debater(name, revise, with_records=with_records, asker=asker)
 
-    return Debater(name, Params, begin, False, bind, lambda params: bool(params.reviser == "model"))
+    return Debater(name, Params, begin, False, bind=bind, asks=lambda params: bool(params.reviser == "model"))
 
 
 PROMPT = debater("prompt_self_update", toward_heard, with_records=False)

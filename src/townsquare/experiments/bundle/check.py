@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -54,61 +56,66 @@ def check(
     on_run : callable
         Called with the name of each run before it is executed again.
     """
-    found = [_unchanged(bundle), _settings(bundle), *_versions(bundle), *_scenarios(bundle, beside)]
+    found = [_unchanged(bundle), _settings(bundle), _versions(bundle)]
+    scenarios = {(str(entry.settings["scenario"]), entry.scenario_digest): entry for entry in bundle.entries}
+    for (name, _), entry in sorted(scenarios.items(), key=lambda item: item[0]):
+        found.append(_or_error(f"scenario {name}", partial(_scenario, entry, beside)))
     there = [entry for entry in bundle.entries if entry.folder]
-    found += [_stored(entry, beside) for entry in there]
+    found += [_or_error(_name(entry), partial(_stored, entry, beside)) for entry in there]
     later = [entry for folder in runs for entry in recorded(folder, beside)]
     if later or bundle.preregistration:
         found += _against_plan(bundle, later)
     for entry in _sample(there + later, sample, bundle.digest):
         on_run(_name(entry))
-        found.append(_again(entry, beside))
+        found.append(_or_error(f"{_name(entry)}, executed again", partial(_again, entry, beside)))
     return found + _hypotheses(bundle, there + later, beside)
 
 
+def _verdict(same: bool, what: str, yes: str, no: str) -> Finding:
+    return Finding(OK, what, yes) if same else Finding(FAILED, what, no)
+
+
+def _or_error(what: str, look: Callable[[], Finding]) -> Finding:
+    """Return what looking gives; an error on purpose is a failed check."""
+    try:
+        return look()
+    except TownsquareError as error:
+        return Finding(FAILED, what, str(error))
+
+
 def _unchanged(bundle: Bundle) -> Finding:
-    same = bundle.computed_digest() == bundle.digest
-    said = f"as it was made on {bundle.made}: {bundle.digest}" if same else "it was changed after it was made"
-    return Finding(OK if same else FAILED, "bundle", said)
+    said = f"as it was made on {bundle.made}: {bundle.digest}"
+    return _verdict(bundle.computed_digest() == bundle.digest, "bundle", said, "it was changed after it was made")
 
 
 def _settings(bundle: Bundle) -> Finding:
     """The configurations in a bundle are those that it names the digests of."""
     other = [_name(entry) for entry in bundle.entries if not _has_its_digest(entry)]
-    said = f"not those of their digest: {_listed(other)}" if other else "all have the digest that is named"
-    return Finding(FAILED if other else OK, "settings", said)
+    said = f"not those of their digest: {_listed(other)}"
+    return _verdict(not other, "settings", "all have the digest that is named", said)
 
 
 def _has_its_digest(entry: Entry) -> bool:
-    try:
+    with suppress(AttributeError, ValueError):  # no mapping, or NaN in it
         return settings_digest(entry.settings) == entry.settings_digest
-    except (AttributeError, ValueError):  # no mapping, or NaN in it
-        return False
+    return False
 
 
-def _versions(bundle: Bundle) -> list[Finding]:
+def _versions(bundle: Bundle) -> Finding:
     now = {"townsquare": current_version(), **environment()}
     then = {"townsquare": bundle.version, **bundle.environment}
     other = [f"{name} {then.get(name)}, here {now[name]}" for name in now if then.get(name) != now[name]]
     if not other:
-        return [Finding(OK, "versions", f"townsquare, python and {len(PACKAGES)} packages are those of the bundle")]
-    return [Finding(NOTE, "versions", f"{', '.join(other)}: hashes may differ in the last digits of numbers")]
+        return Finding(OK, "versions", f"townsquare, python and {len(PACKAGES)} packages are those of the bundle")
+    return Finding(NOTE, "versions", f"{', '.join(other)}: hashes may differ in the last digits of numbers")
 
 
-def _scenarios(bundle: Bundle, beside: Path) -> list[Finding]:
-    wanted = {(str(entry.settings["scenario"]), entry.scenario_digest): entry for entry in bundle.entries}
-    found = []
-    for (name, digest), entry in sorted(wanted.items(), key=lambda item: item[0]):
-        if not digest:
-            found.append(Finding(NOTE, f"scenario {name}", "made by the program; it has no files"))
-            continue
-        try:
-            same = _scenario_of(entry, beside).digest == digest
-        except TownsquareError as error:
-            found.append(Finding(FAILED, f"scenario {name}", str(error)))
-            continue
-        found.append(Finding(OK if same else FAILED, f"scenario {name}", "unchanged" if same else "its files changed"))
-    return found
+def _scenario(entry: Entry, beside: Path) -> Finding:
+    what = f"scenario {entry.settings['scenario']}"
+    if not entry.scenario_digest:
+        return Finding(NOTE, what, "made by the program; it has no files")
+    same = _scenario_of(entry, beside).digest == entry.scenario_digest
+    return _verdict(same, what, "unchanged", "its files changed")
 
 
 def _scenario_of(entry: Entry, beside: Path) -> Scenario:
@@ -121,15 +128,12 @@ def _name(entry: Entry) -> str:
 
 def _stored(entry: Entry, beside: Path) -> Finding:
     """The recorded rows still have the hash that the bundle names."""
-    try:
-        run = Run.open(beside / entry.folder)
-        got, settings = run.verify(), run.header.settings_hash
-    except TownsquareError as error:
-        return Finding(FAILED, _name(entry), str(error))
-    if settings != entry.settings_digest:
+    run = Run.open(beside / entry.folder)
+    got = run.verify()
+    if run.header.settings_hash != entry.settings_digest:
         return Finding(FAILED, _name(entry), "it was made with other settings")
     same = got == entry.content_hash and entry.run_hash in ("", run.run_hash)
-    return Finding(OK if same else FAILED, _name(entry), f"content {got[:16]}" if same else "its content is another")
+    return _verdict(same, _name(entry), f"content {got[:16]}", "its content is another")
 
 
 def _sample(entries: Sequence[Entry], n: int, digest: str) -> list[Entry]:
@@ -140,17 +144,13 @@ def _sample(entries: Sequence[Entry], n: int, digest: str) -> list[Entry]:
 
 def _again(entry: Entry, beside: Path) -> Finding:
     what = f"{_name(entry)}, executed again"
-    try:
-        settings = resolve(entry.settings)
-        if settings.config.model.name != "none":
-            return Finding(NOTE, what, "a language model answers in it: `townsquare resume` replays its recorded calls")
-        recorder = MemoryRecorder()
-        simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda mark: None)
-        got = Run.of(recorder).content_hash
-    except TownsquareError as error:
-        return Finding(FAILED, what, str(error))
-    same = got == entry.content_hash
-    return Finding(OK if same else FAILED, what, "equal, to the last bit" if same else f"content {got[:16]} instead")
+    settings = resolve(entry.settings)
+    if settings.config.model.name != "none":
+        return Finding(NOTE, what, "a language model answers in it: `townsquare resume` replays its recorded calls")
+    recorder = MemoryRecorder()
+    simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda mark: None)
+    got = Run.of(recorder).content_hash
+    return _verdict(got == entry.content_hash, what, "equal, to the last bit", f"content {got[:16]} instead")
 
 
 def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
@@ -188,8 +188,7 @@ def _hypotheses(bundle: Bundle, entries: Sequence[Entry], beside: Path) -> list[
     return [_outcome_of(one, compared) for one in bundle.hypotheses]
 
 
-def _outcome_of(one: dict[str, str] | object, compared: pl.DataFrame) -> Finding:
-    assert isinstance(one, dict)
+def _outcome_of(one: Mapping[str, str], compared: pl.DataFrame) -> Finding:
     what = f"hypothesis: {one['outcome']} of {one['arm']}, {one['expect']}"
     rows = compared.filter((pl.col("outcome") == one["outcome"]) & (pl.col("arm") == one["arm"]))
     if rows.is_empty() or not math.isfinite(rows["low"][0]):

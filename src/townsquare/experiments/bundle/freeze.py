@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -183,11 +184,7 @@ def freeze(
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     measures = {name: {"title": one.title, "unit": one.unit, "higher": one.higher} for name, one in OUTCOMES.items()}
     draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
-    return Bundle(**{**_fields(draft), "digest": draft.computed_digest()})
-
-
-def _fields(bundle: Bundle) -> dict[str, Any]:
-    return {name: getattr(bundle, name) for name in Bundle.__dataclass_fields__}
+    return replace(draft, digest=draft.computed_digest())
 
 
 def environment() -> dict[str, str]:
@@ -219,17 +216,12 @@ def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
 
 def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> list[Entry]:
     """Runs that are still to be made: every combination of the settings that vary, with every seed."""
-    plain, entries = settings.plain(), []
-    for arm in arms_of(vary):
-        for seed in seeds:
-            made = resolve(plain, arm.changes, {"seed": seed})
-            entries.append(
-                Entry(
-                    "planned", arm.name if vary else "", seed, made.config.steps, made.plain(), made.digest,
-                    made.scenario_digest,
-                )
-            )  # fmt: skip
-    return entries
+    plain, pairs = settings.plain(), itertools.product(arms_of(vary), seeds)
+    made = [(arm.name if vary else "", seed, resolve(plain, arm.changes, {"seed": seed})) for arm, seed in pairs]
+    return [
+        Entry("planned", arm, seed, one.config.steps, one.plain(), one.digest, one.scenario_digest)
+        for arm, seed, one in made
+    ]
 
 
 def recorded(folder: Path, beside: Path) -> list[Entry]:
@@ -259,15 +251,9 @@ def recorded(folder: Path, beside: Path) -> list[Entry]:
 def _recorded(folder: Path, arm: str, beside: Path) -> Entry:
     run = Run.open(folder)
     settings = dict(run.settings)
-    there = folder.resolve()
-    near = beside.resolve()
+    there, near = folder.resolve(), beside.resolve()
     place = there.relative_to(near).as_posix() if there.is_relative_to(near) else str(there)
     return Entry(
         run.state, arm, int(settings["seed"]), int(settings["steps"]), settings, run.header.settings_hash,
         str(settings.get("scenario_digest", "")), place, run.content_hash, run.run_hash,
     )  # fmt: skip
-
-
-def folders_of(entries: Iterable[Entry], beside: Path) -> list[Path]:
-    """Where recorded entries stand."""
-    return [beside / entry.folder for entry in entries if entry.folder]

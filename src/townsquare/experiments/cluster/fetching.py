@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from townsquare.core.errors import RecordError
@@ -14,7 +14,7 @@ from townsquare.record.run import Run
 from townsquare.record.sqlite import SETTINGS_FILE
 
 
-def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], None] | None = None) -> int:
+def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], None] = lambda done, total: None) -> int:
     """Copy a run, a comparison or debates; runs that are in the folder already are not copied again.
 
     Parameters
@@ -42,16 +42,15 @@ def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], No
     runs = sorted({name.rpartition("/")[0] for name in names if name.rpartition("/")[2] in RECORDS})
     others = [name for name in names if not any(not run or name.startswith(f"{run}/") for run in runs)]
     _check_earlier(store, folder, names, runs)
-    said = on_file or (lambda done, total: None)
-    for done, run in enumerate(runs):
-        said(done, len(runs) + len(others))
-        if not holds_run(folder / run):
-            (folder / run).parent.mkdir(parents=True, exist_ok=True)
-            store.fetch(run, folder / run)
-    for done, name in enumerate(others, len(runs)):
-        said(done, len(runs) + len(others))
-        store.fetch_file(name, folder / name)
-    said(len(runs) + len(others), len(runs) + len(others))
+    parts = [*runs, *others]
+    for done, name in enumerate(parts):
+        on_file(done, len(parts))
+        if done >= len(runs):
+            store.fetch_file(name, folder / name)
+        elif not holds_run(folder / name):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            store.fetch(name, folder / name)
+    on_file(len(parts), len(parts))
     return len(runs)
 
 
@@ -61,21 +60,16 @@ def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs:
     Before anything is written: runs of one comparison under the manifest of another would look whole.
     """
     do = "give --out another folder, or delete this one"
-    hashes: Mapping[str, str] = {}
     with tempfile.TemporaryDirectory() as beside:
         there = Path(beside)
-        listed = {}
-        if store.fetch_file(FILE, there / FILE):
-            found = Experiment.load(there)
-            listed = {run.folder: run.digest for run in found.runs}
-            hashes = {run.folder: run.content_hash for run in found.finished}
-        if (folder / FILE).is_file() and any(
-            listed.get(run.folder) != run.digest for run in Experiment.load(folder).runs
-        ):
+        listed = Experiment.load(there).runs if store.fetch_file(FILE, there / FILE) else ()
+        known = {run.folder: run for run in listed}
+        here = Experiment.load(folder).runs if (folder / FILE).is_file() else ()
+        if any(run.folder not in known or run.digest != known[run.folder].digest for run in here):
             raise RecordError(str(folder), got=f"a comparison that is not the one of {store.where}", do=do)
         for run in (run for run in runs if holds_run(folder / run)):
-            if run in hashes:
-                is_same = Run.open(folder / run).content_hash == hashes[run]
+            if run in known and known[run].content_hash:
+                is_same = Run.open(folder / run).content_hash == known[run].content_hash
             else:
                 store.fetch_file(f"{run}/{SETTINGS_FILE}".strip("/"), there / SETTINGS_FILE)
                 is_same = _bytes(there / SETTINGS_FILE) == _bytes(folder / run / SETTINGS_FILE)

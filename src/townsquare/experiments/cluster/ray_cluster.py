@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
-import shutil
 import signal
 import socket
 import sys
@@ -37,7 +37,7 @@ _ANY = "auto"
 """What ``RAY_ADDRESS`` may say for the cluster that runs here."""
 _REACH = 5.0  # seconds that a machine may take to answer at all
 _PROBE = 60.0  # seconds that it may take to start a process and say what it is
-_STARTS = 3  # Ray gives its processes 30 seconds to start, which a machine that has to read them from disk may exceed
+_STARTS = 3  # Ray gives its processes 30 seconds to start, which a busy machine may exceed
 _LEAST_MEMORY = 80 << 20  # bytes; what goes between processes here is small, and Ray wants at least 75 MiB
 _QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -50,7 +50,7 @@ _ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
 def checked_place(on: str) -> str:
-    """The words of ``--on``, if they name a place.
+    """Return the words of ``--on``, if they name a place.
 
     Raises
     ------
@@ -60,16 +60,10 @@ def checked_place(on: str) -> str:
     >>> checked_place("ray://db.example.org:10001")
     'ray://db.example.org:10001'
     """
-    if on in (HERE, RAY):
-        return on
-    try:
-        parts = urlsplit(on)
-        known = parts.scheme == "ray" and parts.hostname and parts.port and not parts.path.strip("/")
-        if known and parts.username is None and not parts.query and not parts.fragment:
-            return on
-    except ValueError:
-        pass
-    raise SettingError("--on", got=repr(on[:80]), allowed="ray, or ray://HOST:PORT")
+    host, port = _host_and_port(on)
+    if on not in (HERE, RAY) and (not host or not port or not re.fullmatch(r"ray://[^/@?#]+/*", on)):
+        raise SettingError("--on", got=repr(on[:80]), allowed="ray, or ray://HOST:PORT")
+    return on
 
 
 def driver() -> Any:
@@ -113,26 +107,24 @@ def connected(on: str, workers: int | None) -> Iterator[Any]:
         Machines of the cluster have another Python, Ray or Townsquare.
     """
     address = nearest() if on == RAY else on
-    _check_reachable(address)
+    if address and not _answers(address):
+        do = "see that the cluster runs; ray:// wants the port of its client server, 10001 unless it was told another"
+        raise SettingError("--on", got=f"{address}, where nothing answers", do=do)
     with in_environment(_variables(address)):
         ray = driver()
         if ray.is_initialized():  # the program that calls us is connected already, and stays so
             yield ray
             return
-        folder = Path(tempfile.mkdtemp(prefix="ts-ray-"))
-        try:
-            with _own_signals():
+        with tempfile.TemporaryDirectory(prefix="ts-ray-", ignore_cleanup_errors=True) as folder:
+            try:
+                with _own_signals():
+                    _connect(ray, address, folder, workers)
                 if address:
-                    _join(ray, address)
-                else:
-                    _start(ray, folder, workers)
-            if address:
-                _check_versions(ray)
-            yield ray
-        finally:
-            with _own_signals():
-                ray.shutdown()
-            shutil.rmtree(folder, ignore_errors=True)
+                    _check_versions(ray)
+                yield ray
+            finally:
+                with _own_signals():
+                    ray.shutdown()
 
 
 def made_by() -> dict[str, str]:
@@ -156,101 +148,99 @@ def check_made_by(theirs: Mapping[str, str], where: str) -> None:
 
 
 def nearest() -> str:
-    """Address of the cluster that the environment names, or that runs here; "" if there is none."""
-    named = os.environ.get("RAY_ADDRESS", "")
-    return named if named not in ("", _ANY) else _running_here()
+    """Return the address of the cluster that the environment names, or that runs here; "" if there is none.
 
-
-def _running_here() -> str:
-    """Address of a cluster of ours, or of root, that runs on this machine and answers; "" if none does.
-
-    It leaves its address in a file of Ray's temporary folder, into which anybody may write. What comes back from a
-    cluster is unpickled, so that whoever runs it could have us run anything.
+    One that runs here leaves its address in a file of Ray's temporary folder, into which anybody may write. What comes
+    back from a cluster is unpickled, so that whoever runs it could have us run anything: it must be ours, or root's.
     """
+    named = os.environ.get("RAY_ADDRESS", "")
+    if named not in ("", _ANY):
+        return named
     temporary = os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp"
-    with suppress(OSError):
-        with Path(temporary, "ray", "ray_current_cluster").open(encoding="utf-8") as file:
-            is_ours = os.fstat(file.fileno()).st_uid in (os.getuid(), 0)
-            address = file.read().strip()
-        if is_ours and address and _answers(*_host_and_port(address)):
+    with suppress(OSError), Path(temporary, "ray", "ray_current_cluster").open(encoding="utf-8") as file:
+        address = file.read().strip()
+        if os.fstat(file.fileno()).st_uid in (os.getuid(), 0) and _answers(address):
             return address
     return ""
 
 
 def _host_and_port(address: str) -> tuple[str, int]:
-    parts = urlsplit(address if "://" in address else f"//{address}")
-    host = parts.hostname or ""
     with suppress(ValueError):
-        return (LOOPBACK if host == "localhost" else host), parts.port or 0
-    return host, 0
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        return LOOPBACK if parts.hostname == "localhost" else parts.hostname or "", parts.port or 0
+    return "", 0
 
 
-def _answers(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), timeout=_REACH).close()
-    except (OSError, ValueError):
-        return False
-    return True
+def _answers(address: str) -> bool:
+    with suppress(OSError, ValueError):
+        socket.create_connection(_host_and_port(address), timeout=_REACH).close()
+        return True
+    return False
 
 
-def _check_reachable(address: str) -> None:
-    if address and not _answers(*_host_and_port(address)):
-        do = "see that the cluster runs; ray:// wants the port of its client server, 10001 unless it was told another"
-        raise SettingError("--on", got=f"{address}, where nothing answers", do=do)
+class _Failure:
+    """Keeps the error of what it surrounds, of whatever type: Ray raises bare ``Exception`` among others."""
 
-
-def _join(ray: Any, address: str) -> None:
-    environment = {"env_vars": dict.fromkeys(ONE_THREAD, "1")}
-    # Ray's client would hand these to the server, which need not know them.
-    quiet = {} if address.startswith(REMOTE) else {"log_to_driver": False, "logging_level": logging.CRITICAL}
-    do = "give it the Python and the ray of this machine, and this machine its token (RAY_AUTH_TOKEN)"
-    # The client server gives the process that it starts for each connection 30 seconds: too few on a busy machine.
-    for left in reversed(range(_STARTS if address.startswith(REMOTE) else 1)):
-        attempt = _Explained(f"--on {address}", do, kept=left > 0)
-        with attempt:
-            ray.init(address=address, runtime_env=environment, **quiet)
-        if not attempt.failed:
-            return
-        ray.shutdown()
-
-
-class _Explained:
-    """Around what connects: Ray raises errors of any type, bare ``Exception`` among them. ``kept`` ones are dropped."""
-
-    def __init__(self, where: str, do: str, *, kept: bool = False) -> None:
-        self._where, self._do, self._kept = where, do, kept
-        self.failed = False
+    error: Exception | None = None
 
     def __enter__(self) -> None:
-        self.failed = False
+        self.error = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        self.failed = isinstance(error, Exception)
-        if self.failed and not self._kept:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-            said = lines[-1] if lines[0].endswith(":") else lines[0]
-            raise SettingError(self._where, got=said[:300], do=self._do) from error
-        return self.failed
+        self.error = error if isinstance(error, Exception) else None
+        return self.error is not None
 
 
-def _start(ray: Any, folder: Path, workers: int | None) -> None:
-    for left in reversed(range(_STARTS)):
-        attempt = _Explained("--on ray", "see that the machine is not overloaded, or leave out --on", kept=left > 0)
-        with attempt:
-            ray.init(
-                address="local", num_cpus=workers or os.cpu_count() or 1, include_dashboard=False, log_to_driver=False,
-                configure_logging=False, object_store_memory=_LEAST_MEMORY, _temp_dir=str(folder),
-                _node_ip_address=LOOPBACK, runtime_env={"env_vars": dict.fromkeys(ONE_THREAD, "1")},
-            )  # fmt: skip
-        if not attempt.failed:
+def _connect(ray: Any, address: str, folder: str, workers: int | None) -> None:
+    """Join the cluster at an address; without one, start one that keeps its files in a folder."""
+    options: dict[str, Any] = {"address": address, "runtime_env": {"env_vars": dict.fromkeys(ONE_THREAD, "1")}}
+    do = "give it the Python and the ray of this machine, and this machine its token (RAY_AUTH_TOKEN)"
+    if not address:
+        options |= {
+            "address": "local", "num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False,
+            "log_to_driver": False, "configure_logging": False, "object_store_memory": _LEAST_MEMORY,
+            "_temp_dir": folder, "_node_ip_address": LOOPBACK,
+        }  # fmt: skip
+        do = "see that the machine is not overloaded, or leave out --on"
+    elif not address.startswith(REMOTE):  # Ray's client would hand these to the server, which need not know them
+        options |= {"log_to_driver": False, "logging_level": logging.CRITICAL}
+    failure = _Failure()
+    for _ in range(_STARTS if not address or address.startswith(REMOTE) else 1):
+        with failure:
+            ray.init(**options)
+        if failure.error is None:
             break
         ray.shutdown()
-    listens = _host_and_port(ray.get_runtime_context().gcs_address)[0]
+    else:
+        raise SettingError(f"--on {address or RAY}", got=_said(failure.error), do=do) from failure.error
+    listens = LOOPBACK if address else _host_and_port(ray.get_runtime_context().gcs_address)[0]
     if listens != LOOPBACK:
         do = "import ray later, or set RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER=0 before it is"
         raise TownsquareError("--on ray", got=f"a cluster that listens on {listens}", allowed=LOOPBACK, do=do)
+
+
+def _said(error: BaseException | None) -> str:
+    """What an error of Ray comes to: the module that is missing, what stands below a head, or the first line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
+    missing = [line for line in lines if "No module named" in line]
+    return (missing or (lines[-1:] if lines[0].endswith(":") or "ray::" in lines[0] else lines))[0][:300]
+
+
+def _check_versions(ray: Any) -> None:
+    """Ask every machine of the cluster what it has; those without processors get no work and are not asked."""
+    affinity = import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
+    ask = ray.remote(num_cpus=0, max_retries=1)(made_by)
+    nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+    asked = [ask.options(scheduling_strategy=affinity(node["NodeID"], soft=False)).remote() for node in nodes]
+    for node, reference in zip(nodes, asked, strict=True):
+        where = f"machine {node['NodeManagerAddress']} of the cluster"
+        try:
+            theirs = ray.get(reference, timeout=_PROBE)
+        except ray.exceptions.RayError as error:
+            raise WrongVersion(where, got=_said(error), do="install the same townsquare there as here") from error
+        check_made_by(theirs, where)
 
 
 def _variables(address: str) -> dict[str, str]:
@@ -267,30 +257,6 @@ def _variables(address: str) -> dict[str, str]:
 def _token() -> str:
     """Ray reads the token once a process."""
     return secrets.token_hex(32)
-
-
-def _check_versions(ray: Any) -> None:
-    """Ask every machine of the cluster what it has; those without processors get no work and are not asked."""
-    strategies = import_module("ray.util.scheduling_strategies")
-    ask = ray.remote(num_cpus=0, max_retries=1)(made_by)
-    asked = {
-        node["NodeID"]: ask.options(
-            scheduling_strategy=strategies.NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        ).remote()
-        for node in ray.nodes()
-        if node["Alive"] and node["Resources"].get("CPU")
-    }
-    names = {node["NodeID"]: node["NodeManagerAddress"] for node in ray.nodes()}
-    for node, reference in asked.items():
-        where = f"machine {names[node]} of the cluster"
-        try:
-            theirs = ray.get(reference, timeout=_PROBE)
-        except ray.exceptions.RayError as error:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-            missing = next((line for line in lines if "No module named" in line), "")
-            got = missing or (lines[-1] if lines else type(error).__name__)
-            raise WrongVersion(where, got=got[:300], do="install the same townsquare there as here") from error
-        check_made_by(theirs, where)
 
 
 @contextmanager

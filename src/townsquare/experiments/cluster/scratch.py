@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from townsquare.core.errors import RecordError, RunBusy
-from townsquare.experiments.cluster.stores import Store
+from townsquare.experiments.cluster.stores import ObjectStore
 from townsquare.experiments.run_folders import FINISHED, holds_run, state_of
 from townsquare.record.lock import RunLock
 from townsquare.record.run import Run
@@ -19,7 +19,7 @@ from townsquare.settings.resolve import Settings
 
 
 @contextmanager
-def written_here(store: Store, name: str, settings: Settings) -> Iterator[Path]:
+def written_here(store: ObjectStore, name: str, settings: Settings) -> Iterator[Path]:
     """A folder of this machine to write a run into, which holds what the store has of it.
 
     When the context ends, whole or interrupted or with an error, what came of the run goes to the store and the folder
@@ -28,7 +28,7 @@ def written_here(store: Store, name: str, settings: Settings) -> Iterator[Path]:
 
     Parameters
     ----------
-    store : Store
+    store : ObjectStore
         Where the run goes.
     name : str
         Its folder there.
@@ -42,8 +42,7 @@ def written_here(store: Store, name: str, settings: Settings) -> Iterator[Path]:
     RecordError
         Files cannot be copied, or the folder belongs to somebody else.
     """
-    folder = scratch_folder() / hashlib.sha256(f"{store.where}\n{name}\n{settings.digest}".encode()).hexdigest()[:24]
-    with _alone(folder, f"{store.where}/{name}"):
+    with private_folder(store.where, name, settings.digest) as folder:
         _bring(store, name, folder)
         was_finished = state_of(folder, settings) == FINISHED
         try:
@@ -55,19 +54,28 @@ def written_here(store: Store, name: str, settings: Settings) -> Iterator[Path]:
 
 
 @contextmanager
-def _alone(folder: Path, where: str) -> Iterator[None]:
-    """Keep other processes off a folder, which need not be there: its own lock comes too late, and goes with it."""
+def private_folder(where: str, name: str, digest: str) -> Iterator[Path]:
+    """A folder of this machine, which need not be there, for what goes under a name to a place; others are kept off.
+
+    The lock that a run has in its folder comes too late for that, and goes with the folder.
+
+    Raises
+    ------
+    RunBusy
+        Another process of this machine has it.
+    """
+    folder = scratch_folder() / hashlib.sha256(f"{where}\n{name}\n{digest}".encode()).hexdigest()[:24]
     try:
         lock = RunLock(folder.parent, f"{folder.name}.lock")
     except RunBusy as error:
-        raise RunBusy(where, got=error.got, do="wait until it ends") from None
+        raise RunBusy(f"{where}/{name}", got=error.got, do="wait until it ends") from None
     try:
-        yield
+        yield folder
     finally:
         lock.release(remove=True)
 
 
-def _bring(store: Store, name: str, folder: Path) -> None:
+def _bring(store: ObjectStore, name: str, folder: Path) -> None:
     """Have the folder hold the run as far as it has come, here or in the store."""
     is_here, is_there = holds_run(folder), store.holds(name)
     if not is_here:

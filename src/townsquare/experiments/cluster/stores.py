@@ -1,8 +1,8 @@
 """Where finished runs go that were written elsewhere: a folder that machines share, or an object store by fsspec.
 
 A run is written in a folder of the machine that executes it, for a database is no file to write over a network. When
-it has ended it goes to the store whole: until its last file is there, none of it counts. In a folder it arrives under
-another name and is renamed; in an object store the file that makes a folder one of a run comes last.
+it has ended it goes to the store whole: the file that makes a folder one of a run comes last, and until it is there,
+none of the others counts.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -25,161 +25,137 @@ from townsquare.record import database
 from townsquare.record.lock import FILE as LOCK
 from townsquare.record.postgresql.address import FILE as ADDRESS
 
-INCOMING = ".incoming"
-"""In a folder: what has not arrived whole."""
 RECORDS = (database.FILE, ADDRESS)
 """One of them makes a folder one of a run."""
 _DRAFT = ".part"
-
-
-class Store(Protocol):
-    """Where runs go; plain values, so that another process can have it."""
-
-    @property
-    def where(self) -> str:
-        """What it is called."""
-
-    def holds(self, name: str) -> bool:
-        """Whether a run stands there, whole; ``name`` is its folder relative to the store, with ``/``."""
-
-    def put(self, folder: Path, name: str) -> None:
-        """Copy the run of a folder there, in place of what stands there; ``RecordError`` if that fails."""
-
-    def fetch(self, name: str, folder: Path) -> None:
-        """Copy a run from there into a folder that is not there yet; ``RecordError`` if that fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class SharedFolder:
-    """A folder that every machine sees under the same path."""
-
-    root: Path
-
-    @property
-    def where(self) -> str:
-        """The path."""
-        return str(self.root)
-
-    def holds(self, name: str) -> bool:
-        """As :class:`Store` says."""
-        return _record_in(self.root / name) is not None
-
-    def put(self, folder: Path, name: str) -> None:
-        """As :class:`Store` says: copied beside, made safe on the disk, renamed."""
-        target = self.root / name
-        draft, old = (self.root / f"{INCOMING}-{uuid4().hex}" for _ in range(2))
-        with _explained(str(target)):
-            _copy(folder, draft)
-            make_folder(target.parent)
-            if target.exists():
-                target.rename(old)
-            draft.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-
-    def fetch(self, name: str, folder: Path) -> None:
-        """As :class:`Store` says."""
-        with _explained(str(self.root / name)):
-            _arrive(folder, lambda draft: _copy(self.root / name, draft))
+_LOCAL = "file://"
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStore:
-    """A place that fsspec knows, such as ``s3://bucket/prefix``; credentials come from the environment of a machine."""
+    """A place that fsspec knows, such as ``s3://bucket/prefix``; credentials come from the environment of a machine.
+
+    A plain value, so that another process can have it. Names are relative to the place, with ``/``.
+    """
 
     url: str
 
     @property
     def where(self) -> str:
-        """The address."""
-        return self.url
+        """What it is called: the address, or the path of a folder."""
+        return self.url.removeprefix(_LOCAL)
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder that machines share."""
+        return self.url.startswith(_LOCAL)
 
     def holds(self, name: str) -> bool:
-        """As :class:`Store` says."""
+        """Return whether a run stands in a folder there, whole."""
         return any(self.has(f"{name}/{record}") for record in RECORDS)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file; a place that cannot be asked is an error, not "no"."""
-        with self._opened(name) as (files, path):
-            try:
-                return bool(files.info(path)["type"] == "file")
-            except FileNotFoundError:
-                return False
+        """Return whether there is a file; a place that cannot be asked is an error, not "no"."""
+        with self._opened(name) as (files, path), suppress(FileNotFoundError):
+            return bool(files.info(path)["type"] == "file")
+        return False
 
     def is_empty(self) -> bool:
-        """Whether nothing at all is there."""
-        with self._opened("") as (files, path):
-            try:
-                return not files.ls(path, detail=False)
-            except FileNotFoundError:
-                return True
+        """Return whether nothing at all is there."""
+        with self._opened("") as (files, path), suppress(FileNotFoundError):
+            return not files.ls(path, detail=False)
+        return True
 
     def put(self, folder: Path, name: str) -> None:
-        """As :class:`Store` says: the file that makes it a run is taken away first and comes last."""
-        record = _record_in(folder)
+        """Copy the run of a folder there, in place of what stands there; ``RecordError`` if that fails.
+
+        The file that makes it a run is taken away first and comes last.
+        """
+        record = next((folder / one for one in reversed(RECORDS) if (folder / one).is_file()), None)
         if record is None:
             raise RecordError(str(folder), got="no recorded run", do="there is nothing to copy")
-        for one in RECORDS:
-            if self.has(f"{name}/{one}"):
-                with self._opened(f"{name}/{one}") as (files, path):
-                    files.rm_file(path)
-        named = {file.relative_to(folder).as_posix(): file for file in _files_in(folder)}
-        for one in set(ObjectStore(f"{self.url}/{name}").names("")) - set(named):  # of an earlier copy
-            with self._opened(f"{name}/{one}") as (files, path):
+        found = (file for file in folder.rglob("*") if file.is_file() and file.name != LOCK and file != record)
+        parts = {file.relative_to(folder).as_posix(): file for file in sorted(found)}
+        for one in filter(self.has, (f"{name}/{one}" for one in RECORDS)):
+            with self._opened(one) as (files, path):
                 files.rm_file(path)
-        for one, file in named.items():
-            if file != record:
-                self.put_file(file, f"{name}/{one}")
+        with self._opened(name) as (files, path):
+            if files.exists(path):
+                files.rm(path, recursive=True)  # of an earlier copy
+            targets = [f"{path}/{one}" for one in parts]
+            for above in sorted({path, *(target.rpartition("/")[0] for target in targets)}):
+                self._make_folder(files, above)
+            files.put([str(file) for file in parts.values()], targets)
+            self._have_on_disk(*targets)
         self.put_file(record, f"{name}/{record.name}")
 
     def put_file(self, file: Path, name: str) -> None:
         """Copy one file there, so that the old one or the new one is there at every moment."""
         with self._opened(name) as (files, path):
-            _make_folders(files, path.rpartition("/")[0])
+            self._make_folder(files, path.rpartition("/")[0])
             draft = f"{path}.{uuid4().hex}{_DRAFT}"
             files.put_file(str(file), draft)
+            self._have_on_disk(draft)
             files.mv(draft, path)
 
     def fetch(self, name: str, folder: Path) -> None:
-        """As :class:`Store` says."""
-        with self._opened(name) as (files, path):
-            listed = [one for one in files.find(path) if not one.endswith(_DRAFT)]
-
-            def get_all(draft: Path) -> None:
-                for one in listed:
-                    self._get(files, one, draft / _checked(one[len(path) :].strip("/")))
-
-            _arrive(folder, get_all)
+        """Copy a run from there into a folder that is not there yet; ``RecordError`` if that fails."""
+        folder = folder.resolve()  # "." has no name
+        draft = folder.with_name(f"{folder.name}{_DRAFT}")
+        shutil.rmtree(draft, ignore_errors=True)
+        inside = ObjectStore(f"{self.url}/{name}".rstrip("/"))
+        targets = {one: draft / one for one in inside.names("")}
+        if not targets:
+            raise RecordError(inside.where, got="nothing", do="see that the address is right")
+        with inside._opened("") as (files, path):
+            for above in {file.parent for file in targets.values()}:
+                above.mkdir(parents=True, exist_ok=True)
+            files.get([f"{path}/{one}" for one in targets], [str(file) for file in targets.values()])
+            draft.rename(folder)
 
     def fetch_file(self, name: str, file: Path) -> bool:
         """Copy one file from there, if it is there."""
         if not self.has(name):
             return False
         with self._opened(name) as (files, path):
-            self._get(files, path, file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            files.get_file(path, str(file))
         return True
 
     def names(self, ending: str) -> list[str]:
-        """Files whose names end so, relative to the store."""
-        with self._opened("") as (files, path):
-            try:
-                found = files.find(path)
-            except FileNotFoundError:
-                return []
-            named = (_checked(one[len(path) :].strip("/")) for one in found)
+        """Return the files whose names end so."""
+        with self._opened("") as (files, path), suppress(FileNotFoundError):
+            named = (_checked(one[len(path) :].strip("/")) for one in files.find(path))
             return sorted(one for one in named if one and one.endswith(ending) and not one.endswith(_DRAFT))
+        return []
 
-    def _get(self, files: Any, path: str, file: Path) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        files.get_file(path, str(file))
+    def _make_folder(self, files: Any, path: str) -> None:
+        if self.is_folder:
+            make_folder(Path(path))
+        else:
+            _make_folders(files, path)
+
+    def _have_on_disk(self, *paths: str) -> None:
+        """Have the disk keep files of a shared folder, so that a name never stands over half of them."""
+        for path in paths if self.is_folder else ():
+            with open(path, "rb") as written:
+                os.fsync(written.fileno())
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[Any, str]]:
         """The file system of fsspec and the path of a name there; what it kept of earlier listings is forgotten."""
-        url = f"{self.url}/{name}".rstrip("/")
-        with _explained(url):
-            files, path = _fsspec().core.url_to_fs(self.url)
+        with _explained(f"{self.where}/{name}".rstrip("/")):
+            if self.is_folder:
+                files, path = _fsspec().filesystem("file", auto_mkdir=True), self.where
+            else:
+                files, path = _fsspec().core.url_to_fs(self.url)
             files.invalidate_cache()
             yield files, f"{path.rstrip('/')}/{name}".rstrip("/")
+
+
+def shared_folder(root: Path) -> ObjectStore:
+    """Return the store in a folder that every machine sees under the same path."""
+    return ObjectStore(f"{_LOCAL}{root.resolve()}")
 
 
 def store_at(url: str) -> ObjectStore:
@@ -204,12 +180,11 @@ def store_at(url: str) -> ObjectStore:
     if not parts.netloc:
         raise SettingError("--out", got=url[:200], allowed="an address such as s3://BUCKET/PREFIX")
     fsspec = _fsspec()
-    if parts.scheme not in fsspec.available_protocols():
-        raise SettingError("--out", got=f"{parts.scheme}://", allowed=", ".join(sorted(fsspec.available_protocols())))
     try:
         fsspec.get_filesystem_class(parts.scheme)
-    except ImportError as error:
-        raise SettingError("--out", got=f"{parts.scheme}://", do=str(error).splitlines()[0]) from None
+    except (ImportError, ValueError) as error:
+        allowed, do = ", ".join(sorted(fsspec.available_protocols())), str(error).splitlines()[0]
+        raise SettingError("--out", got=f"{parts.scheme}://", allowed=allowed, do=do) from None
     return ObjectStore(url.rstrip("/"))
 
 
@@ -239,35 +214,6 @@ def _fsspec() -> Any:
         if error.name != "fsspec":
             raise
         raise SettingError("--out", got="fsspec is not installed", do="pip install 'townsquare[cluster]'") from None
-
-
-def _record_in(folder: Path) -> Path | None:
-    """The file that makes a folder one of a run, if it is there."""
-    return next((folder / name for name in reversed(RECORDS) if (folder / name).is_file()), None)
-
-
-def _files_in(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and path.name != LOCK)
-
-
-def _copy(folder: Path, target: Path) -> None:
-    """Copy files and have the disk keep them, so that a name never stands over half of them."""
-    make_folder(target)
-    for file in _files_in(folder):
-        to = target / file.relative_to(folder)
-        make_folder(to.parent)
-        shutil.copyfile(file, to)
-        with to.open("rb") as written:
-            os.fsync(written.fileno())
-
-
-def _arrive(folder: Path, get: Any) -> None:
-    """Have files come beside a folder, then be it."""
-    folder = folder.resolve()  # "." has no name
-    draft = folder.with_name(f"{folder.name}{_DRAFT}")
-    shutil.rmtree(draft, ignore_errors=True)
-    get(draft)
-    draft.rename(folder)
 
 
 def _checked(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from townsquare.core.errors import SettingError
@@ -60,8 +61,9 @@ def studies(
             said(len(done))
         return done
     found: dict[int, Study | BaseException] = {}
-    jobs = [_Job(people, one) for one in wanted]
-    RayPool(_fit, None, lambda steps: said(len(found)), found.__setitem__, on).run(jobs)
+    pool = RayPool(_fit, on, on_steps=lambda steps: said(len(found)))
+    with closing(pool.map([_Job(people, one) for one in wanted])) as results:
+        found.update(results)
     fits: list[Study] = []
     for index in range(len(wanted)):
         result = found[index]

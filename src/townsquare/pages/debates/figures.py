@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import CON, PRO
 from townsquare.pages.report.axes import NICE, amounts, reference
 from townsquare.pages.report.svg import clean, panel
@@ -22,7 +22,7 @@ WORD = {PRO: "pro", CON: "con"}
 MARGIN = 1.05
 
 
-def course_panel(held: HeldDebates, arm: ArmOfDebates, key: str, *, judged: bool = False) -> str:
+def course_panel(held: DebateResults, arm: DebateArm, key: str, *, judged: bool = False) -> str:
     """Stances of both over the rounds as inline SVG: trials thin, their mean thick; as kept, or as the judge reads."""
     if judged:
         course = held.judged(arm)
@@ -41,7 +41,7 @@ def course_panel(held: HeldDebates, arm: ArmOfDebates, key: str, *, judged: bool
     return panel(draw, key, clean(f"{what} over {rounds.size} rounds, {arm.name}, {arm.statement}"), height=230)
 
 
-def levels_panel(held: HeldDebates, arms: Sequence[ArmOfDebates], labels: Sequence[str], key: str) -> str:
+def levels_panel(held: DebateResults, arms: Sequence[DebateArm], labels: Sequence[str], key: str) -> str:
     """The mean stance of pro over the rounds, one line a level; trials thin."""
     courses = [held.stances(arm)[:, :, PRO] for arm in arms]
 
@@ -54,7 +54,7 @@ def levels_panel(held: HeldDebates, arms: Sequence[ArmOfDebates], labels: Sequen
     return panel(draw, key, clean("mean stance of pro by level: " + ", ".join(labels)), height=290)
 
 
-def finals_panel(held: HeldDebates, arms: Sequence[ArmOfDebates], levels: Sequence[float], name: str, key: str) -> str:
+def finals_panel(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str, key: str) -> str:
     """Final stance of pro against the level of a setting: trials as dots, means with 95 % intervals."""
     finals = [held.stances(arm)[:, -1, PRO] for arm in arms]
     estimates = [held.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from townsquare.debate.measures import Estimate, steps_between
-from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import PRO
 from townsquare.pages.debates.figures import course_panel, finals_panel, levels_panel
 from townsquare.pages.debates.tables import arms_table, cross_table, starts_table, varied
@@ -29,7 +29,7 @@ LIMITS = (
 )
 
 
-def write_pages(held: HeldDebates) -> Path:
+def write_pages(held: DebateResults) -> Path:
     """Write ``report.html``, and the transcript of each arm beside its trials; the path of the report.
 
     Raises
@@ -43,7 +43,7 @@ def write_pages(held: HeldDebates) -> Path:
     return write_debates(held)
 
 
-def write_debates(held: HeldDebates) -> Path:
+def write_debates(held: DebateResults) -> Path:
     """Write ``report.html`` into a folder of debates: one self-contained file.
 
     Raises
@@ -52,7 +52,7 @@ def write_debates(held: HeldDebates) -> Path:
         A trial cannot be read, or the page not be written.
     """
     arms = [arm for arm in held.arms if held.records(arm)]
-    kept = HeldDebates(held.folder, tuple(arms), held.trials, held.failed)
+    kept = DebateResults(held.folder, tuple(arms), held.trials, held.failed)
     sections = [*_levels(kept), *_courses(kept), *_measured(kept)] if arms else []
     text = render(
         "debates.html",
@@ -65,12 +65,12 @@ def write_debates(held: HeldDebates) -> Path:
     return write(text, held.folder / REPORT)
 
 
-def _title(held: HeldDebates) -> str:
+def _title(held: DebateResults) -> str:
     statements = list(dict.fromkeys(arm.statement for arm in held.arms))
     return clean(statements[0], 160) if len(statements) == 1 else count(len(statements), "proposition")
 
 
-def _facts(held: HeldDebates) -> list[tuple[str, str]]:
+def _facts(held: DebateResults) -> list[tuple[str, str]]:
     done = sum(len(held.records(arm)) for arm in held.arms)
     debaters = dict.fromkeys(str(arm.settings["debater"]["name"]) for arm in held.arms)
     speakers = dict.fromkeys(str(arm.settings["speaker"]["name"]) for arm in held.arms)
@@ -84,7 +84,7 @@ def _facts(held: HeldDebates) -> list[tuple[str, str]]:
     ]
 
 
-def _levels(held: HeldDebates) -> list[Section]:
+def _levels(held: DebateResults) -> list[Section]:
     """One section a setting whose levels vary alone (Figure 2, left)."""
     return [
         _level_section(held, name, [level for level, _ in rows], [arm for _, arm in rows])
@@ -92,7 +92,7 @@ def _levels(held: HeldDebates) -> list[Section]:
     ]
 
 
-def _level_section(held: HeldDebates, name: str, levels: list[float], arms: list[ArmOfDebates]) -> Section:
+def _level_section(held: DebateResults, name: str, levels: list[float], arms: list[DebateArm]) -> Section:
     key = "".join(letter if letter.isalnum() else "-" for letter in name)
     labels = [f"{name} {level:g}" for level in levels]
     panels = [Panel(f"Stance of pro by {name}: trials thin, means thick", levels_panel(held, arms, labels, f"l-{key}"))]
@@ -125,7 +125,7 @@ def _difference(one: Estimate) -> str:
     return f"{number(one.mean, signed=True)} [{number(one.low, signed=True)}, {number(one.high, signed=True)}]"
 
 
-def _courses(held: HeldDebates) -> list[Section]:
+def _courses(held: DebateResults) -> list[Section]:
     """Kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
     arms = held.arms[:MOST_PANELS]
     notes = [f"The first {MOST_PANELS} of {len(held.arms)} arms."] if len(arms) < len(held.arms) else []
@@ -141,12 +141,12 @@ def _courses(held: HeldDebates) -> list[Section]:
     return found
 
 
-def _caption(held: HeldDebates, arm: ArmOfDebates) -> str:
+def _caption(held: DebateResults, arm: DebateArm) -> str:
     several = len({one.statement for one in held.arms}) > 1
     return clean(f"{arm.statement} · {arm.name}" if several and "topic" not in arm.changes else arm.name, 120)
 
 
-def _measured(held: HeldDebates) -> list[Section]:
+def _measured(held: DebateResults) -> list[Section]:
     tables = []
     for is_pair in (True, False):
         arms = [arm for arm in held.arms if arm.is_pair is is_pair]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from townsquare.debate.measures import Estimate
-from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import ALIASES
 from townsquare.pages.report.section import Table
 from townsquare.pages.report.words import number, percent
@@ -44,14 +44,14 @@ def shown(name: str, one: Estimate) -> str:
     return f"{mean} [{number(one.low, signed=signed)}, {number(one.high, signed=signed)}]"
 
 
-def measure_table(held: HeldDebates, arm: ArmOfDebates) -> Table:
+def measure_table(held: DebateResults, arm: DebateArm) -> Table:
     """Measures of one arm: internal stances, and what the judge reads, side by side."""
     kept, judged = held.measures(arm), held.measures(arm, judged=True)
     rows = [[TITLES[name], shown(name, kept[name]), shown(name, judged[name])] for name in kept]
     return Table("Measures over trials", ["measure", "kept", "judged"], rows, note=NOTE)
 
 
-def arms_table(held: HeldDebates, arms: Sequence[ArmOfDebates], *, judged: bool = False) -> Table:
+def arms_table(held: DebateResults, arms: Sequence[DebateArm], *, judged: bool = False) -> Table:
     """Measures of all arms, one row each; arms are of one kind."""
     found = [held.measures(arm, judged=judged) for arm in arms]
     names = list(found[0])
@@ -63,7 +63,7 @@ def arms_table(held: HeldDebates, arms: Sequence[ArmOfDebates], *, judged: bool 
     return Table(caption, ["arm", "trials", *(TITLES[name] for name in names)], rows, note=NOTE)
 
 
-def starts_table(held: HeldDebates) -> Table:
+def starts_table(held: DebateResults) -> Table:
     """How each agent started: what was wanted, attained, and how; means over trials where they differ."""
     rows = []
     for arm in held.arms:
@@ -87,7 +87,7 @@ def starts_table(held: HeldDebates) -> Table:
     return Table("Starts", head, rows, words=frozenset({0, 1}))
 
 
-def cross_table(held: HeldDebates, measure: str) -> Table | None:
+def cross_table(held: DebateResults, measure: str) -> Table | None:
     """One measure by the values of two settings: rows of the first, columns of the second; None if not two vary."""
     keys = list(held.arms[0].changes)
     if len(keys) != 2 or any(list(arm.changes) != keys for arm in held.arms):
@@ -107,9 +107,9 @@ def cross_table(held: HeldDebates, measure: str) -> Table | None:
     return Table(TITLES[measure], [keys[0], *second, "mean"], rows, note=NOTE)
 
 
-def varied(held: HeldDebates) -> dict[str, list[tuple[float, ArmOfDebates]]]:
+def varied(held: DebateResults) -> dict[str, list[tuple[float, DebateArm]]]:
     """Numeric settings that vary alone: name -> (level, arm), ascending; empty where arms differ in several."""
-    found: dict[str, list[tuple[float, ArmOfDebates]]] = {}
+    found: dict[str, list[tuple[float, DebateArm]]] = {}
     for arm in held.arms:
         if len(arm.changes) != 1:
             return {}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from townsquare.debate.record import REVISED, Plain
-from townsquare.debate.results import TRANSCRIPT, ArmOfDebates, HeldDebates
+from townsquare.debate.results import TRANSCRIPT, DebateArm, DebateResults
 from townsquare.debate.settings import CON, PRO, SIDES
 from townsquare.pages.debates.figures import WORD, course_panel
 from townsquare.pages.debates.tables import measure_table
@@ -68,7 +68,7 @@ class TrialShown:
     hash: str
 
 
-def write_transcript(held: HeldDebates, arm: ArmOfDebates, *, figures: bool = True) -> Path:
+def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
     """Write ``transcript.html`` into the folder of an arm: one self-contained file, all texts escaped.
 
     Raises
@@ -95,7 +95,7 @@ def write_transcript(held: HeldDebates, arm: ArmOfDebates, *, figures: bool = Tr
     return write(text, held.folder / arm.slug / TRANSCRIPT)
 
 
-def _facts(held: HeldDebates, arm: ArmOfDebates) -> list[tuple[str, str]]:
+def _facts(held: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
     settings = arm.settings
     return [
         ("arm", clean(arm.name, 120)),

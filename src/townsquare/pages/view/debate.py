@@ -9,14 +9,14 @@ import polars as pl
 
 from townsquare.core.errors import SettingError
 from townsquare.debate.record import REVISED, Plain
-from townsquare.debate.results import ArmOfDebates, HeldDebates
+from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import SIDES
 from townsquare.pages.view.query_string import Asked
 
 _KEYS = ("uptake", "anchoring", "persona", "wanted", "attained", "prior")
 
 
-def debate(held: HeldDebates, name: str, asked: Asked) -> dict[str, Any]:
+def debate(held: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
     """One trial of one arm; texts are untrusted. Without ``arm`` or ``trial``, the first that was held.
 
     Raises
@@ -52,7 +52,7 @@ def debate(held: HeldDebates, name: str, asked: Asked) -> dict[str, Any]:
     return {**found, "trial": trial, "agents": agents, "turns": turns}
 
 
-def arm_of(held: HeldDebates, slug: str) -> ArmOfDebates:
+def arm_of(held: DebateResults, slug: str) -> DebateArm:
     """The arm with this folder; the first for the empty name."""
     slugs = [arm.slug for arm in held.arms]
     if slug and slug not in slugs:
@@ -60,17 +60,17 @@ def arm_of(held: HeldDebates, slug: str) -> ArmOfDebates:
     return held.arms[slugs.index(slug) if slug else 0]
 
 
-def turn_table(held: HeldDebates, asked: Asked) -> pl.DataFrame:
+def turn_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
     """Every turn of an arm, for the CSV."""
     return held.turns().filter(pl.col("arm") == arm_of(held, asked.word("arm")).name)
 
 
-def move_table(held: HeldDebates, asked: Asked) -> pl.DataFrame:
+def move_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
     """Every change of a record in an arm, for the CSV."""
     return held.moves().filter(pl.col("arm") == arm_of(held, asked.word("arm")).name)
 
 
-def side_table(held: HeldDebates, asked: Asked) -> pl.DataFrame:
+def side_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
     """Who debated in each trial of an arm, and from where they started, for the CSV."""
     arm = arm_of(held, asked.word("arm"))
     rows = [

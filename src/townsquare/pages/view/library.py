@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from townsquare.analysis.contract import Kept, setting
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.debate import results
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.experiments import manifest
 from townsquare.record import lock
 from townsquare.record.places import record_file
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunLocation:
     """Where a run stands: ``id`` is its folder relative to the one given.
 
     ``arm`` is "" outside comparisons; ``failure`` is what ended a run of a comparison early, or "".
@@ -49,7 +49,7 @@ class Snapshot:
     run: Run
     kept: Kept
     last_step: int
-    place: Place
+    place: RunLocation
     _answers: dict[str, Any] = field(default_factory=dict)
 
     def once(self, name: str, answer: Callable[[], T]) -> T:
@@ -72,18 +72,18 @@ class Library:
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
         self._open: dict[str, tuple[int, Run]] = {}
-        self._snapshots: OrderedDict[tuple[Place, int, int, str], Snapshot] = OrderedDict()
+        self._snapshots: OrderedDict[tuple[RunLocation, int, int, str], Snapshot] = OrderedDict()
         self._lock = Lock()
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[RunLocation]:
         """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
         if _begun(self.root):
-            return [Place(self.root.name or "run", self.root)]
+            return [RunLocation(self.root.name or "run", self.root)]
         if _debated(self.root):
             return []
         arms = _arms(self.root)
         found = sorted(_below(self.root, DEPTH, _begun))
-        return [Place(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
+        return [RunLocation(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
 
     def debates(self) -> dict[str, Path]:
         """Folders of debates by id, in order."""
@@ -94,7 +94,7 @@ class Library:
         found = sorted(_below(self.root, DEPTH, _debated))
         return {path.relative_to(self.root).as_posix(): path for path in found}
 
-    def held(self, name: str) -> HeldDebates:
+    def held(self, name: str) -> DebateResults:
         """The debates of that id.
 
         Raises
@@ -105,9 +105,9 @@ class Library:
         known = self.debates()
         if name not in known:
             raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
-        return HeldDebates.open(known[name])
+        return DebateResults.open(known[name])
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> RunLocation:
         """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
         for place in self.places():
             if place.id == name:
@@ -124,13 +124,13 @@ class Library:
         """
         return self._opened(self.place(name))
 
-    def _opened(self, place: Place) -> Run:
+    def _opened(self, place: RunLocation) -> Run:
         file = _file_of(place)
         if not self._is_open(place, file):
             self._open[place.id] = (file, Run.open(place.folder))
         return self._open[place.id][1]
 
-    def _is_open(self, place: Place, file: int) -> bool:
+    def _is_open(self, place: RunLocation, file: int) -> bool:
         known = self._open.get(place.id)
         return known is not None and known[0] == file != _NO_FILE
 
@@ -157,7 +157,7 @@ class Library:
         """
         return [self._row(place) for place in self.places()]
 
-    def _row(self, place: Place) -> dict[str, Any]:
+    def _row(self, place: RunLocation) -> dict[str, Any]:
         row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
         try:
             server = None if self._is_open(place, _file_of(place)) else address_in(place.folder)
@@ -168,7 +168,7 @@ class Library:
             return {**row, "state": "unreadable", "error": said(error)}
 
 
-def _file_of(place: Place) -> int:
+def _file_of(place: RunLocation) -> int:
     """What tells the file of a run from another of its name: another file is another run."""
     try:
         return record_file(place.folder).stat().st_ino

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
-from townsquare.debate.results import HeldDebates
+from townsquare.debate.results import DebateResults
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import debate as debates
@@ -153,7 +153,7 @@ def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Requ
 
 
 def _debate(
-    library: Library, name: str = "", table: Callable[[HeldDebates, Asked], pl.DataFrame] | None = None
+    library: Library, name: str = "", table: Callable[[DebateResults, Asked], pl.DataFrame] | None = None
 ) -> Callable[[Request], Any]:
     def ask(asked: Asked) -> Response:
         wanted = asked.word("debate")

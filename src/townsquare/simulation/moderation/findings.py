@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.draws import StageDraws
-from townsquare.core.errors import SettingError
-from townsquare.models.contract import Asker
+from townsquare.models.contract import Asker, needed
 from townsquare.simulation.moderation.checker import CheckerParams, Findings, find
 from townsquare.simulation.moderation.model_checker import ask_about
 from townsquare.simulation.world import World
@@ -25,9 +24,7 @@ def findings(
     """What is found of ``posts``; ``with_notes`` lets a model see the notes under them."""
     if params.checker == "embedded":
         return find(world, posts, draws, params)
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
-    return ask_about(world, posts, params, asker, with_notes=with_notes)
+    return ask_about(world, posts, params, needed(asker), with_notes=with_notes)
 
 
 def asks(params: CheckerParams) -> bool:

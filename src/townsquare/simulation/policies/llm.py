@@ -18,9 +18,8 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.core.draws import StageDraws
-from townsquare.core.errors import SettingError
 from townsquare.core.schema import ActionKind
-from townsquare.models.contract import Asker, Message, Request
+from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Rows
@@ -183,8 +182,7 @@ def _request(views: Views, k: int, turn: int, purpose: str, prompt: str, schema:
 
 def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
     """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
-    if asker is None:
-        raise SettingError("model", got="none", do="choose one: `--set model=ollama/llama3.2`, or `model=fake` to try")
+    asker = needed(asker)
     asked: list[Waiting] = []
 
     def every() -> Iterator[Request]:
