@@ -15,7 +15,8 @@ from townsquare.core.schema import NONE, ActionKind, ActionStatus, AgentKind, Po
 from townsquare.record.batches import Batches
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
-from townsquare.scenario.load import Posts, Scenario, made_scenario
+from townsquare.scenario.contents import Posts, Scenario
+from townsquare.scenario.load import made_scenario
 from townsquare.settings.config import Actions, Beliefs
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.settings.resolve import Settings, resolve

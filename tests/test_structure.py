@@ -49,7 +49,6 @@ MANY_POSITIONAL = {
     "core/pairs.py _insert",
     "core/pairs.py _keep_newest",
     "humans/fit/stream.py resolve",
-    "scenario/graphs/block.py _follow_blocks",
     "simulation/evidence/start.py started",
     "simulation/feed/candidates.py _fill",
     "simulation/feed/write.py _write_chunk",
@@ -271,10 +270,7 @@ def test_only_the_command_line_prints() -> None:
 def test_lazy_frames_are_read_in_one_place() -> None:
     """It alone keeps joins in the order in which they are written: any other may take all memory there is."""
     rows = []
-    one_place = {
-        SOURCE / "core" / "frames.py",
-        SOURCE / "scenario" / "times.py",
-    }  # the latter reads a file, and joins none
+    one_place = {SOURCE / "core" / "frames.py"}
     for path, node in ((path, node) for path, node in nodes_outside() if path not in one_place):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
             continue

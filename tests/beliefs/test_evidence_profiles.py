@@ -100,7 +100,7 @@ def test_what_the_file_says_belongs_to_the_run(file: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("profile,u\na,1\n", "a column 'a'"),
+        ("profile,u\na,1\n", "a column `a`"),
         ("profile,u,a\n", "no rows"),
         ("profile,u,a\nx,-1,1\n", "row 1 .line 2., column 'u': got '-1'; allowed: a number from 0 to 1000"),
         ("profile,u,a\nx,1,\n", "column 'a'"),

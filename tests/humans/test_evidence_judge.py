@@ -86,7 +86,7 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("topic,argument\nT,a\n", r"header: .*a column side or stance_wa"),
+        ("topic,argument\nT,a\n", r"header: .*a column `side` \(or stance_wa"),
         ("topic,side,argument\n", "no rows"),
         ("topic,side,argument\nT,maybe,a\n", r"row 1 \(line 2\), column 'side': got 'maybe'"),
         ("topic,side,argument\nT,1,a\nT,,b\n", r"row 2 \(line 3\), column 'side'"),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from made_people import row, write_csv, write_jsonl
+from townsquare.core.cells import Scale
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.tabular import Record
 from townsquare.humans.checked import joined
 from townsquare.humans.read import read_humans
-from townsquare.humans.scales import Scale, stance_cell
 from townsquare.humans.trajectories import Message, Reading, Trajectories
 
 REAL = Path(os.environ.get("TOWNSQUARE_HUMAN_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -177,9 +177,9 @@ def test_the_debate_mapping_on_made_data(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("points", [2, 3, 4, 5, 6, 7, 11])
 def test_likert_scales_of_any_number_of_points(points: int) -> None:
-    stances = [stance_cell(Record("r", {"x": str(k)}), "x", Scale(1, points)) for k in range(1, points + 1)]
+    stances = [Scale(1, points).stance(Record("r", {"x": str(k)}), "x") for k in range(1, points + 1)]
     assert np.allclose(stances, np.linspace(-1, 1, points))
-    turned = [stance_cell(Record("r", {"x": k}), "x", Scale(points, 1)) for k in range(1, points + 1)]
+    turned = [Scale(points, 1).stance(Record("r", {"x": k}), "x") for k in range(1, points + 1)]
     assert np.allclose(turned, np.linspace(1, -1, points))
 
 
@@ -190,7 +190,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     persuasiontrace(tmp_path)
     write_csv(tmp_path / "trajectories.csv", [*PERSUADE[:6], "initial_stnce", "final_stance"], [])
     with pytest.raises(
-        DataError, match=r"trajectories.csv, header: got columns .*a column 'initial_stance'.*did you mean"
+        DataError, match=r"trajectories.csv, header: got columns .*a column `initial_stance`.*did you mean"
     ):
         read_humans(tmp_path)
 
@@ -220,6 +220,47 @@ def test_a_bad_row_is_named_or_left_out_and_counted(tmp_path: Path, cells: list[
     assert len(found) == 1
     assert len(found.left_out) == 1
     assert "row 2" in found.left_out[0]
+
+
+def test_a_bad_message_leaves_out_who_received_it(tmp_path: Path) -> None:
+    persuasiontrace(tmp_path)
+    with (tmp_path / "messages.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"conv_id": "c2", "i": 2, "author": "LLM", "received": true, "side": 3, "text": "Birds."}\n')
+    with pytest.raises(DataError, match=r"line 6, field 'side': got 3; allowed: a number from -1 to 1"):
+        read_humans(tmp_path)
+    found = read_humans(tmp_path, skip_bad=True)
+    assert (found.conversation, len(found.left_out)) == (("c1",), 1)
+
+
+def test_a_mapping_says_whose_readings_are_and_what_is_received(tmp_path: Path) -> None:
+    persuasiontrace(tmp_path)
+    wrong = tmp_path / "m.yaml"
+    people = (
+        "people: {file: trajectories.csv, participant: participant_id, conversation: conv_id, proposition: proposition"
+    )
+    people += ", initial: initial_stance, final: final_stance, trajectory: traj_id}"
+    messages = "messages: {file: messages.jsonl, conversation: conv_id, author: author, side: side, received: received"
+    readings = "readings: {file: trace.csv, trajectory: traj_id, before: after_message_i, stance: stance}"
+    cases = [
+        (f"{messages}}}\n{readings}", "messages, order: got nothing; allowed: a column, as readings"),
+        (f"{messages}, order: i}}\n{readings.replace('before', 'afterwards')}", "'afterwards'; allowed: .*before"),
+        (
+            f"{messages}, order: i}}\n{readings.replace('before: after_message_i, ', '')}",
+            "readings: got both or neither",
+        ),
+        (
+            f"{messages}, order: i}}\n{readings.replace('trajectory: traj_id, ', '')}",
+            "nothing that says whose they are",
+        ),
+    ]
+    for text, says in cases:
+        wrong.write_text(f"name: x\n{people}\n{text}\n", encoding="utf-8")
+        with pytest.raises(DataError, match=says):
+            read_humans(tmp_path, mapping=str(wrong))
+    wrong.write_text(f"name: x\n{people}\n{messages}, order: i}}\n{readings}\n", encoding="utf-8")
+    found = read_humans(tmp_path, mapping=str(wrong))
+    assert np.diff(found.indptr).tolist() == [2, 2]
+    assert found.reading_after.tolist() == []  # before message 0 is no reading between two messages
 
 
 def test_what_joined_refuses() -> None:

@@ -143,10 +143,10 @@ def test_a_wrong_row_is_named_or_left_out_and_counted(
     [
         ("submissions.json", "[]", "a JSON list"),
         ("submissions.json", '["a", "a"]', "'a' twice"),
-        ("feed_posts.csv", "post_id,text\na,b\n", "no column 'feed'"),
-        ("feed_posts.csv", "post_id,feed,text\na,1,b\na,1,c\n", "'a' twice"),
+        ("feed_posts.csv", "post_id,text\na,b\n", "a column `feed`"),
+        ("feed_posts.csv", "post_id,feed,text\na,1,b\na,1,c\n", "'a' again"),
         ("feed_posts.csv", "post_id,feed,text,is_false\na,1,b,2\n", "from 0 to 1"),
-        ("human_actions_rule_parsed.csv", "submission,action\na,b\n", "no column 'post_id'"),
+        ("human_actions_rule_parsed.csv", "submission,action\na,b\n", "a column `post_id`"),
     ],
 )
 def test_files_that_cannot_be_read(town: Panel, tmp_path: Path, file: str, text: str, message: str) -> None:

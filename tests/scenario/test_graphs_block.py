@@ -135,7 +135,7 @@ def test_a_block_too_small_is_complete() -> None:
     ("params", "says"),
     [
         ({"by": "gendre"}, "did you mean 'gender'"),
-        ({"by": "stance:taxes"}, "allowed: stance:tax, stance:ban; did you mean 'tax'"),
+        ({"by": "stance:taxes"}, "allowed: stance:tax, stance:ban; did you mean 'stance:tax'"),
         ({"p_within": 0.5}, "graph.p_between: got nothing, but p_within is given"),
         ({"p_between": 0.5}, "graph.p_within: got nothing"),
     ],

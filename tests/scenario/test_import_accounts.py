@@ -195,7 +195,7 @@ def test_no_follows_are_given_without_accounts() -> None:
 # --- what is refused ---------------------------------------------------------------------------------------
 
 BAD = [
-    ({"accounts": "name\nAnn\n"}, r"accounts.csv, header: got name; allowed: a column `id`"),
+    ({"accounts": "name\nAnn\n"}, r"accounts.csv, header: got columns name; allowed: a column `id`"),
     ({"accounts": "id\n"}, "accounts.csv: got no accounts"),
     ({"accounts": "id\nu1\nu1\n"}, r"accounts.csv, row 2 \(line 3\), column 'id': got 'u1' again"),
     ({"accounts": "id,trait:agee\nu1,4\n"}, "column 'trait:agee': got 'agee'.*did you mean 'age'"),

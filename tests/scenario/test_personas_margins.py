@@ -13,7 +13,7 @@ from scipy import stats
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.population.margins import effective_size, fit, rake_bank, rake_people, read_margins
 from townsquare.scenario.population.personas import read_personas, write_personas
-from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, bundled_bank
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, bundled_bank, group_by_spans
 from townsquare.scenario.population.sample import People, sample_people
 from townsquare.settings.config import Population
 
@@ -37,7 +37,7 @@ def sample(n: int = N, first: int = 0, seed: int = 7, **population: object) -> P
 def p_value(codes: np.ndarray, margin: dict[str, float], label: str, bank: QuestionBank) -> float:
     """Of a chi-square test of answers against a margin."""
     target = read_margins({label: margin}, bank)[0]
-    counts = np.bincount(target.group_of(codes), minlength=target.share.size)
+    counts = np.bincount(group_by_spans(codes, target.spans), minlength=target.share.size)
     assert counts[-1] == 0
     return float(stats.chisquare(counts[:-1], target.share[:-1] * codes.size).pvalue)
 

@@ -218,7 +218,7 @@ BAD_MAPPINGS = [
     ("columns: {Sex: {trait: gender, bands: {1-3: Male, 3-5: Female}}}", "which is in two bands"),
     ("columns: {Sex: {trait: gender, bands: {low: Male}}}", "a range such as 1-2, or 4"),
     ("columns: {Sex: {trait: gender, values: {m: Male}, bands: {1: Male}}}", "no `values` beside them"),
-    ("columns: {Sex: {trait: gender, values: {m: true}}}", "values, m.*got True"),
+    ("columns: {Sex: {trait: gender, values: {m: true}}}", "values.m.*got True"),
     ("columns: {Sex: {trait: gender}}\nid: Who", "id: got 'Who'"),
     ("columns: {Sex: {trait: gender}}\nskip_rows: -1", "skip_rows: got -1"),
     ("colunms: {Sex: {trait: gender}}", "'colunms'.*did you mean 'columns'|columns: got nothing"),

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from townsquare.core.errors import DataError
 from townsquare.core.schema import PostType, Veracity
-from townsquare.scenario.load import Scenario, injection_order, list_scenarios, load_scenario, made_scenario
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.load import injection_schedule, list_scenarios, load_scenario, made_scenario
 from townsquare.settings.config import Injection
 
 SHARED = Path(os.environ.get("TOWNSQUARE_SHARED", Path(__file__).resolve().parents[3] / "shared"))
@@ -196,7 +197,7 @@ def test_bundled_scenarios_are_listed_and_loaded() -> None:
         assert (len(scenario.posts), len(scenario.propositions)) == (posts, propositions)
         assert scenario.origin == f"bundled:{name}"
         assert scenario.digest == load_scenario(name).digest
-        injection_order(scenario.posts, Injection(**scenario.injection), 1)
+        injection_schedule(scenario.posts, Injection(**scenario.injection), 1)
 
 
 def test_a_bundled_scenario_can_be_argued_from_both_sides() -> None:
@@ -243,6 +244,13 @@ def check_headlines(scenario: Scenario, n: int) -> None:
     assert not scenario.has_plausibility
     assert {Veracity.TRUE, Veracity.FALSE} == set(scenario.posts.veracity.tolist())
     assert any("rate_belief_control" in notice for notice in scenario.notices)
+
+
+def test_a_plausibility_of_zero_is_one(tmp_path: Path) -> None:
+    (tmp_path / "posts.jsonl").write_text('{"text": "a", "plausibility": 0}\n', encoding="utf-8")
+    scenario = load_scenario(tmp_path / "posts.jsonl")
+    assert scenario.has_plausibility
+    assert scenario.posts.plausibility.tolist() == [0.0]
 
 
 def test_headlines_with_truth_alone() -> None:
@@ -335,7 +343,7 @@ FOLDERS = [
     ({"posts_csv": POSTS.replace(",post,", ",poster,")}, "column 'type': got 'poster'.*did you mean 'post'"),
     ({"posts_csv": POSTS.replace("Rumours", "Rumors")}, "column 'source': got 'Rumors'.*did you mean 'Rumours'"),
     ({"posts_csv": POSTS.replace("Gazette", "")}, "column 'source': got nothing"),
-    ({"posts_csv": POSTS.replace("Rumours,2", "Rumours,2.5")}, "column 'step': got 2.5"),
+    ({"posts_csv": POSTS.replace("Rumours,2", "Rumours,2.5")}, "column 'step': got '2.5'"),
     ({"posts_csv": POSTS.replace("Rumours,2", "Rumours,0")}, "column 'step': got '0'"),
     ({"posts_csv": POSTS.replace("-1,,0.25", "-1.01,,0.25")}, "column 'stance:dam': got '-1.01'"),
     ({"posts_csv": POSTS.replace("-1,,0.25,0.5", "-1,,,0.5")}, "column 'strength:toll': got a strength without"),

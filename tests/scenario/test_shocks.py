@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from made import posts_of
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import Veracity
-from townsquare.scenario.load import Posts, injection_schedule
+from townsquare.scenario.contents import Posts
+from townsquare.scenario.load import injection_schedule
 from townsquare.scenario.shocks import Shock
 from townsquare.settings.config import Injection
 from townsquare.settings.events import Inject

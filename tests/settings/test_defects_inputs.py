@@ -74,7 +74,7 @@ def test_row_07_answers_of_a_survey_are_words(tmp_path: Path) -> None:
     rows = personas_from_survey(answers, mapping, bundled_bank(), skip_bad=True).personas.stance["dam"]
     assert rows.tolist()[:2] == [0.5, -0.5]
     wrong = written(tmp_path / "w.yaml", "columns: {Shots: {stance: dam, values: {yes: true}}}\n")
-    assert "values, yes" in error_of(lambda: read_mapping(wrong, bundled_bank()), DataError).where
+    assert "values.yes" in error_of(lambda: read_mapping(wrong, bundled_bank()), DataError).where
 
 
 @pytest.mark.parametrize("name", [name for name in YAML_DOCUMENTS if name not in ("only a word", "a number")])

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from made import posts_of
 from townsquare.core.errors import SettingError
-from townsquare.scenario.load import injection_order, injection_schedule
+from townsquare.scenario.contents import Posts
+from townsquare.scenario.load import injection_schedule
 from townsquare.settings.config import Injection
+
+
+def injection_order(posts: Posts, injection: Injection, seed: int) -> np.ndarray:
+    return injection_schedule(posts, injection, seed)[0]
 
 
 def test_the_order_of_the_file() -> None:

@@ -19,7 +19,8 @@ from townsquare.core.errors import TownsquareError
 from townsquare.core.schema import TABLES, ActionKind, AgentKind
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
-from townsquare.scenario.load import Posts, Scenario, made_scenario
+from townsquare.scenario.contents import Posts, Scenario
+from townsquare.scenario.load import made_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.run import simulate
 from townsquare.simulation.step import begin, online, step

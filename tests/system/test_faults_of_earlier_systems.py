@@ -70,7 +70,8 @@ from made import (
 )
 from townsquare.core.schema import ActionKind, LogKind, TrailKind
 from townsquare.record.batches import Batches
-from townsquare.scenario.load import Source, made_scenario
+from townsquare.scenario.contents import Source
+from townsquare.scenario.load import made_scenario
 from townsquare.simulation.belief_step import InputsOfStep
 
 

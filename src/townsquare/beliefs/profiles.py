@@ -6,7 +6,6 @@ draws one for life, by its id alone: so arms share the assignment, and who joins
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -14,18 +13,22 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.cells import Column, names, numbers, read_columns
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
-from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
+from townsquare.core.tabular import read_table
 
 Float = npt.NDArray[np.float64]
 
-COLUMNS = ("profile", "u", "a", "share")
-LONGEST = 200
 LARGEST = 1000.0
 """Of u, a and shares: far beyond anything that is meant."""
+COLUMNS = (
+    Column("profile", names(), needed=True, unique=True),
+    Column("u", numbers(0, LARGEST, None), needed=True),
+    Column("a", numbers(0, LARGEST, None), needed=True),
+    Column("share", numbers(0, LARGEST, 1.0, above=True)),
+)
 
 
 class Profiles(NamedTuple):
@@ -67,16 +70,11 @@ def read_profiles(path: Path) -> Profiles:
     DataError
         No rows; a column is missing or not known; a name twice; a number is out of range. Names file, row and column.
     """
-    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
-    _check_columns(table)
-    names = tuple(_name(record) for record in table.records)
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            raise DataError(table.records[at].where("profile"), got=f"{name!r} again", allowed="each name once")
-    u, a = (np.array([_number(record, key, 0.0) for record in table.records]) for key in ("u", "a"))
-    tiny = math.ulp(0.0)
-    share = np.array([_number(record, "share", tiny, default=1.0) for record in table.records])
-    return Profiles(names, u, a, share)
+    sheet = read_columns(read_table(path), COLUMNS)
+    if not sheet.table.records:
+        raise DataError(sheet.table.place, got="no rows", allowed="at least one profile")
+    u, a, share = (np.array(sheet[name], np.float64) for name in ("u", "a", "share"))
+    return Profiles(tuple(sheet["profile"]), u, a, share)
 
 
 def profiles_of(params: object, folder: Path | None) -> Profiles | None:
@@ -89,39 +87,3 @@ def profiles_of(params: object, folder: Path | None) -> Profiles | None:
     """
     path = getattr(params, "profiles", "")
     return read_profiles(find(path, folder)) if path else None
-
-
-def _check_columns(table: Records) -> None:
-    for column in table.columns:
-        if column not in COLUMNS:
-            do = did_you_mean(column, COLUMNS)
-            raise DataError(f"{table.place}, header", got=f"the column {column!r}", allowed=", ".join(COLUMNS), do=do)
-    for column in COLUMNS[:3]:
-        if column not in table.columns:
-            got = "columns " + ", ".join(table.columns)[:300]
-            raise DataError(f"{table.place}, header", got=got, allowed=f"a column {column!r}")
-    if not table.records:
-        raise DataError(table.place, got="no rows", allowed="at least one profile")
-
-
-def _name(record: Record) -> str:
-    value = record.cells.get("profile")
-    name = "" if value is None else str(value).strip()
-    if not 0 < len(name) <= LONGEST:
-        got = f"{len(name)} characters" if name else "nothing"
-        raise DataError(record.where("profile"), got=got, allowed=f"a name of at most {LONGEST} characters")
-    return name
-
-
-def _number(record: Record, column: str, least: float, default: float | None = None) -> float:
-    value = record.cells.get(column)
-    if default is not None and value in (None, ""):
-        return default
-    try:
-        number = float(str(value))
-    except ValueError:
-        number = math.nan
-    if not least <= number <= LARGEST:
-        allowed = f"a number {'above 0, at most' if least > 0 else 'from 0 to'} {LARGEST:g}"
-        raise DataError(record.where(column), got=repr(value)[:80], allowed=allowed)
-    return number

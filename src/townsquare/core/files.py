@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -64,16 +65,17 @@ def copy_name(path: str) -> str:
 
 def is_file(path: Path) -> bool:
     """Whether there is such a file; a name that no file system takes is none."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    return _holds(path.is_file)
 
 
 def is_folder(path: Path) -> bool:
     """Whether there is such a folder; a name that no file system takes is none."""
+    return _holds(path.is_dir)
+
+
+def _holds(question: Callable[[], bool]) -> bool:
     try:
-        return path.is_dir()
+        return question()
     except (OSError, ValueError):
         return False
 
@@ -111,12 +113,6 @@ def read_text(path: Path, limit: int = MAX_BYTES, kind: type[TownsquareError] = 
         line = data.count(b"\n", 0, error.start) + 1
         got = f"the byte 0x{data[error.start]:02x}"
         raise kind(f"{path}, line {line}", got=got, allowed="UTF-8 text", do="save the file as UTF-8") from None
-
-
-# --- YAML and JSON -----------------------------------------------------------------------------------------
-
-
-# Writing files so that a reader never finds half of one.
 
 
 def write_whole(path: Path, text: str, do: str = "name a folder that can be written", *, parents: bool = False) -> None:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
-from townsquare.core.errors import UnknownName
+from townsquare.core.errors import TownsquareError, UnknownName
 
 _FAMILIES: dict[str, dict[str, str]] = {
     "beliefs": {
@@ -138,8 +139,7 @@ def get(family: str, name: str) -> Any:
     """
     add_installed()
     members = _FAMILIES[family]
-    if name not in members:
-        raise UnknownName(family, got=repr(name), allowed=", ".join(members), do=did_you_mean(name, members))
+    check_known(family, name, members)
     module, _, attribute = members[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -178,6 +178,20 @@ def add_installed() -> None:
         if _FAMILIES[family].get(name, point.value) != point.value:
             raise UnknownName(where, got=f"a name taken by {_FAMILIES[family][name]}", do="rename or uninstall it")
         _FAMILIES[family][name] = point.value
+
+
+def check_known(
+    where: str, name: str, known: Collection[str], kind: type[TownsquareError] = UnknownName, nothing: str = "none"
+) -> None:
+    """Refuse a name that is not known; ``nothing`` is what is allowed where no name is.
+
+    Raises
+    ------
+    TownsquareError
+        Of ``kind``, with the names that there are and the nearest of them.
+    """
+    if name not in known:
+        raise kind(where, got=repr(name), allowed=", ".join(known) or nothing, do=did_you_mean(name, known))
 
 
 def did_you_mean(got: str, allowed: object) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from townsquare.core.cells import MAX_CHARACTERS
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Message, Reply, Request
 from townsquare.models.prompts.filling import filled, quoted
-from townsquare.scenario.population.personas import MAX_CHARACTERS, Personas, missing_attributes, render_persona
+from townsquare.scenario.population.personas import Personas, missing_attributes, render_persona
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
 
 MOST_TOKENS = 700

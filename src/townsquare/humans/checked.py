@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
+from typing import TypeVar
 
 import numpy as np
 
 from townsquare.core.errors import DataError
 from townsquare.humans.trajectories import Reading, Row, Trajectories, codes_of
 
+Part = TypeVar("Part")
+
 SKIP = "leave the row out by hand, or give --skip-bad"
 MOST_MESSAGES = 100_000
+MOST_CHARACTERS = 1_000_000
+"""Of a message."""
+
+
+def each(parts: Iterable[Part], read: Callable[[Part], Row]) -> Iterator[Row | DataError]:
+    """Every part of a file as a row, or as the error that reading it met."""
+    for part in parts:
+        try:
+            yield read(part)
+        except DataError as error:
+            yield error
 
 
 def joined(name: str, rows: Iterable[Row | DataError], *, skip_bad: bool = False) -> Trajectories:
@@ -107,11 +121,10 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     readings = [list(kept_readings(row)) for row in rows]
     author, authors = codes_of([message.author for message in messages])
     text, texts = codes_of([message.text for message in messages])
+    words = {key: tuple(getattr(row, key) for row in rows) for key in ("participant", "conversation", "proposition")}
     return Trajectories(
         name=name,
-        participant=tuple(row.participant for row in rows),
-        conversation=tuple(row.conversation for row in rows),
-        proposition=tuple(row.proposition for row in rows),
+        **words,
         topic=tuple(row.topic or row.proposition for row in rows),
         option=tuple(row.option for row in rows),
         control=np.array([row.control for row in rows], np.bool_),

@@ -82,9 +82,14 @@ def _given(people: Trajectories, _: str) -> Claims:
     if not np.isfinite(people.side).any():
         allowed = "messages with a side; or --polarity named, listed or embedded"
         raise DataError(people.name, got="messages without sides", allowed=allowed)
-    at = np.flatnonzero(np.isfinite(people.side) & (people.side != 0.0))
+    return _whole_messages(people, np.nan_to_num(people.side))
+
+
+def _whole_messages(people: Trajectories, side: Float) -> Claims:
+    """One claim a message with a side other than 0."""
+    at = np.flatnonzero(side)
     texts = tuple(people.texts[row] for row in people.text[at].tolist())
-    return Claims(at, np.sign(people.side[at]), people.side[at], np.full(at.size, np.nan), texts)
+    return Claims(at, np.sign(side[at]), side[at], np.full(at.size, np.nan), texts)
 
 
 def _by_option(people: Trajectories, polarity: str) -> Claims:
@@ -105,9 +110,7 @@ def _by_option(people: Trajectories, polarity: str) -> Claims:
                 text = people.texts[key[0]]
                 known[key] = option_sides([text], option, others, exclusive=polarity == "listed")[0] if option else 0
             sides[at] = known[key]
-    found = np.flatnonzero(sides)
-    texts = tuple(people.texts[row] for row in people.text[found].tolist())
-    return Claims(found, sides[found], sides[found], np.full(found.size, np.nan), texts)
+    return _whole_messages(people, sides)
 
 
 def _embedded(people: Trajectories, _: str) -> Claims:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import is_file, is_folder, read_text
-from townsquare.core.registry import did_you_mean
-from townsquare.humans.adapters import delidata, mapped, nyu, persuasiontrace, plain
-from townsquare.humans.adapters.folder import TRAJECTORIES
+from townsquare.core.registry import check_known
+from townsquare.core.tabular import TABLE_KINDS
+from townsquare.humans.adapters import mapped, plain
 from townsquare.humans.adapters.mapping_file import read_mapping
 from townsquare.humans.checked import joined
-from townsquare.humans.trajectories import Row, Trajectories
+from townsquare.humans.trajectories import Trajectories
 
-Read = Callable[[Path], Iterator[Row | DataError]]
-
-FOLDERS: dict[str, tuple[str, Read]] = {
-    "persuasiontrace": (persuasiontrace.MARK, persuasiontrace.read),
-    "nyu": (nyu.MARK, nyu.read),
-    "delidata": (delidata.MARK, delidata.read),
-}
-"""Adapters of folders: the column that tells them apart, and how they read."""
+FOLDERS = {"persuasiontrace": "persuader_side", "nyu": "judge_kind", "delidata": "card"}
+"""Folders that bundled mappings of these names read: the column of the people that tells each apart."""
+PEOPLE = "trajectories.csv"
 FORMATS = (*FOLDERS, "plain")
-ONE_FILE = (".csv", ".tsv", ".jsonl", ".ndjson")
 
 
 def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool = False) -> Trajectories:
@@ -47,30 +40,29 @@ def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool
     SettingError
         An unknown form, or a form beside a mapping.
     """
-    if form and form not in FORMATS:
-        raise SettingError("--format", got=repr(form), allowed=", ".join(FORMATS), do=did_you_mean(form, FORMATS))
+    if form:
+        check_known("--format", form, FORMATS, SettingError)
     if form and mapping:
         raise SettingError("--format", got="a mapping beside it", allowed="one of the two")
     if not is_file(path) and not is_folder(path):
         raise DataError(str(path), got="nothing there", allowed="a folder or file of human data")
-    if mapping:
-        known = read_mapping(mapping)
-        return joined(known.name, mapped.read(path, known), skip_bad=skip_bad)
-    found = form or _form_of(path)
-    rows = plain.read(path) if found == "plain" else FOLDERS[found][1](path)
-    return joined(found if found != "plain" else path.stem, rows, skip_bad=skip_bad)
+    found = mapping or form or _form_of(path)
+    if found == "plain" and not mapping:
+        return joined(path.stem, plain.read(path), skip_bad=skip_bad)
+    known = read_mapping(found)
+    return joined(known.name, mapped.read(path, known), skip_bad=skip_bad)
 
 
 def _form_of(path: Path) -> str:
     if is_file(path):
-        if path.suffix.lower() not in ONE_FILE:
-            allowed = "a folder, or a file that ends in " + ", ".join(ONE_FILE)
+        if path.suffix.lower() not in TABLE_KINDS:
+            allowed = "a folder, or a file that ends in " + ", ".join(TABLE_KINDS)
             raise DataError(str(path), got=path.suffix or "no ending", allowed=allowed)
         return "plain"
-    people = path / TRAJECTORIES
+    people = path / PEOPLE
     header = read_text(people).split("\n", 1)[0].lower() if is_file(people) else ""
     columns = [name.strip() for name in header.split(",")]
-    for name, (mark, _) in FOLDERS.items():
+    for name, mark in FOLDERS.items():
         if mark in columns:
             return name
     do = "name the columns in a mapping file, or give a file of the plain form"

@@ -10,12 +10,13 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from townsquare.core.documents import read_yaml
 from townsquare.core.errors import BudgetReached, ModelError, SettingError
 from townsquare.models.contract import Call, Outcome
 from townsquare.settings.config import Budget
+from townsquare.settings.problems import validated
 
 CHARACTERS_A_TOKEN = 4
 LARGEST_TABLE = 1_000_000
@@ -124,17 +125,11 @@ def read(path: Path | str) -> Prices:
     ModelError
         The file is not there, or is no table of prices.
     """
-    where, do = str(path), "see docs/models.md for what such a file holds"
+    do = "see docs/models.md for what such a file holds"
     try:
-        table = _Table.model_validate(read_yaml(Path(path), ModelError, LARGEST_TABLE))
+        table = validated(_Table, read_yaml(Path(path), ModelError, LARGEST_TABLE), path, kind=ModelError)
     except ModelError as error:
-        raise ModelError(error.where, got=error.got, allowed=error.allowed, do=do) from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        at = ", ".join([where, *(str(part) for part in first["loc"])])
-        got = "nothing" if first["type"] == "missing" else repr(first["input"])[:80]
-        allowed = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-        raise ModelError(at, got=got, allowed=f"date, and models with `in` and `out`: {allowed}", do=do) from None
+        raise ModelError(error.where, got=error.got, allowed=error.allowed, do=error.do or do) from None
     return Prices(table.date, dict(table.models))
 
 

@@ -216,8 +216,13 @@ def _digest(scenario: Scenario) -> str:
         ("<f8", arguments.strength),
     ]
     if scenario.accounts is not None:
-        words["accounts"] = _words_of(scenario.accounts)
-        columns += _columns_of(scenario.accounts, posts)
+        people, follows = scenario.accounts.personas, scenario.accounts.follows
+        words["accounts"] = [
+            people.ids, people.texts, scenario.accounts.names, list(people.stance), follows is not None,
+        ]  # fmt: skip
+        columns += [("<i2", people.traits), ("<f8", people.activity)]
+        columns += [("<f8", stance) for stance in people.stance.values()]
+        columns += [("<i4", posts.account), *(("<i4", ends) for ends in follows or ())]
     summed = hashlib.sha256()
     summed.update(json.dumps(words, sort_keys=True, default=str).encode())
     for dtype, column in columns:
@@ -226,16 +231,3 @@ def _digest(scenario: Scenario) -> str:
         value = np.where(np.isnan(column), np.nan, column + 0.0) if dtype == "<f8" else column
         summed.update(np.ascontiguousarray(value, dtype=dtype).tobytes())
     return summed.hexdigest()
-
-
-def _words_of(accounts: Accounts) -> Any:
-    people = accounts.personas
-    return [people.ids, people.texts, accounts.names, list(people.stance), accounts.follows is not None]
-
-
-def _columns_of(accounts: Accounts, posts: Posts) -> list[tuple[str, npt.NDArray[Any]]]:
-    people = accounts.personas
-    columns: list[tuple[str, npt.NDArray[Any]]] = [("<i2", people.traits), ("<f8", people.activity)]
-    columns += [("<f8", stance) for stance in people.stance.values()]
-    columns += [("<i4", posts.account), *(("<i4", ends) for ends in accounts.follows or ())]
-    return columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from townsquare.core.errors import SettingError
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.load import injection_schedule
 from townsquare.scenario.shocks import shocks_of
@@ -23,15 +23,10 @@ def check_against(scenario: Scenario, config: Config) -> None:
     for number, event in enumerate(config.events, 1):
         where = event_name(number, event.step)
         if event.message is not None:
-            _check_name(f"{where}, message, source", event.message.source, sources)
+            check_known(f"{where}, message, source", event.message.source, sources, SettingError)
             for name in event.message.stance:
-                _check_name(f"{where}, message, stance", name, list(scenario.proposition_names))
+                check_known(f"{where}, message, stance", name, scenario.proposition_names, SettingError)
         if event.inject is not None and event.inject.source is not None:
-            _check_name(f"{where}, inject, source", event.inject.source, sources)
+            check_known(f"{where}, inject, source", event.inject.source, sources, SettingError)
     if shocks := shocks_of(config, scenario):
         injection_schedule(scenario.posts, config.injection, config.seed, shocks)
-
-
-def _check_name(where: str, name: str, names: list[str]) -> None:
-    if name not in names:
-        raise SettingError(where, got=repr(name), allowed=", ".join(names) or "none", do=did_you_mean(name, names))

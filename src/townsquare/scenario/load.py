@@ -19,10 +19,10 @@ from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import Veracity
-from townsquare.scenario.contents import Arguments, Posts, Proposition, Scenario, Source
+from townsquare.core.tabular import TABLE_KINDS
+from townsquare.scenario.contents import Posts, Scenario
 from townsquare.scenario.read import (
     SCENARIO_FILE,
-    TABLE_KINDS,
     YAML_KINDS,
     read_scenario_folder,
     read_scenario_yaml,
@@ -33,19 +33,7 @@ from townsquare.scenario.synthetic import MADE_POSTS, made_scenario
 from townsquare.settings.config import Injection
 from townsquare.settings.presets import preset_names
 
-__all__ = [
-    "Arguments",
-    "Posts",
-    "Proposition",
-    "Scenario",
-    "ScenarioLine",
-    "Source",
-    "injection_order",
-    "injection_schedule",
-    "list_scenarios",
-    "load_scenario",
-    "made_scenario",
-]
+__all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "made_scenario"]
 
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
@@ -128,11 +116,6 @@ def list_scenarios() -> list[ScenarioLine]:
 
 
 # --- injection ---------------------------------------------------------------------------------------------
-
-
-def injection_order(posts: Posts, injection: Injection, seed: int) -> Int64:
-    """Which post enters as the k-th: the rows of :func:`injection_schedule` alone."""
-    return injection_schedule(posts, injection, seed)[0]
 
 
 def injection_schedule(

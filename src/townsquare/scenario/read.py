@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import Any, TypeVar
 
 from townsquare.core import documents, files, tabular
-from townsquare.core.cells import MAX_NAME, name_cell, text_cell
+from townsquare.core.cells import MAX_NAME, Column, Sheet, name_cell, read_columns, text_cell, texts
 from townsquare.core.errors import DataError
 from townsquare.core.files import bundled_folder
 from townsquare.core.lookalikes import lookalike_notices
@@ -22,47 +20,31 @@ from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records
 from townsquare.scenario.accounts import read_accounts, read_follows
 from townsquare.scenario.cells import (
-    ACCOUNT,
     TIME,
     SourceRows,
-    check_columns,
     check_number,
+    post_columns,
     proposition_name,
     read_arguments,
     read_posts,
     read_propositions,
     read_sources,
-    resolve_post_columns,
 )
 from townsquare.scenario.contents import Accounts, Proposition, Scenario
-from townsquare.scenario.times import read_length, read_parquet, read_time, steps_of_times
+from townsquare.scenario.times import Int32, read_length, read_time, steps_of_times
 from townsquare.settings.config import Injection
+from townsquare.settings.problems import validated
+
+Value = TypeVar("Value", list[Any], dict[str, Any])
 
 SCENARIO_FILE = "scenario.yaml"
-KEYS = (
-    "name",
-    "title",
-    "description",
-    "propositions",
-    "sources",
-    "posts",
-    "arguments",
-    "comments",
-    "notes",
-    "injection",
-    "settings",
-    "events",
-    "treatments",
-    "accounts",
-    "follows",
-    "start_time",
-    "step_length",
-)
 FILE_KEYS = ("propositions", "sources", "posts", "arguments", "comments", "notes", "accounts", "follows")
 """Keys whose value may be the name of a file."""
-TABLE_KINDS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+PART_KEYS = ("injection", "settings", "events", "treatments")
+KEYS = ("name", "title", "description", *FILE_KEYS, *PART_KEYS, "start_time", "step_length")
 YAML_KINDS = (".yaml", ".yml")
 MAX_LINE = 1000
+MAPPING = "a mapping of setting to value"
 
 
 @lru_cache(maxsize=4)
@@ -104,19 +86,32 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
     if not isinstance(document, dict):
         got = "an empty file" if document is None else type(document).__name__
         raise DataError(str(path), got=got, allowed="a mapping with the keys " + ", ".join(KEYS))
-    check_columns(Records(str(path), tuple(str(key) for key in document), []), KEYS)
     head = Record(str(path), document, "key")
-    name = name_cell(head, "name", required=False) or default_name
+    known = [Column(key, texts(required=False)) for key in KEYS]
+    read_columns(Records(str(path), tuple(str(key) for key in document), [head]), known)
     propositions = read_propositions(_table(path, "propositions", document))
-    names = [proposition.name for proposition in propositions]
+    posts = post_columns(_table(path, "posts", document), [item.name for item in propositions], alone=False)
+    return _scenario(path, origin, name_cell(head, "name", required=False) or default_name, head, propositions, posts)
+
+
+def _scenario(
+    path: Path,
+    origin: str,
+    name: str,
+    head: Record,
+    propositions: tuple[Proposition, ...],
+    posts: Sheet,
+    assumed: Sequence[str] = (),
+) -> Scenario:
+    """The scenario of a file ``path``; ``head`` holds its keys, none for a table of posts alone."""
+    document, names = head.cells, [proposition.name for proposition in propositions]
     sources = SourceRows(read_sources(_table(path, "sources", document)), name)
-    posts = _table(path, "posts", document)
-    if not posts.records:
-        raise DataError(posts.place, got="no posts", allowed="at least one post", do="an empty scenario cannot be run")
-    used, _ = resolve_post_columns(posts, names, strict=True, more=(ACCOUNT, TIME))
     accounts, notices = _accounts(path, document, names)
-    row_of = None if accounts is None else {name: row for row, name in enumerate(accounts.personas.ids)}
-    read = read_posts(posts, used, names, sources, accounts=row_of, steps=_times(path, document, posts, used))
+    rows = None if accounts is None else {name: row for row, name in enumerate(accounts.personas.ids)}
+    read = read_posts(posts, names, sources, accounts=rows, steps=_times(path, document, posts))
+    settings = _settings(path, document)
+    named = {"propositions": names, "sources": [source.name for source in sources.sources()]}
+    alike = [sentence for kind, listed in named.items() for sentence in lookalike_notices(kind, listed)]
     return Scenario(
         name=name,
         title=name_cell(head, "title", required=False) or name,
@@ -128,12 +123,12 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
         comments=_lines(path, "comments", document) or bundled_lines("comments.txt"),
         notes=_lines(path, "notes", document) or bundled_lines("notes.txt"),
         injection=_injection(path, document),
-        settings=_settings(path, document) if accounts is None else _with_accounts(_settings(path, document), accounts),
-        has_plausibility=_has_any(posts, "plausibility"),
+        settings=settings if accounts is None else _with_accounts(settings, accounts),
+        has_plausibility=posts.has_any("plausibility"),
         origin=origin,
         folder=path.parent,
         files=(path, *(path.parent / str(document[key]) for key in FILE_KEYS if isinstance(document.get(key), str))),
-        notices=(*notices, *_alike(names, sources)),
+        notices=(*assumed, *notices, *alike),
         accounts=accounts,
     )
 
@@ -154,13 +149,13 @@ def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tupl
     return accounts, tuple(notices)
 
 
-def _times(path: Path, document: Mapping[str, Any], posts: Records, used: Mapping[str, str]) -> list[int] | None:
+def _times(path: Path, document: Mapping[str, Any], posts: Sheet) -> Int32 | None:
     """Steps of the posts that have times; nothing if there is no such column."""
-    if TIME not in used:
+    if TIME not in posts:
         return None
     length, start = document.get("step_length"), document.get("start_time")
     return steps_of_times(
-        posts.records,
+        posts.table.records,
         TIME,
         None if length is None else read_length(length, f"{path}, step_length"),
         None if start is None else read_time(start, f"{path}, start_time"),
@@ -180,19 +175,25 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
     """The records under a key: written out as a list, or in a file of the folder."""
     value = document.get(key)
     where = f"{path}, {key}"
-    if value is None:
-        return Records(where, (), [])
     if isinstance(value, str):
-        return read_table(_inside(path, key, value))
-    if not isinstance(value, list):
-        raise DataError(where, got=type(value).__name__, allowed="a list, or the name of a CSV or JSONL file")
+        return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
     records = []
-    for number, item in enumerate(value, 1):
+    for number, item in enumerate(_typed(path, key, document, list, "a list, or the name of a CSV or JSONL file"), 1):
         place = f"{where}, item {number}"
         if not isinstance(item, dict):
             raise DataError(place, got=repr(item)[:80], allowed="a mapping of column to value")
         records.append(Record(place, tabular.spread(place, item), "key"))
     return Records(where, tabular.columns_of(records), records)
+
+
+def _typed(path: Path, key: str, document: Mapping[str, Any], kind: type[Value], allowed: str) -> Value:
+    """The value of a key, if it is of a type; an empty one for none."""
+    value = document.get(key)
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise DataError(f"{path}, {key}", got=type(value).__name__, allowed=allowed)
+    return value
 
 
 def _inside(path: Path, key: str, value: str) -> Path:
@@ -216,15 +217,10 @@ def _inside(path: Path, key: str, value: str) -> Path:
 def _lines(path: Path, key: str, document: Mapping[str, Any]) -> tuple[str, ...]:
     """Short texts: a list, or a text file with one a line."""
     value = document.get(key)
-    if value is None:
-        return ()
     if isinstance(value, str):
         return _lines_of_file(_inside(path, key, value))
-    if not isinstance(value, list):
-        raise DataError(
-            f"{path}, {key}", got=type(value).__name__, allowed="a list of texts, or the name of a text file"
-        )
-    return tuple(_line(f"{path}, {key}", f"item {number}", item) for number, item in enumerate(value, 1))
+    items = _typed(path, key, document, list, "a list of texts, or the name of a text file")
+    return tuple(_line(f"{path}, {key}", f"item {number}", item) for number, item in enumerate(items, 1))
 
 
 def _lines_of_file(path: Path) -> tuple[str, ...]:
@@ -237,65 +233,24 @@ def _line(place: str, part: str, value: object) -> str:
 
 
 def _injection(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    given = _plain_mapping(path, "injection", document)
-    try:
-        Injection(**given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        where, got = f"{path}, injection.{key}", repr(first["input"])[:80]
-        if first["type"] == "extra_forbidden":
-            known = tuple(Injection.model_fields)
-            raise DataError(where, got=repr(key), allowed=", ".join(known), do=did_you_mean(key, known)) from None
-        raise DataError(where, got=got, allowed=first["msg"].removeprefix("Input should be ")) from None
+    given = _typed(path, "injection", document, dict, MAPPING)
+    validated(Injection, given, path, "injection")
     return given
 
 
 def _settings(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a scenario, its events and treatments among them."""
-    settings = _plain_mapping(path, "settings", document)
+    settings = _typed(path, "settings", document, dict, MAPPING)
     for key in ("events", "treatments"):
-        value = document.get(key)
-        if value is None:
+        if document.get(key) is None:
             continue
         if key in settings:
             raise DataError(f"{path}, {key}", got="both here and under `settings`", allowed="one of them")
-        if not isinstance(value, list):
-            raise DataError(f"{path}, {key}", got=type(value).__name__, allowed="a list, each item with its keys")
-        settings = {**settings, key: value}
+        settings = {**settings, key: _typed(path, key, document, list, "a list, each item with its keys")}
     return settings
 
 
-def _plain_mapping(path: Path, key: str, document: Mapping[str, Any]) -> dict[str, Any]:
-    value = document.get(key)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise DataError(f"{path}, {key}", got=type(value).__name__, allowed="a mapping of setting to value")
-    return value
-
-
-def _alike(propositions: list[str], sources: SourceRows) -> list[str]:
-    """What is to be said of names that look alike."""
-    named = {"propositions": propositions, "sources": [source.name for source in sources.sources()]}
-    return [sentence for kind, names in named.items() for sentence in lookalike_notices(kind, names)]
-
-
-def _has_any(table: Records, column: str) -> bool:
-    return any(str(record.cells.get(column) or "").strip() for record in table.records)
-
-
 # --- a table of posts alone --------------------------------------------------------------------------------
-
-
-def read_table(path: Path) -> Records:
-    """A CSV, TSV, JSONL or Parquet file by its name's ending."""
-    ending = path.suffix.lower()
-    if ending not in TABLE_KINDS:
-        raise DataError(str(path), got=ending or "a name without an ending", allowed=", ".join(TABLE_KINDS))
-    if ending == ".parquet":
-        return read_parquet(path)
-    return tabular.read_csv(path) if ending in TABLE_KINDS[:2] else tabular.read_jsonl(path)
 
 
 def read_table_scenario(path: Path, origin: str) -> Scenario:
@@ -309,29 +264,12 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
     DataError
         No column of texts, no posts, a cell that cannot be read.
     """
-    table = read_table(path)
+    table = tabular.read_table(path, tabular.TABLE_KINDS)
     names = _named_propositions(table)
-    used, spare = resolve_post_columns(table, names, strict=False)
-    sources = SourceRows((), files.clean(path.stem)[:MAX_NAME])
-    posts = read_posts(table, used, names, sources)
-    return Scenario(
-        name=sources.fallback,
-        title=sources.fallback,
-        description="",
-        propositions=tuple(Proposition(name, name.replace("_", " ")) for name in names),
-        posts=posts,
-        sources=sources.sources(),
-        arguments=read_arguments(Records(str(path), (), []), names),
-        comments=bundled_lines("comments.txt"),
-        notes=bundled_lines("notes.txt"),
-        injection={},
-        settings={},
-        has_plausibility=_has_any(table, "plausibility"),
-        origin=origin,
-        folder=path.parent,
-        files=(path,),
-        notices=(*_notices(table, used, spare), *_alike(names, sources)),
-    )
+    posts = post_columns(table, names, alone=True)
+    propositions = tuple(Proposition(name, name.replace("_", " ")) for name in names)
+    name, head = files.clean(path.stem)[:MAX_NAME], Record(str(path), {})
+    return _scenario(path, origin, name, head, propositions, posts, _notices(posts))
 
 
 def _named_propositions(table: Records) -> list[str]:
@@ -343,16 +281,16 @@ def _named_propositions(table: Records) -> list[str]:
     ]
 
 
-def _notices(table: Records, used: Mapping[str, str], spare: list[str]) -> tuple[str, ...]:
+def _notices(posts: Sheet) -> tuple[str, ...]:
     """What was assumed, in sentences."""
-    said = [f"{used['text']!r} is read as the text"] if used["text"] != "text" else []
-    veracity = used.get("veracity")
+    text, veracity = posts.used["text"], posts.used.get("veracity")
+    said = [f"{text!r} is read as the text"] if text != "text" else []
     if veracity is None:
         said.append("no column says what is true: the veracity of every post is unknown")
     elif veracity != "veracity":
         said.append(f"{veracity!r} is read as the veracity: 1, true and real are true; 0, false and fake are false")
-    if not _has_any(table, "plausibility"):
+    if not posts.has_any("plausibility"):
         said.append("no plausibility is given: it is 0.5 for every post, so agents cannot tell true from false")
-    if spare:
-        said.append("columns not used: " + ", ".join(spare))
+    if posts.spare:
+        said.append("columns not used: " + ", ".join(posts.spare))
     return tuple(said)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
-from datetime import time as clock_time
-from decimal import Decimal
-from pathlib import Path
+from datetime import UTC, datetime
 
-from townsquare.core import tabular
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.cells import is_filled
 from townsquare.core.errors import DataError
-from townsquare.core.files import MAX_BYTES
-from townsquare.core.tabular import MAX_ROWS, Record, Records
+from townsquare.core.tabular import Record
+
+Int32 = npt.NDArray[np.int32]
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 _SECONDS = {
@@ -72,7 +72,7 @@ def read_time(given: object, where: str) -> float:
     return seconds
 
 
-def steps_of_times(records: Sequence[Record], column: str, length: float | None, start: float | None) -> list[int]:
+def steps_of_times(records: Sequence[Record], column: str, length: float | None, start: float | None) -> Int32:
     """The step of each record's time, from 1; -1 for a record without one.
 
     Parameters
@@ -92,72 +92,22 @@ def steps_of_times(records: Sequence[Record], column: str, length: float | None,
         With row and column: no time, a time before the start, a step over 1,000,000, a step beside it; times without
         a length of steps.
     """
-    times: list[float | None] = []
-    for record in records:
-        cell = record.cells.get(column)
-        if cell is None or not str(cell).strip():
-            times.append(None)
+    times = np.full(len(records), np.nan)
+    for row, record in enumerate(records):
+        if not is_filled(record, column):
             continue
-        where = record.where(column)
+        cell, where = record.cells[column], record.where(column)
         if length is None:
             raise DataError(where, got=repr(cell)[:80], allowed="times only with `step_length: 1h` in the scenario")
-        if str(record.cells.get("step") or "").strip():
+        if is_filled(record, "step"):
             raise DataError(where, got="a time and a step", allowed="one of them")
-        times.append(read_time(cell, where))
-    known = [time for time in times if time is not None]
-    first = min(known, default=0.0) if start is None else start
-    out = []
-    for record, time in zip(records, times, strict=True):
-        step = -1 if time is None or length is None else math.floor((time - first) / length) + 1
-        if time is not None and not 1 <= step <= MAX_STEP:
-            got = "a time before `start_time`" if step < 1 else f"step {step:,}"
-            raise DataError(record.where(column), got=got, allowed=f"times in steps 1 to {MAX_STEP:,}")
-        out.append(step)
-    return out
-
-
-# Parquet files as records, so that what reads a CSV reads them too.
-
-
-def read_parquet(path: Path) -> Records:
-    """All rows of a Parquet file; columns as in :func:`townsquare.core.tabular.read_csv`.
-
-    Structs are spread out (``stance`` with the field ``tax`` is the column ``stance:tax``), times become texts in
-    ISO 8601, decimals become floats. Nulls are empty cells.
-
-    Raises
-    ------
-    DataError
-        Not there, no Parquet, over 512 MiB or 2,000,000 rows, two columns of one name.
-    """
-    import polars as pl  # a tenth of a second: only who gives such a file waits for it
-
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise DataError(str(path), got=f"{size:,} bytes", allowed=f"at most {MAX_BYTES:,} bytes")
-        rows = pl.scan_parquet(path).select(pl.len()).collect().item()
-        if rows > MAX_ROWS:
-            raise DataError(str(path), got=f"{rows:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
-        frame = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise DataError(str(path), got=f"no Parquet that can be read ({said})", allowed="a Parquet file") from None
-    records = []
-    for number, row in enumerate(frame.iter_rows(named=True), 1):
-        place = f"{path}, row {number}"
-        cells = tabular.spread(place, {name: _plain(cell) for name, cell in row.items()})
-        records.append(Record(place, cells))
-    columns = tabular.columns_of(records) if records else tuple(tabular.column_name(name) for name in frame.columns)
-    return Records(str(path), columns, records)
-
-
-def _plain(cell: object) -> object:
-    """A cell as CSV and JSON would have it."""
-    if isinstance(cell, dict):
-        return {name: _plain(inner) for name, inner in cell.items()}
-    if isinstance(cell, datetime | date | clock_time):
-        return cell.isoformat()
-    if isinstance(cell, timedelta):
-        return cell.total_seconds()
-    return float(cell) if isinstance(cell, Decimal) else cell
+        times[row] = read_time(cell, where)
+    known = np.flatnonzero(~np.isnan(times))
+    out = np.full(len(records), -1.0)
+    if known.size and length is not None:
+        first = times[known].min() if start is None else start
+        out[known] = np.floor((times[known] - first) / length) + 1
+    for row in known[(out[known] < 1) | (out[known] > MAX_STEP)][:1]:
+        got = "a time before `start_time`" if out[row] < 1 else f"step {out[row]:,.0f}"
+        raise DataError(records[row].where(column), got=got, allowed=f"times in steps 1 to {MAX_STEP:,}")
+    return out.astype(np.int32)

@@ -7,16 +7,18 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.errors import DataError, SettingError, TownsquareError, UnknownName
 from townsquare.core.redact import redacted, redacted_value
+from townsquare.core.registry import did_you_mean
 from townsquare.settings.base import NotShown
 from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, at, follow, json_schema, known_paths
 
 Path = tuple[str | int, ...]
+Model = TypeVar("Model", bound=BaseModel)
 LONGEST = 80
 MOST_LISTED = 20
 """Problems that are said one by one; of others there is the number."""
@@ -99,6 +101,41 @@ def translate(
             yield Problem(path, got, _allowed(schema, item["loc"]) or item["msg"])
 
 
+def validated(
+    model: type[Model], value: object, path: object, *prefix: str, kind: type[TownsquareError] = DataError, do: str = ""
+) -> Model:
+    """A model from what a file holds.
+
+    Parameters
+    ----------
+    model : type of BaseModel
+    value : object
+        What the file ``path`` holds, at the keys ``prefix`` of it.
+    kind : type of TownsquareError
+        What to raise.
+    do : str
+        What to do where no key is near an unknown one.
+
+    Raises
+    ------
+    TownsquareError
+        Of ``kind``: the first thing that is wrong, with its keys, what is allowed and the nearest known key.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+    keys, schema = problem["loc"], model.model_json_schema()
+    where = f"{path}, {'.'.join(str(key) for key in (*prefix, *keys)) or 'the whole'}"
+    if problem["type"] == "extra_forbidden":
+        known = _keys(schema, keys[:-1])
+        raise kind(where, got=repr(keys[-1]), allowed=", ".join(known), do=did_you_mean(str(keys[-1]), known) or do)
+    words = "" if problem["type"] in ("value_error", "assertion_error") else allowed(schema, at(schema, keys))
+    got = "nothing" if problem["type"] == "missing" else repr(problem["input"])[:LONGEST]
+    said = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    raise kind(where, got=got, allowed=words or said, do=do)
+
+
 @cache
 def _schema() -> Schema:
     return json_schema()
@@ -110,14 +147,18 @@ def _allowed(schema: Schema, path: Path) -> str:
     return f"{words}, or the name of a member" if takes_word and words == "a mapping" else words
 
 
+def _keys(schema: Schema, path: Path) -> list[str]:
+    """The keys of a mapping, of every kind that it may be."""
+    piece = at(schema, path)
+    return [key for kind in piece.get("anyOf", [piece]) for key in follow(schema, kind).get("properties", {})]
+
+
 def unknown(path: Path, value: Any, schema: Schema | None = None, prefix: Path = ()) -> Problem:
     """A setting that does not exist, with the nearest one of a schema that begins at ``prefix``, or of all."""
     schema = _schema() if schema is None else schema
     section, key = path[:-1], str(path[-1])
     below = section[len(prefix) :]
-    piece = at(schema, below)
-    kinds = [follow(schema, kind) for kind in piece.get("anyOf", [piece])]
-    here = [name for kind in kinds for name in kind.get("properties", {}) if name != OTHERS]
+    here = [name for name in _keys(schema, below) if name != OTHERS]
     named = f"a setting of {'.'.join(str(part) for part in section)}" if section else "a setting"
     hint = _nearest(schema, below, key, here)
     return Problem(path, shown(value), f"{named}: {', '.join(here)}" if here else "", hint, unknown=True)

@@ -8,15 +8,15 @@ and of Townsquare's own banks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
+from townsquare.core.cells import Column, texts
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
+from townsquare.core.tabular import Record
 
 TOPIC = ("topic", "proposition", "statement", "debate")
-TEXT = ("text", "argument", "claim", "message")
+TEXT = Column("text", texts(), ("argument", "claim", "message"), needed=True)
 SIDE = ("side", "stance_wa", "polarity", "side_label")
 QUALITY = ("quality", "wa", "mace-p", "strength", "score", "rank_score")
 REVERSED = "rank_score"
@@ -30,32 +30,6 @@ WORDS: Mapping[str, int] = {
     "none": 0, "neutral": 0,
 }  # fmt: skip
 """Labels of sides, in any case; a number from -1 to 1 is read by its sign. 0 is an argument for neither."""
-
-
-def read_table(path: Path) -> Records:
-    """The rows of a CSV, semicolon or tab file, or of a file with one JSON object a line."""
-    return read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
-
-
-def first_column(table: Records, names: Sequence[str]) -> str | None:
-    """The first of these columns that a file has."""
-    return next((name for name in names if name in table.columns), None)
-
-
-def needed_column(table: Records, names: Sequence[str], what: str) -> str:
-    """The same, of which there must be one; ``what`` it is for.
-
-    Raises
-    ------
-    DataError
-        With the columns that there are.
-    """
-    found = first_column(table, names)
-    if found is None:
-        got = "columns " + (", ".join(table.columns)[:300] or "of no name")
-        do = did_you_mean(what, table.columns)
-        raise DataError(f"{table.place}, header", got=got, allowed=f"a column {' or '.join(names)}", do=do)
-    return found
 
 
 def side_of(record: Record, column: str, own: Mapping[str, int] | None = None) -> float:

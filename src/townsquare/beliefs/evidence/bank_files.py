@@ -6,10 +6,9 @@ A bank is a CSV, semicolon or tab file, or JSON lines, with one argument a row. 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import NamedTuple
@@ -17,38 +16,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.evidence.argument_columns import (
-    QUALITY,
-    REVERSED,
-    SIDE,
-    TEXT,
-    TOPIC,
-    UNUSED,
-    first_column,
-    needed_column,
-    read_table,
-    side_of,
-)
-from townsquare.core.cells import number_cell, text_cell, word_cell
+from townsquare.beliefs.evidence.argument_columns import QUALITY, REVERSED, SIDE, TEXT, TOPIC, UNUSED, side_of
+from townsquare.core.cells import Column, Sheet, is_filled, numbers, read_columns, texts, words
 from townsquare.core.documents import read_yaml
 from townsquare.core.draws import chain, text_key
 from townsquare.core.errors import DataError, UnknownName
 from townsquare.core.files import find
 from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records
+from townsquare.core.tabular import Record, Records, read_table
 
 Float = npt.NDArray[np.float64]
-
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "text": TEXT,
-    "topic": TOPIC,
-    "side": SIDE,
-    "stance": ("stance",),
-    "strength": QUALITY,
-    "pool": ("pool",),
-    "tag": ("tag",),
-}
-"""What a bank is read for, and the columns that hold it; the first that a file has is taken."""
 
 SEED, DEBATE = "seed", "debate"
 SEED_SHARE = 3
@@ -142,67 +119,57 @@ def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = 
     known = {topic.slug: topic for topic in bundled_topics()}
     if name in known:
         topic = known[name]
-        return _bank(topic.slug, topic.statement, _read(topic.path), {}, str(topic.path))
+        return _bank(topic.slug, topic.statement, _columns(read_table(topic.path)), str(topic.path))
     if "/" not in name and not Path(name).suffix:
         raise UnknownName(
             "topic", got=repr(name), allowed=f"{', '.join(known)}, or a file", do=did_you_mean(name, known)
         )
     path = find(name)
-    table = _read(path)
-    chosen, records = _of_topic(table, statement)
-    kept = Records(table.place, table.columns, records)
-    return _bank(path.stem, chosen, kept, sides or {}, f"{path}, {chosen!r}")
+    own = {label.lower(): side for label, side in (sides or {}).items()}
+    chosen, sheet = _of_topic(_columns(read_table(path), own), statement)
+    return _bank(path.stem, chosen, sheet, f"{path}, {chosen!r}")
 
 
-def topics_in(path: Path) -> tuple[str, ...]:
-    """The topics of a file, in order of first appearance; none if it has no such column."""
-    table = _read(path)
-    column = _column(table, "topic")
-    return () if column is None else tuple(dict.fromkeys(text_cell(row, column) for row in table.records))
+def _columns(table: Records, own: Mapping[str, int] | None = None) -> Sheet:
+    """What a bank is read for, and the columns that hold it; ``own`` are labels of sides beside the usual ones."""
+    columns = (
+        TEXT,
+        Column(TOPIC[0], texts(), TOPIC[1:]),
+        Column(SIDE[0], partial(_side, own=own), SIDE[1:], needed=True),
+        Column("stance", numbers(-1, 1)),
+        Column(QUALITY[0], numbers(0, 1), QUALITY[1:]),
+        Column("pool", words({SEED: True, DEBATE: False})),
+        Column("tag", texts(required=False)),
+        *(Column(name, texts()) for name in (*UNUSED, *TEXT.aliases, *TOPIC[1:], *SIDE[1:], *QUALITY[1:])),
+    )
+    return read_columns(table, columns)
 
 
-def _read(path: Path) -> Records:
-    table = read_table(path)
-    known = [name for names in COLUMNS.values() for name in names] + list(UNUSED)
-    for column in table.columns:
-        if column not in known:
-            do = did_you_mean(column, known)
-            raise DataError(f"{path}, header", got=f"the column {column!r}", allowed=", ".join(known), do=do)
-    for wanted in ("text", "side"):
-        needed_column(table, COLUMNS[wanted], wanted)
-    return table
-
-
-def _column(table: Records, wanted: str) -> str | None:
-    return first_column(table, COLUMNS[wanted])
-
-
-def _of_topic(table: Records, statement: str) -> tuple[str, list[Record]]:
+def _of_topic(sheet: Sheet, statement: str) -> tuple[str, Sheet]:
     """The proposition and its rows."""
-    column = _column(table, "topic")
-    if column is None:
+    if "topic" not in sheet:
         if not statement:
-            raise DataError(table.place, got="no column of topics", do="say the proposition: --set proposition=...")
-        return statement, table.records
-    names = [text_cell(record, column) for record in table.records]
+            raise DataError(
+                sheet.table.place, got="no column of topics", do="say the proposition: --set proposition=..."
+            )
+        return statement, sheet
+    table, names = sheet.table, sheet["topic"]
     topics = list(dict.fromkeys(names))
     chosen = statement or (topics[0] if len(topics) == 1 else "")
     if chosen not in topics:
         shown = "; ".join(topics[:40]) + ("; ..." if len(topics) > 40 else "")
         do = did_you_mean(chosen, topics) or "choose one: --set proposition=..."
         raise DataError(table.place, got=repr(chosen) if chosen else "no choice of topic", allowed=shown, do=do)
-    return chosen, [record for record, name in zip(table.records, names, strict=True) if name == chosen]
+    rows = [record for record, name in zip(table.records, names, strict=True) if name == chosen]
+    return chosen, replace(sheet, table=replace(table, records=rows))
 
 
-def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], where: str) -> ArgumentBank:
-    text_column, side_column = _column(table, "text") or "", _column(table, "side") or ""
-    own = {label.lower(): side for label, side in sides.items()}
-    polarity = np.array([_side(record, side_column, own) for record in table.records], np.int8)
-    text = tuple(text_cell(record, text_column) for record in table.records)
-    tag_column = _column(table, "tag")
-    tag = tuple(text_cell(row, tag_column, required=False) if tag_column else "" for row in table.records)
-    stance, seed = _stances(table, polarity), _seeds(table, text, polarity)
-    bank = ArgumentBank(name, statement, text, tag, polarity, stance, _strengths(table), seed)
+def _bank(name: str, statement: str, sheet: Sheet, where: str) -> ArgumentBank:
+    polarity = np.array(sheet["side"], np.int8)
+    text = tuple(sheet["text"])
+    seed = np.array(sheet["pool"], np.bool_) if "pool" in sheet else _seeds(text, polarity)
+    strength, stance = _strengths(sheet), _stances(sheet, polarity)
+    bank = ArgumentBank(name, statement, text, tuple(sheet["tag"]), polarity, stance, strength, seed)
     for side, word in ((1, "for"), (-1, "against")):
         for pool, held in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
             if not (held & (polarity == side)).any():
@@ -211,47 +178,37 @@ def _bank(name: str, statement: str, table: Records, sides: Mapping[str, int], w
     return bank
 
 
-def _side(record: Record, column: str, own: Mapping[str, int]) -> int:
+def _side(record: Record, column: str, own: Mapping[str, int] | None) -> int:
     """+1 or -1; an argument without a side is refused, since nobody could hold it."""
     side = side_of(record, column, own)
     if side not in (1.0, -1.0):
-        value = record.cells.get(column)
-        empty = value is None or not str(value).strip()
-        got = "no polarity" if empty else f"{str(value)[:80]!r}, which is no polarity"
+        empty = not is_filled(record, column)
+        got = "no polarity" if empty else f"{str(record.cells[column])[:80]!r}, which is no polarity"
         do = "" if empty or column != "side_label" else "say what the labels mean: --set sides.LABEL=pro"
         raise DataError(record.where(column), got=got, allowed="pro or con, 1 or -1", do=do)
     return int(side)
 
 
-def _stances(table: Records, polarity: npt.NDArray[np.int8]) -> Float:
+def _stances(sheet: Sheet, polarity: npt.NDArray[np.int8]) -> Float:
     """How far each argument goes. A column without any negative number says how far, and the side which way."""
-    column = _column(table, "stance")
-    if column is None:
-        return polarity.astype(np.float64)
-    given = np.array([number_cell(record, column, -1, 1, math.nan) for record in table.records])
+    given = np.array(sheet["stance"], np.float64)
     wrong = (given * polarity < 0) & bool((given < 0).any())
     if wrong.any():
         at = int(np.argmax(wrong))
-        where = table.records[at].where(column)
+        where = sheet.table.records[at].where("stance")
         raise DataError(where, got=f"{given[at]:g}", allowed="a stance with the sign of the side")
     return np.where(np.isnan(given), 1.0, np.abs(given)) * polarity
 
 
-def _strengths(table: Records) -> Float:
-    column = _column(table, "strength")
-    if column is None:
-        return np.full(len(table.records), math.nan)
-    out = np.array([number_cell(record, column, 0, 1, math.nan) for record in table.records])
-    if column == REVERSED:  # a high one is less convincing, and only the order within a topic means anything
+def _strengths(sheet: Sheet) -> Float:
+    out = np.array(sheet["quality"], np.float64)
+    if sheet.used.get("quality") == REVERSED:  # a high one is less convincing; only the order in a topic means anything
         order = np.argsort(np.argsort(-out, kind="stable"), kind="stable")
         out = (order + 0.5) / out.size
     return out
 
 
-def _seeds(table: Records, text: Sequence[str], polarity: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
-    column = _column(table, "pool")
-    if column is not None:
-        return np.array([word_cell(record, column, {SEED: 1, DEBATE: 0}) for record in table.records], np.bool_)
+def _seeds(text: Sequence[str], polarity: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
     seed = np.zeros(len(text), np.bool_)
     keys = np.array([chain(text_key(one)) for one in text], np.uint64)
     for side in (1, -1):

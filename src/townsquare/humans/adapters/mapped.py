@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from townsquare.core.cells import name_cell, number_cell, text_cell
+from townsquare.core.cells import Column, Read, is_true, names, numbers, read_columns, texts
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
-from townsquare.core.tabular import Record, Records, column_name, read_csv, read_jsonl
-from townsquare.humans.adapters.folder import MOST, each, is_true, with_columns
-from townsquare.humans.adapters.mapping_file import HumanMapping, MessageColumns, ReadingColumns
-from townsquare.humans.scales import Scale, stance_cell
+from townsquare.core.tabular import Record, column_name, read_table
+from townsquare.humans.adapters.mapping_file import Answers, HumanMapping, MessageColumns, ReadingColumns
+from townsquare.humans.checked import MOST_CHARACTERS, each
 from townsquare.humans.trajectories import Message, Reading, Row
 
-_EARLIEST, _LATEST = -1e18, 1e18
+Cells = dict[str, Any]
+"""Cells of a record by the keys of the mapping; keys without a column are missing."""
+
+_NAME, _TEXT, _ORDER = names(), texts(required=False), numbers(-1e18, 1e18, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Sent(NamedTuple):
     """A message as the file has it."""
 
     message: Message
@@ -29,124 +33,124 @@ class _Said:
     to: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A reading as the file has it."""
+class _Part:
+    """One file of the data: ``records``, and their cells by the keys of the mapping."""
 
-    order: float
-    stance: float
-    proposition: str
+    def __init__(self, folder: Path, columns: Answers, readers: Mapping[str, Read]) -> None:
+        given = columns.model_dump()
+        self.readers = {key: (column_name(given[key]), read) for key, read in readers.items() if given[key] is not None}
+        table = read_table(find(given["file"], folder if folder.is_dir() else folder.parent))
+        read_columns(table, [Column(*known, needed=True) for known in self.readers.values()], strict=False)
+        self.records = table.records
+
+    def cells(self, record: Record, keys: Sequence[str] = ()) -> Cells:
+        """Read the cells of a record: those of some keys, or all."""
+        readers = ((key, *self.readers[key]) for key in keys or self.readers)
+        return {key: read(record, column) for key, column, read in readers}
+
+    def grouped(self, *keys: str) -> dict[tuple[str, ...], list[tuple[int, Record]]]:
+        """Return the records, each with its number in the file, by what they hold under some keys."""
+        out = defaultdict(list)
+        for number, record in enumerate(self.records):
+            out[tuple(self.cells(record, keys).values())].append((number, record))
+        return out
 
 
 def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
-    """One row a participant, conversation and proposition.
+    """Return one row a participant, conversation and proposition.
 
     Raises
     ------
     DataError
-        A file or column that is not there; a message or reading that cannot be read.
+        A file or column that is not there; a message or reading that names no conversation or trajectory.
     """
-    columns = mapping.people
-    people = _table(folder, columns.file, columns.model_dump(exclude={"file", "scale", "values", "statement"}))
-    said = _messages(folder, mapping.messages)
-    asked = _readings(folder, mapping.readings) if mapping.readings is not None else {}
-    return each(people.records, lambda record: _row(record, mapping, said, asked))
+    scale = mapping.people.as_scale()
+    controls = {word.strip().lower() for word in mapping.people.controls}
+    readers: dict[str, Read] = {
+        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "proposition": _TEXT, "topic": _TEXT,
+        "option": _TEXT, "initial": scale.stance, "final": scale.stance, "until": _ORDER,
+        "control": partial(is_true, words=controls),
+    }  # fmt: skip
+    people = _Part(folder, mapping.people, readers)
+    sent, readings = _messages(folder, mapping.messages), _readings(folder, mapping.readings)
+
+    def row(record: Record) -> Row:
+        person = people.cells(record)
+        person["proposition"] = mapping.people.statement or person["proposition"]
+        received = _received(sent(person["conversation"]), person)
+        keys = ("participant", "conversation", "proposition", "initial", "final", "topic", "option", "control")
+        return Row(
+            place=record.place,
+            messages=[one.message for one in received],
+            readings=list(_placed(readings(person), [one.order for one in received])),
+            **{key: person[key] for key in keys if key in person},
+        )
+
+    return each(people.records, row)
 
 
-def _table(folder: Path, file: str, columns: dict[str, str | None]) -> Records:
-    path = find(file, folder if folder.is_dir() else folder.parent)
-    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
-    return with_columns(table, [column_name(name) for name in columns.values() if name is not None])
-
-
-def _cell(record: Record, column: str | None, *, limit: int = 10_000) -> str:
-    return text_cell(record, column_name(column), limit=limit, required=False) if column is not None else ""
-
-
-def _name(record: Record, column: str) -> str:
-    return name_cell(record, column_name(column))
-
-
-def _row(
-    record: Record, mapping: HumanMapping, said: dict[str, list[_Said]], asked: dict[tuple[str, str], list[_Read]]
-) -> Row:
-    columns, scale = mapping.people, mapping.people.as_scale()
-    participant, conversation = _name(record, columns.participant), _name(record, columns.conversation)
-    proposition = columns.statement or _cell(record, columns.proposition)
-    received = [
+def _received(sent: Sequence[_Sent], person: Cells) -> list[_Sent]:
+    """Return the messages of others that a person got."""
+    return [
         one
-        for one in said.get(conversation, ())
-        if one.message.author != participant
-        and one.proposition in ("", proposition)
-        and (not one.to or participant in one.to)
+        for one in sent
+        if one.message.author != person["participant"]
+        and one.proposition in ("", person["proposition"])
+        and (not one.to or person["participant"] in one.to)
+        and one.order < person.get("until", math.inf)
     ]
-    readings = [
-        Reading(sum(one.order <= read.order for one in received), read.stance)
-        for read in asked.get((participant, conversation), ())
-        if read.proposition in ("", proposition)
-    ]
-    return Row(
-        place=record.place,
-        participant=participant,
-        conversation=conversation,
-        proposition=proposition,
-        initial=_stance(record, columns.initial, scale),
-        final=_stance(record, columns.final, scale),
-        messages=[one.message for one in received],
-        readings=readings,
-        topic=_cell(record, columns.topic),
-        option=_cell(record, columns.option),
-        control=columns.control is not None and is_true(record, column_name(columns.control)),
-    )
 
 
-def _stance(record: Record, column: str, scale: Scale) -> float:
-    return stance_cell(record, column_name(column), scale)
+def _placed(readings: Sequence[Cells], orders: Sequence[float]) -> Iterator[Reading]:
+    """Return readings by how many of the messages, of which ``orders`` are given, came before each."""
+    for one in readings:
+        after = bisect_right(orders, one["order"]) if "order" in one else bisect_left(orders, one["before"])
+        yield Reading(after, one["stance"])
 
 
-def _messages(folder: Path, columns: MessageColumns) -> dict[str, list[_Said]]:
-    """Messages by conversation, in order."""
-    named = columns.model_dump(exclude={"file", "scale", "values", "everyone"})
+def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Sent]]:
+    """Return what reads the messages of a conversation: in order, without those that the data call not received."""
+    readers = {
+        "conversation": _NAME, "author": _NAME, "text": texts(limit=MOST_CHARACTERS, required=False),
+        "side": columns.as_scale().stance, "strength": numbers(0, 1), "proposition": _TEXT, "to": _TEXT,
+        "received": is_true, "order": _ORDER,
+    }  # fmt: skip
+    part = _Part(folder, columns, readers)
     everyone = {word.casefold() for word in columns.everyone}
-    out: dict[str, list[_Said]] = {}
-    for number, record in enumerate(_table(folder, columns.file, named).records):
-        to = [part.strip() for part in _cell(record, columns.to).split(",")]
-        message = Message(
-            _name(record, columns.author),
-            _stance(record, columns.side, columns.as_scale()) if columns.side else math.nan,
-            number_cell(record, column_name(columns.strength), 0, 1, math.nan) if columns.strength else math.nan,
-            _cell(record, columns.text, limit=MOST),
-        )
-        one = _Said(
-            message,
-            _order(record, columns.order) if columns.order else float(number),
-            _cell(record, columns.proposition),
-            frozenset() if any(part.casefold() in everyone for part in to) else frozenset(to),
-        )
-        out.setdefault(_name(record, columns.conversation), []).append(one)
-    for messages in out.values():
-        messages.sort(key=lambda one: one.order)
-    return out
+    by_conversation = part.grouped("conversation")
+
+    def message(number: int, cells: Cells) -> _Sent:
+        to = frozenset(word.strip() for word in cells.get("to", "").split(","))
+        of_all = any(word.casefold() in everyone for word in to)
+        content = cells["author"], cells.get("side", math.nan), cells.get("strength", math.nan), cells.get("text", "")
+        order, proposition = cells.get("order", number), cells.get("proposition", "")
+        return _Sent(Message(*content), order, proposition, frozenset() if of_all else to)
+
+    @cache
+    def sent(conversation: str) -> list[_Sent]:
+        rows = [(number, part.cells(record)) for number, record in by_conversation.get((conversation,), ())]
+        found = (message(number, cells) for number, cells in rows if cells.get("received", True))
+        return sorted(found, key=lambda one: one.order)
+
+    return sent
 
 
-def _readings(folder: Path, columns: ReadingColumns) -> dict[tuple[str, str], list[_Read]]:
-    """Readings by participant and conversation, in order."""
-    named = columns.model_dump(exclude={"file", "scale", "values"})
-    out: dict[tuple[str, str], list[_Read]] = {}
-    for record in _table(folder, columns.file, named).records:
-        one = _Read(
-            _order(record, columns.order),
-            _stance(record, columns.stance, columns.as_scale()),
-            _cell(record, columns.proposition),
-        )
-        out.setdefault((_name(record, columns.participant), _name(record, columns.conversation)), []).append(one)
-    for readings in out.values():
-        readings.sort(key=lambda one: one.order)
-    return out
+def _readings(folder: Path, columns: ReadingColumns | None) -> Callable[[Cells], list[Cells]]:
+    """Return what gives the readings of a person, in order."""
+    if columns is None:
+        return lambda person: []
+    readers = {
+        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "order": _ORDER, "before": _ORDER,
+        "stance": columns.as_scale().stance, "proposition": _TEXT,
+    }  # fmt: skip
+    part = _Part(folder, columns, readers)
+    keys = ("trajectory",) if columns.trajectory else ("participant", "conversation")
+    place = "order" if columns.order else "before"
+    by_person = part.grouped(*keys)
 
+    def readings(person: Cells) -> list[Cells]:
+        asked = [part.cells(record) for _, record in by_person.get(tuple(person[key] for key in keys), ())]
+        about = [one for one in asked if one.get("proposition", "") in ("", person["proposition"])]
+        return sorted(about, key=lambda one: float(one[place]))
 
-def _order(record: Record, column: str) -> float:
-    number = number_cell(record, column_name(column), _EARLIEST, _LATEST, math.nan)
-    if math.isnan(number):
-        raise DataError(record.where(column_name(column)), got="nothing", allowed="a number that orders messages")
-    return number
+    return readings

@@ -1,16 +1,19 @@
-"""What the columns of other data mean: a mapping file for human trajectories, in YAML.
+"""What the columns of human data mean: a mapping file, in YAML.
 
 ::
 
     name: my-study
     people:                        # one row a participant, conversation and proposition
-      file: people.csv             # CSV, TSV or JSON lines, in the folder of the data
+      file: people.csv             # CSV, TSV, JSON lines or Parquet, in the folder of the data
       participant: worker_id
       conversation: group_id
       proposition: topic           # a column, or `statement:` for one proposition in all rows
       initial: opinion_pre
       final: opinion_post
       scale: [1, 6]                # wholly against, wholly for; or `values: {agree: 1, disagree: -1}`
+      control: arm                 # only where some conversations are about something else
+      controls: [placebo]          # words in `control` that say so; true, 1 and yes if not given
+      until: answered_at           # only messages with an order below this were received
     messages:                      # one row a message
       file: messages.csv
       conversation: group_id
@@ -18,12 +21,13 @@
       text: body
       to: recipient                # only where messages go to some: others do not receive them
       everyone: [all]              # words in `to` that mean the whole group
+      received: shown              # only where the data say which messages were received: true, 1 or yes
       order: timestamp             # a number; without it, the order of the file
     readings:                      # where people were asked in between
       file: readings.csv
-      participant: worker_id
+      participant: worker_id       # both, or `trajectory:` here and under `people`
       conversation: group_id
-      order: timestamp             # on the scale of the messages' order
+      order: timestamp             # on the scale of the messages' order; or `before:`, the order of the next message
       stance: opinion
 """
 
@@ -31,16 +35,15 @@ from __future__ import annotations
 
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
+from townsquare.core.cells import Scale
 from townsquare.core.errors import DataError
 from townsquare.core.files import is_file
-from townsquare.core.registry import did_you_mean
-from townsquare.humans.scales import Scale
 from townsquare.settings.config import MemberParams
 from townsquare.settings.layers import read_yaml
+from townsquare.settings.problems import validated
 
 
 class Answers(MemberParams):
@@ -67,6 +70,9 @@ class PeopleColumns(Answers):
     topic: str | None = None
     option: str | None = None
     control: str | None = None
+    controls: tuple[str, ...] = ("true", "1", "yes")
+    trajectory: str | None = None
+    until: str | None = None
 
 
 class MessageColumns(Answers):
@@ -81,6 +87,7 @@ class MessageColumns(Answers):
     proposition: str | None = None
     to: str | None = None
     everyone: tuple[str, ...] = ("", "all", "everyone", "group")
+    received: str | None = None
     order: str | None = None
 
 
@@ -88,10 +95,12 @@ class ReadingColumns(Answers):
     """Columns of the file of readings in between."""
 
     file: str
-    participant: str
-    conversation: str
-    order: str
     stance: str
+    participant: str | None = None
+    conversation: str | None = None
+    trajectory: str | None = None
+    order: str | None = None
+    before: str | None = None
     proposition: str | None = None
 
 
@@ -119,33 +128,27 @@ def read_mapping(given: str) -> HumanMapping:
         No such file, no YAML, an unknown or missing key, a scale of one point, no proposition.
     """
     path = bundled_mapping(given) if "/" not in given and is_file(bundled_mapping(given)) else Path(given)
-    document, _ = read_yaml(path)
-    try:
-        mapping = HumanMapping.model_validate(document)
-    except ValidationError as error:
-        raise _explained(path, error.errors()[0]) from None
-    people = mapping.people
-    if (people.proposition is None) == (people.statement is None):
-        raise DataError(f"{path}, people", got="both or neither", allowed="one of `proposition` and `statement`")
-    for part in ("people", "messages", "readings"):
-        answers = getattr(mapping, part)
-        if answers is not None and answers.scale[0] == answers.scale[1]:
-            raise DataError(f"{path}, {part}, scale", got=str(list(answers.scale)), allowed="two different numbers")
-    if mapping.readings is not None and mapping.messages.order is None:
-        raise DataError(f"{path}, messages, order", got="nothing", allowed="a column, as readings are placed by it")
+    mapping = validated(HumanMapping, read_yaml(path)[0], path)
+    people, messages, readings = mapping.people, mapping.messages, mapping.readings
+    scales = {"people": people.scale, "messages": messages.scale}
+    rules = [
+        ((people.proposition is None) != (people.statement is None), "people", "both or neither",
+         "one of `proposition` and `statement`"),
+        (messages.order is not None or (readings is None and people.until is None), "messages, order", "nothing",
+         "a column, as readings and ends are placed by it"),
+    ]  # fmt: skip
+    if readings is not None:
+        scales["readings"] = readings.scale
+        by_name = readings.participant is not None and readings.conversation is not None
+        by_trajectory = readings.trajectory is not None and people.trajectory is not None
+        rules += [
+            (by_name or by_trajectory, "readings", "nothing that says whose they are",
+             "`participant` and `conversation`; or `trajectory`, here and under `people`"),
+            ((readings.order is None) != (readings.before is None), "readings", "both or neither",
+             "one of `order` and `before`"),
+        ]  # fmt: skip
+    rules += [(a != b, f"{part}, scale", str([a, b]), "two different numbers") for part, (a, b) in scales.items()]
+    for holds, part, got, allowed in rules:
+        if not holds:
+            raise DataError(f"{path}, {part}", got=got, allowed=allowed)
     return mapping
-
-
-def _explained(path: Path, problem: Any) -> DataError:
-    at = ", ".join(str(part) for part in problem["loc"]) or "the whole"
-    key = str((problem["loc"] or ("",))[-1])
-    if problem["type"] == "extra_forbidden":
-        parts: dict[str, type[MemberParams]] = {
-            "people": PeopleColumns, "messages": MessageColumns, "readings": ReadingColumns,
-        }  # fmt: skip
-        known = tuple(parts.get(str(problem["loc"][0]), HumanMapping).model_fields)
-        return DataError(f"{path}, {at}", got=repr(key), allowed=", ".join(known), do=did_you_mean(key, known))
-    if problem["type"] == "missing":
-        return DataError(f"{path}, {at}", got="nothing", allowed="the name of a column or file")
-    allowed = problem["msg"].removeprefix("Input should be ")
-    return DataError(f"{path}, {at}", got=repr(problem["input"])[:80], allowed=allowed)

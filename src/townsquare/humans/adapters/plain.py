@@ -15,20 +15,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from townsquare.core.cells import name_cell, number_cell, text_cell
+from townsquare.core.cells import STANCE, Column, Sheet, is_filled, is_true, names, numbers, read_columns, texts
 from townsquare.core.errors import DataError
-from townsquare.core.tabular import Record, Records, read_csv, read_jsonl, spread
-from townsquare.humans.adapters.folder import MOST, each, is_true, with_columns
-from townsquare.humans.scales import STANCE, Scale, stance_cell
+from townsquare.core.tabular import Record, Records, columns_of, read_table, spread
+from townsquare.humans.checked import MOST_CHARACTERS, each
 from townsquare.humans.trajectories import Message, Reading, Row
-from townsquare.scenario.cells import check_columns
 
-NEEDED = ("participant", "conversation", "proposition", "initial", "final", "author")
-COLUMNS = (*NEEDED, "side", "strength", "text", "reading", "topic", "option", "control")
-NESTED = (*NEEDED[:5], "topic", "option", "control", "messages", "readings")
+PERSON = (
+    Column("participant", names(), needed=True),
+    Column("conversation", names(), needed=True),
+    Column("proposition", texts(), needed=True),
+    Column("initial", STANCE.stance, needed=True),
+    Column("final", STANCE.stance, needed=True),
+    Column("topic", names(required=False)),
+    Column("option", names(required=False)),
+    Column("control", is_true),
+)
+MESSAGE = (
+    Column("author", names()),
+    Column("side", numbers(-1, 1)),
+    Column("strength", numbers(0, 1)),
+    Column("text", texts(limit=MOST_CHARACTERS, required=False)),
+)
+LONG = (*PERSON, Column("author", names(), needed=True), *MESSAGE[1:], Column("reading", STANCE.stance))
+NESTED = (*PERSON, Column("messages", texts()), Column("readings", texts()))
 
 
 def read(path: Path) -> Iterator[Row | DataError]:
@@ -39,125 +53,97 @@ def read(path: Path) -> Iterator[Row | DataError]:
     DataError
         A column that is missing or not known.
     """
-    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
+    table = read_table(path)
     if "messages" in table.columns:
-        check_columns(table, NESTED)
-        return each(with_columns(table, NESTED[:5]).records, _nested)
-    check_columns(table, COLUMNS)
-    return long_rows(with_columns(table, NEEDED))
-
-
-def long_rows(table: Records, scale: Scale = STANCE) -> Iterator[Row | DataError]:
-    """Trajectories of a table with one row a message; rows of one trajectory stand one after the other."""
-    for _, block in groupby(table.records, _key):
-        yield from _read(list(block), scale)
+        return each(table.records, partial(_nested, read_columns(table, NESTED)))
+    # Rows of one trajectory stand one after the other.
+    blocks = (list(rows) for _, rows in groupby(table.records, _key))
+    return each(blocks, partial(_long, read_columns(table, LONG)))
 
 
 def _key(record: Record) -> tuple[str, ...]:
-    return tuple(str(record.cells.get(column) or "").strip() for column in NEEDED[:3])
+    return tuple(str(record.cells.get(column.name) or "").strip() for column in PERSON[:3])
 
 
-def _read(block: list[Record], scale: Scale) -> Iterator[Row | DataError]:
-    return each(block[:1], lambda _: _long(block, scale))
+def _row(
+    sheet: Sheet, record: Record, stances: tuple[float, float], messages: list[Message], readings: list[Reading]
+) -> Row:
+    words = {
+        name: sheet.cell(record, name) for name in ("participant", "conversation", "proposition", "topic", "option")
+    }
+    initial, final = stances
+    return Row(
+        place=record.place, initial=initial, final=final, messages=messages, readings=readings,
+        control=sheet.cell(record, "control"), **words,
+    )  # fmt: skip
 
 
-def _long(block: list[Record], scale: Scale) -> Row:
-    first = block[0]
-    participant = name_cell(first, "participant")
+def _long(sheet: Sheet, block: list[Record]) -> Row:
+    participant = sheet.cell(block[0], "participant")
     messages: list[Message] = []
     readings: list[Reading] = []
     for record in block:
-        message = _message(record)
+        message = _message(sheet, record)
         if message is not None and message.author != participant:
             messages.append(message)
-        stance = stance_cell(record, "reading", scale)
+        stance = sheet.cell(record, "reading")
         if not math.isnan(stance):
             readings.append(Reading(len(messages), stance))
-    return Row(
-        place=first.place,
-        participant=participant,
-        conversation=name_cell(first, "conversation"),
-        proposition=text_cell(first, "proposition"),
-        initial=_same(block, "initial", scale),
-        final=_same(block, "final", scale),
-        messages=messages,
-        readings=readings,
-        topic=name_cell(first, "topic", required=False),
-        option=name_cell(first, "option", required=False),
-        control=is_true(first, "control"),
-    )
+    stances = _same(sheet, block, "initial"), _same(sheet, block, "final")
+    return _row(sheet, block[0], stances, messages, readings)
 
 
-def _message(record: Record) -> Message | None:
+def _message(sheet: Sheet, record: Record) -> Message | None:
     """The message of a record; None for a row without one."""
-    said = any(str(record.cells.get(column) or "").strip() for column in ("author", "side", "text"))
-    if not said:
+    if not any(is_filled(record, column) for column in ("author", "side", "text")):
         return None
-    return Message(
-        name_cell(record, "author"),
-        number_cell(record, "side", -1, 1, math.nan),
-        number_cell(record, "strength", 0, 1, math.nan),
-        text_cell(record, "text", limit=MOST, required=False),
-    )
+    return Message(*(sheet.cell(record, column.name) for column in MESSAGE))
 
 
-def _same(block: Sequence[Record], column: str, scale: Scale) -> float:
+def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
     """The stance in a column that says the same in all rows of a trajectory that say anything."""
     found = math.nan
     for record in block:
-        stance = stance_cell(record, column, scale)
-        if math.isnan(stance):
-            continue
-        if not math.isnan(found) and stance != found:
+        stance = sheet.cell(record, column)
+        if not math.isnan(found) and not math.isnan(stance) and stance != found:
             allowed = f"{found:g}, as in the rows before"
             raise DataError(record.where(column), got=f"{stance:g}", allowed=allowed, do="a trajectory has one of each")
-        found = stance
-    return found
+        found = found if math.isnan(stance) else stance
+    return float(found)
 
 
-def _nested(record: Record) -> Row:
-    participant = name_cell(record, "participant")
+def _nested(people: Sheet, record: Record) -> Row:
+    participant = people.cell(record, "participant")
     received: list[Message] = []
     after = [0]
-    for inner in _objects(record, "messages", COLUMNS[5:9]):
-        message = _message(inner)
+    sheet = _objects(record, "messages", MESSAGE)
+    for inner in sheet.table.records:
+        message = _message(sheet, inner)
         if message is None:
             raise DataError(inner.place, got="no message", allowed="author, and side or text")
         if message.author != participant:
             received.append(message)
         after.append(len(received))
-    return Row(
-        place=record.place,
-        participant=participant,
-        conversation=name_cell(record, "conversation"),
-        proposition=text_cell(record, "proposition"),
-        initial=stance_cell(record, "initial"),
-        final=stance_cell(record, "final"),
-        messages=received,
-        readings=[_reading(inner, after) for inner in _objects(record, "readings", ("after", "stance"))],
-        topic=name_cell(record, "topic", required=False),
-        option=name_cell(record, "option", required=False),
-        control=is_true(record, "control"),
+    asked = _objects(
+        record,
+        "readings",
+        (Column("after", numbers(0, len(after) - 1, None, whole=True)), Column("stance", STANCE.stance)),
     )
+    readings = [Reading(after[int(n)], stance) for n, stance in zip(asked["after"], asked["stance"], strict=True)]
+    stances = people.cell(record, "initial"), people.cell(record, "final")
+    return _row(people, record, stances, received, readings)
 
 
-def _reading(record: Record, after: list[int]) -> Reading:
-    place = number_cell(record, "after", 0, len(after) - 1, math.nan)
-    if math.isnan(place) or place != int(place):
-        raise DataError(record.where("after"), got="no whole number", allowed=f"0 to {len(after) - 1} messages")
-    return Reading(after[int(place)], stance_cell(record, "stance"))
-
-
-def _objects(record: Record, field: str, known: Sequence[str]) -> Iterator[Record]:
+def _objects(record: Record, field: str, columns: Sequence[Column]) -> Sheet:
+    """The objects in a list in a cell; none for an empty cell."""
     value = record.cells.get(field)
-    if value is None:
-        return
-    if not isinstance(value, list):
+    items = [] if value is None else value
+    if not isinstance(items, list):
         raise DataError(record.where(field), got=type(value).__name__, allowed="a list of objects")
-    for number, item in enumerate(value, 1):
+    inner = []
+    for number, item in enumerate(items, 1):
         place = f"{record.place}, {field} {number}"
         if not isinstance(item, dict):
             raise DataError(place, got=type(item).__name__, allowed="an object")
-        inner = Record(place, spread(place, item), "field")
-        check_columns(Records(place, tuple(inner.cells), [inner]), known)
-        yield inner
+        inner.append(Record(place, spread(place, item), "field"))
+    return read_columns(Records(f"{record.place}, {field}", columns_of(inner), inner), columns)

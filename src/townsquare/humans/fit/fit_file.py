@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
@@ -22,6 +22,7 @@ from townsquare.humans.fit.scores import Scored, score_all
 from townsquare.humans.fit.study import Study
 from townsquare.humans.trajectories import Trajectories
 from townsquare.settings.config import MemberParams
+from townsquare.settings.problems import validated
 
 FORMAT = "townsquare-fit 1"
 _MOST_BYTES = 64 * 1024 * 1024
@@ -100,13 +101,8 @@ def read_fit(path: Path) -> SavedFit:
         No such file, or no fit.
     """
     file = path / "fit.json" if path.is_dir() else path
-    try:
-        fit = SavedFit.model_validate(read_json(file, limit=_MOST_BYTES))
-    except ValidationError as error:
-        first = error.errors()[0]
-        at = ".".join(str(part) for part in first["loc"])
-        do = "give the fit.json that `townsquare fit` wrote"
-        raise DataError(f"{file}, {at}", got=str(first["input"])[:80], allowed=first["msg"], do=do) from None
+    do = "give the fit.json that `townsquare fit` wrote"
+    fit = validated(SavedFit, read_json(file, limit=_MOST_BYTES), file, do=do)
     if fit.format != FORMAT:
         raise DataError(f"{file}, format", got=repr(fit.format)[:80], allowed=FORMAT)
     grid = grid_of(fit.options.rule)

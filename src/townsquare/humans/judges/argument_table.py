@@ -9,26 +9,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.evidence.argument_columns import (
-    QUALITY,
-    REVERSED,
-    SIDE,
-    TEXT,
-    TOPIC,
-    first_column,
-    needed_column,
-    read_table,
-    side_of,
-)
+from townsquare.beliefs.evidence.argument_columns import QUALITY, REVERSED, SIDE, TEXT, TOPIC, side_of
 from townsquare.beliefs.evidence.examples import Examples
-from townsquare.core.cells import number_cell, text_cell
+from townsquare.core.cells import Column, numbers, read_columns, text_cell
 from townsquare.core.errors import DataError
-from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records
+from townsquare.core.tabular import Record, read_table
 
 Float = npt.NDArray[np.float64]
-
-LONGEST = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +48,10 @@ class ArgumentTable:
         """Each topic once, in order of first appearance."""
         return tuple(dict.fromkeys(self.topic))
 
+    def rows(self, topic: str) -> npt.NDArray[np.int64]:
+        """Rows of a topic, ascending."""
+        return np.flatnonzero([name == topic for name in self.topic])
+
 
 def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
     """A table of arguments from a CSV, TSV or file with one JSON object a line.
@@ -77,16 +68,23 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
     DataError
         No column of texts, topics or sides; a cell that cannot be read, with file, row and column; no rows.
     """
-    table = read_table(path)
-    used = _columns(table, quality)
+    table, named = read_table(path), quality.strip().lower()
+    rating = numbers(-1e9, 1e9)
+    columns = (
+        Column(TOPIC[0], _topic, TOPIC[1:], needed=True),
+        Column(SIDE[0], _side, (*SIDE[1:], "stance"), needed=True),
+        TEXT,
+        Column(named, rating, needed=True) if named else Column(QUALITY[0], rating, QUALITY[1:]),
+    )
+    sheet = read_columns(table, columns, strict=False)
     if not table.records:
         raise DataError(table.place, got="no rows", allowed="at least one argument")
-    text = tuple(text_cell(record, used["text"], limit=LONGEST) for record in table.records)
-    topic = tuple(_topic(record, used["topic"]) for record in table.records)
-    side = np.array([_side(record, used["side"]) for record in table.records])
-    rated = used.get("quality")
-    numbers = np.array([_rating(record, rated) for record in table.records]) if rated else np.full(len(text), np.nan)
-    return ArgumentTable(table.place, text, topic, side, -numbers if rated == REVERSED else numbers, used)
+    used = {what: sheet.used[what] for what in ("topic", "side", "text")}
+    if rating_column := sheet.used.get(named or QUALITY[0]):
+        used["quality"] = rating_column
+    rated = np.array(sheet[named or QUALITY[0]])
+    rated = -rated if used.get("quality") == REVERSED else rated
+    return ArgumentTable(table.place, tuple(sheet["text"]), tuple(sheet["topic"]), np.array(sheet["side"]), rated, used)
 
 
 def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
@@ -99,7 +97,7 @@ def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
     """
     banks = {}
     for topic in table.topics:
-        rows = [at for at, name in enumerate(table.topic) if name == topic and abs(table.side[at]) == 1.0]
+        rows = [at for at in table.rows(topic).tolist() if abs(table.side[at]) == 1.0]
         signs = tuple(int(table.side[at]) for at in rows)
         for sign, name in ((1, "for"), (-1, "against")):
             if sign not in signs:
@@ -109,19 +107,8 @@ def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
     return banks
 
 
-def _columns(table: Records, quality: str) -> dict[str, str]:
-    wanted = (("topic", TOPIC), ("side", (*SIDE, "stance")), ("text", TEXT))
-    used = {what: needed_column(table, names, what) for what, names in wanted}
-    named = quality.strip().lower()
-    if named and named not in table.columns:
-        got, do = repr(quality), did_you_mean(named, table.columns)
-        raise DataError(f"{table.place}, header", got=got, allowed=", ".join(table.columns)[:200], do=do)
-    rated = named or first_column(table, QUALITY)
-    return {**used, "quality": rated} if rated else used
-
-
 def _topic(record: Record, column: str) -> str:
-    text = text_cell(record, column, limit=LONGEST)
+    text = text_cell(record, column)
     return text.replace("-", " ").strip() if column == "debate" else text
 
 
@@ -131,7 +118,3 @@ def _side(record: Record, column: str) -> float:
         do = "label every row: pro, con, or none where the text holds no argument on the topic"
         raise DataError(record.where(column), got="nothing", allowed="pro, con or none, or a number", do=do)
     return side
-
-
-def _rating(record: Record, column: str) -> float:
-    return number_cell(record, column, -1e9, 1e9, math.nan)

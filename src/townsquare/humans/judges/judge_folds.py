@@ -33,29 +33,17 @@ class Judged(NamedTuple):
     scores: Float
 
 
-class Said(NamedTuple):
-    """What models say of each unit, (u,) float64: polarity score, strength; ``relevant`` (u,) bool."""
-
-    score: Float
-    strength: Float
-    relevant: Bool
-
-
 def as_shipped(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) -> Judged:
     """By the shipped numbers, and a bank where one is given."""
     known = fitted()
     score = general_scores(units.blocks)
     rows = strength_rows(units.strength, known.strength_mean, known.strength_spread)
     strength = np.clip(predict(known.strength, rows), 0.0, 1.0)
-    relevant = np.zeros(units.row.size, np.bool_)
-    off_topic = np.full(len(table.text), np.nan)
     for topic in table.topics:
         here, bank = _units_of(table, units, topic), banks.get(topic, NO_EXAMPLES)
         if bank.tells_sides:
             score[here] = prior(score[here]) + predict(bank_model(topic, bank), units.own[here])
-        relevant[here] = _relevant(units, here, topic, bank)
-        _try_others(table, units, topic, bank, off_topic)
-    return _judged(table, units, Said(score, strength, relevant), off_topic)
+    return _judged(table, units, score, strength, *_found(table, units, banks))
 
 
 def held_out(table: ArgumentTable, units: Units) -> Judged:
@@ -68,13 +56,17 @@ def held_out(table: ArgumentTable, units: Units) -> Judged:
         out = np.isin(topic, np.asarray(table.topics[group::groups], np.object_))
         score[out] = _general(table, units, is_whole & ~out, out)
         strength[out] = _strength(table, units, is_whole & ~out, out)
-    relevant = np.zeros(units.row.size, np.bool_)
-    off_topic = np.full(len(table.text), np.nan)
-    for name in table.topics:
-        here = _units_of(table, units, name)
-        relevant[here] = _relevant(units, here, name, NO_EXAMPLES)
-        _try_others(table, units, name, NO_EXAMPLES, off_topic)
-    return _judged(table, units, Said(score, strength, relevant), off_topic)
+    return _judged(table, units, score, strength, *_found(table, units, {}))
+
+
+def _found(table: ArgumentTable, units: Units, banks: Mapping[str, Examples]) -> tuple[Bool, Float]:
+    """Which units are relevant to their topic, (u,); for each row the share of texts on other topics that would be."""
+    relevant, off_topic = np.zeros(units.row.size, np.bool_), np.full(len(table.text), np.nan)
+    for topic in table.topics:
+        here, bank = _units_of(table, units, topic), banks.get(topic, NO_EXAMPLES)
+        relevant[here] = _relevant(units, here, topic, bank)
+        _try_others(table, units, topic, bank, off_topic)
+    return relevant, off_topic
 
 
 def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judged:
@@ -104,7 +96,7 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
         relevant[test] = _relevant(units, test, topic, bank)
         if out == 0:
             _try_others(table, units, topic, bank, off_topic)
-    return _judged(table, units, Said(score, strength, relevant), off_topic)
+    return _judged(table, units, score, strength, relevant, off_topic)
 
 
 def _topic_folds(table: ArgumentTable, units: Units, fold: Int) -> Iterator[tuple[str, Int, int]]:
@@ -116,8 +108,7 @@ def _topic_folds(table: ArgumentTable, units: Units, fold: Int) -> Iterator[tupl
 
 
 def _units_of(table: ArgumentTable, units: Units, topic: str) -> Int:
-    rows = np.asarray([name == topic for name in table.topic], np.bool_)
-    return np.flatnonzero(rows[units.row])
+    return np.flatnonzero(np.isin(units.row, table.rows(topic)))
 
 
 def _general(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Float:
@@ -155,22 +146,26 @@ def _relevant(units: Units, which: Int, topic: str, bank: Examples) -> Bool:
 
 def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, off_topic: Float) -> None:
     """Share of texts on other topics that would give a claim on this one; texts are taken evenly over the table."""
-    others = [row for row, name in enumerate(table.topic) if name != topic]
+    here = table.rows(topic)
+    others = np.setdiff1d(np.arange(len(table.topic)), here).tolist()
     if not others:
         return
     tried = others[:: max(1, len(others) // OFF_TOPIC)][:OFF_TOPIC]
     strays = [bool(_relevant(units, np.asarray(units.passages[row]), topic, bank).any()) for row in tried]
-    off_topic[[name == topic for name in table.topic]] = sum(strays) / len(strays)
+    off_topic[here] = sum(strays) / len(strays)
 
 
-def _judged(table: ArgumentTable, units: Units, said: Said, off_topic: Float) -> Judged:
+def _judged(
+    table: ArgumentTable, units: Units, score: Float, strength: Float, relevant: Bool, off_topic: Float
+) -> Judged:
+    """What models say of each unit, (u,), as verdicts on the texts."""
     n = len(table.text)
-    sign = np.where(said.score < 0.0, -1.0, 1.0)
-    rank = np.nan_to_num(said.strength)
+    sign = np.where(score < 0.0, -1.0, 1.0)
+    rank = np.nan_to_num(strength)
     claims, strongest = np.zeros(n), np.full(n, np.nan)
     for row, parts in enumerate(units.passages):
-        found = [unit for unit in parts if said.relevant[unit]]
+        found = [unit for unit in parts if relevant[unit]]
         claims[row] = len(found)
         if found:
             strongest[row] = sign[max(found, key=lambda unit: rank[unit])]
-    return Judged(Verdicts(claims, strongest, sign[:n], said.strength[:n], off_topic), said.score)
+    return Judged(Verdicts(claims, strongest, sign[:n], strength[:n], off_topic), score)

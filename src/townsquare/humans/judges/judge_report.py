@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.examples import Examples
 from townsquare.beliefs.evidence.fitted import fitted
@@ -85,18 +84,12 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     everything = np.arange(len(table.text), dtype=np.int64)
     overall = [score(name, "", table, said, everything) for name, said in {**verdicts, **baselines(table)}.items()]
     by_topic = [
-        score(name, topic, table, said, _rows_of(table, topic))
-        for topic in table.topics
-        for name, said in verdicts.items()
+        score(name, topic, table, said, table.rows(topic)) for topic in table.topics for name, said in verdicts.items()
     ]
     notices = _notices(table, banks)
     return JudgeReport(
         table.place, len(table.text), table.topics, table.columns, tuple(overall), tuple(by_topic), notices
     )
-
-
-def _rows_of(table: ArgumentTable, topic: str) -> npt.NDArray[np.int64]:
-    return np.asarray([at for at, name in enumerate(table.topic) if name == topic], np.int64)
 
 
 def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...]:

@@ -157,9 +157,8 @@ def baselines(table: ArgumentTable) -> dict[str, Verdicts]:
     tone = np.array([score_text(text[:10_000]) for text in table.text])
     length = np.array([float(len(text.split())) for text in table.text])
     majority, long_side = np.ones(tone.size), np.ones(tone.size)
-    topic = np.asarray(table.topic, np.object_)
     for name in table.topics:
-        rows = np.flatnonzero(topic == name)
+        rows = table.rows(name)
         side = np.nan_to_num(table.side[rows])
         majority[rows] = 1.0 if side.sum() >= 0 else -1.0
         is_long = length[rows] > np.median(length[rows])

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.near import Vectors, cosines
-from townsquare.core.cells import text_cell
+from townsquare.core.cells import Column, read_columns, texts, words
 from townsquare.core.errors import DataError
-from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import Record, Records, read_csv, read_jsonl
+from townsquare.core.tabular import read_table
 
 Float = npt.NDArray[np.float64]
 
@@ -32,7 +31,11 @@ PRECISION_FIRST, RECALL_FIRST = 0.5, 2.0
 An own claim that is merged wrongly is one that the agent speaks for anyway; one that is missed lets it persuade itself
 by saying a thing twice. So recall counts double for θ_self, and precision for θ.
 """
-REQUIRED, OPTIONAL = ("topic", "side", "text", "paraphrase"), ("near_miss", "kind", "split")
+COLUMNS = (
+    *(Column(name, texts(), needed=True) for name in ("topic", "side", "text", "paraphrase")),
+    *(Column(name, texts(required=False)) for name in ("near_miss", "kind")),
+    Column("split", words({CALIBRATE: False, HELD_OUT: True, "": None})),
+)
 
 
 class Pairs(NamedTuple):
@@ -108,25 +111,24 @@ def read_pairs(path: Path) -> Pairs:
     DataError
         A column is missing or not known, a cell is empty or not what it can be; no rows.
     """
-    table = read_jsonl(path) if path.suffix.lower() in (".jsonl", ".ndjson") else read_csv(path)
-    _check_columns(table)
-    topics = list(dict.fromkeys(text_cell(record, "topic") for record in table.records))
-    texts: list[str] = []
+    sheet = read_columns(read_table(path), COLUMNS)
+    if not sheet.table.records:
+        raise DataError(sheet.table.place, got="no rows", allowed="at least one argument with a paraphrase")
+    topics = list(dict.fromkeys(sheet["topic"]))
+    cells = [sheet[column.name] for column in COLUMNS]
+    found: list[str] = []
     row, group, spare, kind, late = [], [], [], [], []
-    for number, record in enumerate(table.records):
-        topic = text_cell(record, "topic")
-        held = _is_held_out(record, topics.index(topic) % 2 == 1)
-        name = _optional(record, "kind") or "paraphrase"
-        for column in ("text", "paraphrase", "near_miss"):
-            said = _optional(record, column) if column == "near_miss" else text_cell(record, column)
+    for number, (topic, side, text, paraphrase, near_miss, name, split) in enumerate(zip(*cells, strict=True)):
+        held = topics.index(topic) % 2 == 1 if split is None else split
+        for said, missed in ((text, False), (paraphrase, False), (near_miss, True)):
             if said:
-                texts.append(said)
+                found.append(said)
                 row.append(number)
-                group.append((topic, text_cell(record, "side"), held))
-                spare.append(column == "near_miss")
-                kind.append(name)
+                group.append((topic, side, held))
+                spare.append(missed)
+                kind.append(name or "paraphrase")
                 late.append(held)
-    return _pairs(tuple(texts), np.array(row), group, np.array(spare), np.array(kind), np.array(late))
+    return _pairs(tuple(found), np.array(row), group, np.array(spare), np.array(kind), np.array(late))
 
 
 def calibrated(pairs: Pairs, vectors: Vectors) -> Calibration:
@@ -171,28 +173,3 @@ def _pairs(
     one, other, missed, same = one[kept], other[kept], missed[kept], (same_row & ~missed)[kept]
     words = np.where(same, kind[one], np.where(missed, "near miss", ""))
     return Pairs(texts, one, other, same, words, late[one])
-
-
-def _check_columns(table: Records) -> None:
-    allowed = (*REQUIRED, *OPTIONAL)
-    for column in table.columns:
-        if column not in allowed:
-            do = did_you_mean(column, allowed)
-            raise DataError(f"{table.place}, header", got=f"the column {column!r}", allowed=", ".join(allowed), do=do)
-    for column in REQUIRED:
-        if column not in table.columns:
-            got = "columns " + ", ".join(table.columns)[:300]
-            raise DataError(f"{table.place}, header", got=got, allowed=f"a column {column!r}")
-    if not table.records:
-        raise DataError(table.place, got="no rows", allowed="at least one argument with a paraphrase")
-
-
-def _optional(record: Record, column: str) -> str:
-    return text_cell(record, column, required=False) if column in record.cells else ""
-
-
-def _is_held_out(record: Record, otherwise: bool) -> bool:
-    word = _optional(record, "split")
-    if word not in ("", CALIBRATE, HELD_OUT):
-        raise DataError(record.where("split"), got=repr(word)[:80], allowed=f"{CALIBRATE}, {HELD_OUT}, or nothing")
-    return word == HELD_OUT if word else otherwise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ PEOPLE_OUT, BOTH_OUT = "people held out", "posts too"
 AGENTS, OTHERS = "gpt-4o's agents", "other people"
 PENALTY = 10.0
 """What ``fit-policy`` chose on the data that the shipped numbers come from; held-out fits use it too."""
+_INTERVAL = (0.025, 0.975)
 _FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
 
 
@@ -86,17 +87,21 @@ def check_policy_against(
     }
     if panel.agents is not None:
         sets[AGENTS] = panel.agents
-    drawn = np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n))
-    apart = {name: _resampled(panel, did, drawn, paired=name == AGENTS) for name, did in sets.items()}
-    half = {name: _against_halves(panel, did, halves, seed, paired=name == AGENTS) for name, did in sets.items()}
+    redrawn = list(np.random.default_rng(seed).integers(0, panel.n, (draws, panel.n)))
+    pairs = _halves(panel.n, halves, seed)
+    apart = {name: _distances(panel, did, redrawn, paired=name == AGENTS) for name, did in sets.items()}
+    half = {name: _distances(panel, did, [a for a, _ in pairs], paired=name == AGENTS) for name, did in sets.items()}
     found = {
         name: {m.name: _compared(panel, did, m, apart[name], half[name], apart.get(AGENTS)) for m in MEASURES}
         for name, did in sets.items()
     }
     if held_out:
-        found[PEOPLE_OUT] = _of_folds(panel, _held_out(panel, 4 * repeats, seed, posts_too=False))
-        found[BOTH_OUT] = _of_folds(panel, _held_out(panel, repeats, seed, posts_too=True))
-    found[OTHERS] = _other_people(panel, halves, seed)
+        for name, times, posts_too in ((PEOPLE_OUT, 4 * repeats, False), (BOTH_OUT, repeats, True)):
+            folded = _held_out(panel, times, seed, posts_too=posts_too)
+            found[name] = _spread(panel, folded, [did for did, _ in folded], (0.0, 1.0))
+    # One half of the people against the other: what nobody who acts alike by chance can beat.
+    others = [(panel.did[b], a) for a, b in pairs]
+    found[OTHERS] = _spread(panel, others, [panel.did], _INTERVAL)
     return PolicyReport(
         {m.name: _alone(m, panel.did, panel.false) for m in MEASURES},
         _mix_of(panel.did),
@@ -122,9 +127,9 @@ def _distance(measure: Measure, mine: Bool, people: Bool, false: Float) -> float
     return measure.apart(measure.of(mine, false), measure.of(people, false))
 
 
-def _resampled(panel: Panel, did: Bool, drawn: Rows, *, paired: bool) -> dict[str, Float]:
-    """Distances to people drawn again; agents made of people go with them, simulated ones stay."""
-    out = {m.name: np.empty(drawn.shape[0]) for m in MEASURES}
+def _distances(panel: Panel, did: Bool, drawn: Sequence[Rows], *, paired: bool) -> dict[str, Float]:
+    """Distances to some of the people, once a draw; agents made of people go with them, simulated ones stay."""
+    out = {m.name: np.empty(len(drawn)) for m in MEASURES}
     fixed = {m.name: m.of(did, panel.false) for m in MEASURES}
     for k, rows in enumerate(drawn):
         people = panel.did[rows]
@@ -140,82 +145,57 @@ def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
     return [(order[: n // 2], order[n // 2 :]) for order in orders]
 
 
-def _against_halves(panel: Panel, did: Bool, times: int, seed: int, *, paired: bool) -> dict[str, float]:
-    found: dict[str, list[float]] = {m.name: [] for m in MEASURES}
-    for half, _ in _halves(panel.n, times, seed):
-        for m in MEASURES:
-            found[m.name].append(_distance(m, did[half] if paired else did, panel.did[half], panel.false))
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
 def _compared(
     panel: Panel,
     did: Bool,
     measure: Measure,
     apart: dict[str, Float],
-    half: dict[str, float],
+    half: dict[str, Float],
     agents: dict[str, Float] | None,
 ) -> Compared:
     name = measure.name
-    low, high = np.quantile(apart[name], [0.025, 0.975], method="nearest")
+    low, high = np.quantile(apart[name], _INTERVAL, method="nearest")
     closer = np.nan if agents is None else float((apart[name] < agents[name]).mean())
-    return Compared(
-        _alone(measure, did, panel.false),
-        _distance(measure, did, panel.did, panel.false),
-        float(low),
-        float(high),
-        half[name],
-        closer,
-    )
+    value, now = _alone(measure, did, panel.false), _distance(measure, did, panel.did, panel.false)
+    return Compared(value, now, float(low), float(high), float(half[name].mean()), closer)
+
+
+def _spread(
+    panel: Panel, pairs: Sequence[tuple[Bool, Rows]], alone: Sequence[Bool], ends: tuple[float, float]
+) -> dict[str, Compared]:
+    """How far several sets are from some of the people each, with the quantiles ``ends``; the value of ``alone``.
+
+    ``closer`` is the share of pairs in which gpt-4o's agents of those people are further.
+    """
+    out = {}
+    for m in MEASURES:
+        apart = np.array([_distance(m, did, panel.did[rows], panel.false) for did, rows in pairs])
+        low, high = np.quantile(apart, ends, method="nearest")
+        closer = np.nan
+        if panel.agents is not None:
+            theirs = [_distance(m, panel.agents[rows], panel.did[rows], panel.false) for _, rows in pairs]
+            closer = float((apart < theirs).mean())
+        value = float(np.mean([_alone(m, did, panel.false) for did in alone]))
+        out[m.name] = Compared(value, np.nan, float(low), float(high), float(apart.mean()), closer)
+    return out
 
 
 # --- people and posts held out -----------------------------------------------------------------------------
 
 
-def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list[tuple[Rows, Bool]]:
+def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list[tuple[Bool, Rows]]:
     """For each half of the people: agents of fits to the other half, each post by a fit that has not seen it."""
     covariates = covariates_of(panel)
-    out: list[tuple[Rows, Bool]] = []
+    out: list[tuple[Bool, Rows]] = []
     seen = 0
     for split in splits(panel, covariates, (PENALTY,), repeats=repeats, seed=seed, posts_too=posts_too):
         if seen % len(panel.posts) == 0:
-            out.append((split.people, np.zeros((_FEW, *panel.did.shape[1:]), np.bool_)))
+            out.append((np.zeros((_FEW, *panel.did.shape[1:]), np.bool_), split.people))
         settings = params_of(split.fits[0]), population_of(split.fits[0])
         # One seed for all folds: the same agents, with their activity and tastes by rank, under each fold's fit.
         did = simulated(panel, covariates.plausibility + 0.5, *settings, agents=_FEW, seed=seed + len(out))
-        out[-1][1][:, split.posts] = did[:, split.posts]
+        out[-1][0][:, split.posts] = did[:, split.posts]
         seen += split.posts.size
-    return out
-
-
-def _of_folds(panel: Panel, folded: list[tuple[Rows, Bool]]) -> dict[str, Compared]:
-    """Against the half that the fits have not seen; ``closer`` is the share of halves where gpt-4o's agents of that
-    half are further."""
-    out = {}
-    for m in MEASURES:
-        value = float(np.mean([_alone(m, did, panel.false) for _, did in folded]))
-        apart = np.array([_distance(m, did, panel.did[rows], panel.false) for rows, did in folded])
-        closer = np.nan
-        if panel.agents is not None:
-            theirs = [_distance(m, panel.agents[rows], panel.did[rows], panel.false) for rows, _ in folded]
-            closer = float((apart < theirs).mean())
-        out[m.name] = Compared(value, np.nan, float(apart.min()), float(apart.max()), float(apart.mean()), closer)
-    return out
-
-
-def _other_people(panel: Panel, times: int, seed: int) -> dict[str, Compared]:
-    """One half of the people against the other: what nobody who acts alike by chance can beat."""
-    out = {}
-    pairs = _halves(panel.n, times, seed)
-    for m in MEASURES:
-        apart = np.array([_distance(m, panel.did[b], panel.did[a], panel.false) for a, b in pairs])
-        low, high = np.quantile(apart, [0.025, 0.975], method="nearest")
-        closer = np.nan
-        if panel.agents is not None:
-            theirs = [_distance(m, panel.agents[a], panel.did[a], panel.false) for a, _ in pairs]
-            closer = float((apart < theirs).mean())
-        value = _alone(m, panel.did, panel.false)
-        out[m.name] = Compared(value, np.nan, float(low), float(high), float(apart.mean()), closer)
     return out
 
 

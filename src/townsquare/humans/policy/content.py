@@ -78,16 +78,12 @@ class Fit:
         return np.stack([self.crowd.rate(k, self.content.eta(k, posts))[0] for k in range(len(KINDS))], axis=1)
 
 
-def covariates_of(panel: Panel, labels: Params | None = None, *, even: bool = False) -> Covariates:
-    """What the policy can see of each post; ``even`` takes every post for equally plausible.
-
-    What labels add is not fitted: it is as in ``labels``, by default the shipped settings.
-    """
+def covariates_of(panel: Panel) -> Covariates:
+    """What the policy can see of each post. What labels add is not fitted: it is as shipped."""
     given = np.where(np.isnan(panel.plausibility), _stand_in(panel.false), panel.plausibility)
-    plausibility = np.zeros(len(panel.posts)) if even else given - 0.5
     shown = np.clip(panel.shown, FEWEST_POSTS, MOST_POSTS)
     words = feature_table(list(panel.text))
-    return Covariates(plausibility, np.log(shown / REFERENCE_POSTS), words, _labels(panel, labels or Params()))
+    return Covariates(given - 0.5, np.log(shown / REFERENCE_POSTS), words, _labels(panel, Params()))
 
 
 def _labels(panel: Panel, params: Params) -> Float:

@@ -9,17 +9,20 @@ of language-model agents made from the same people. Everybody was shown every fe
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.cells import Column, Sheet, numbers, read_columns, texts
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
 from townsquare.core.files import is_file
 from townsquare.core.schema import ActionKind, Verdict
-from townsquare.core.tabular import Record, Records, read_csv
+from townsquare.core.tabular import Record, read_csv
 
 Float = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
@@ -30,6 +33,27 @@ PEOPLE, POSTS = "submissions.json", "feed_posts.csv"
 HUMANS, AGENTS = "human_actions_rule_parsed.csv", "agent_actions_normalised.csv"
 SKIP = "leave the row out by hand, or give --skip-bad"
 _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict.UNVERIFIED}
+
+
+def _verdict(row: Record, column: str) -> int:
+    """The first verdict that the text of a fact check names; none where no fact check was shown."""
+    said = str(row.cells.get(column) or "").lower().replace(":", " ").split()
+    return int(next((_VERDICTS[word] for word in said if word in _VERDICTS), Verdict.NONE))
+
+
+def _as_written(row: Record, column: str) -> str:
+    return str(row.cells[column])
+
+
+_SHARE = numbers(0, 1)
+_POSTS = (
+    Column("post_id", texts(), needed=True, unique=True),
+    Column("feed", _as_written, needed=True),
+    Column("text", _as_written, needed=True),
+    Column("is_false", _SHARE),
+    Column("plausibility", _SHARE),
+    Column("fact_check_shown", _verdict),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +102,6 @@ class Panel:
         """(J,): how many posts stand in the feed of each post."""
         return np.bincount(self.feed)[self.feed].astype(np.float64)
 
-    def of_people(self, rows: npt.NDArray[np.int64]) -> Panel:
-        """The same posts and some of the people; rows may repeat."""
-        agents = None if self.agents is None else self.agents[rows]
-        return replace(self, people=tuple(self.people[k] for k in rows), did=self.did[rows], agents=agents)
-
 
 def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
     """Read a folder.
@@ -100,12 +119,10 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
         an unknown kind, a post twice.
     """
     people = _people(folder / PEOPLE)
-    table = _table(folder / POSTS, ("post_id", "feed", "text"))
-    rows, posts = table.records, _posts(table)
-    feeds = [str(row.cells["feed"]) for row in rows]
+    sheet = _table(folder / POSTS, _POSTS)
+    posts, feeds, text = tuple(sheet["post_id"]), sheet["feed"], tuple(sheet["text"])
+    false, plausibility, verdict = (np.array(sheet[name]) for name in ("is_false", "plausibility", "fact_check_shown"))
     known = {name: k for k, name in enumerate(dict.fromkeys(feeds))}
-    false = np.array([_number(row, "is_false") for row in rows])
-    plausibility = np.array([_number(row, "plausibility") for row in rows])
     left_out: list[str] = []
     did = _actions(folder / HUMANS, people, posts, left_out, skip_bad=skip_bad)
     agents = None
@@ -115,10 +132,10 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
         people,
         posts,
         np.array([known[name] for name in feeds], np.int64),
-        tuple(str(row.cells["text"]) for row in rows),
+        text,
         false,
         plausibility,
-        np.array([_verdict(row) for row in rows], np.uint8),
+        verdict.astype(np.uint8),
         did,
         agents,
         tuple(left_out),
@@ -137,44 +154,11 @@ def _people(path: Path) -> tuple[str, ...]:
     return tuple(people)
 
 
-def _table(path: Path, needed: tuple[str, ...]) -> Records:
-    table = read_csv(path)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        do = f"it has {', '.join(table.columns)}"
-        raise DataError(str(path), got=f"no column {missing[0]!r}", allowed=f"columns {', '.join(needed)}", do=do)
-    if not table.records:
+def _table(path: Path, columns: Sequence[Column]) -> Sheet:
+    sheet = read_columns(read_csv(path), columns, strict=False)
+    if not sheet.table.records:
         raise DataError(str(path), got="no row", allowed="at least one")
-    return table
-
-
-def _posts(table: Records) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for row in table.records:
-        name = str(row.cells["post_id"]).strip()
-        if not name or name in found:
-            got = f"{name!r} twice" if name else "nothing"
-            raise DataError(row.where("post_id"), got=got, allowed="an id of its own for each post")
-        found[name] = None
-    return tuple(found)
-
-
-def _number(row: Record, column: str) -> float:
-    """A number in [0, 1]; NaN where the cell is empty or the column is not there."""
-    text = str(row.cells.get(column) or "").strip()
-    try:
-        value = float(text) if text else np.nan
-    except ValueError:
-        value = 2.0
-    if value < 0 or value > 1:
-        raise DataError(row.where(column), got=repr(text)[:80], allowed="a number from 0 to 1, or nothing")
-    return value
-
-
-def _verdict(row: Record) -> int:
-    """The first verdict that the text of a fact check names; none where no fact check was shown."""
-    said = str(row.cells.get("fact_check_shown") or "").lower().replace(":", " ").split()
-    return int(next((_VERDICTS[word] for word in said if word in _VERDICTS), Verdict.NONE))
+    return sheet
 
 
 def _actions(
@@ -187,18 +171,21 @@ def _actions(
     lenient: bool = False,
 ) -> Bool:
     """(N, J, 4); ``lenient`` drops what agents did beyond the four kinds, and counts it."""
-    table = _table(path, ("submission", "action", "post_id"))
-    person = {name: k for k, name in enumerate(people)}
-    post = {name: k for k, name in enumerate(posts)}
+    known = {
+        "submission": {name: k for k, name in enumerate(people)},
+        "post_id": {name: k for k, name in enumerate(posts)},
+        "action": WORDS,
+    }
+    sheet = _table(path, [Column(name, partial(_place, known=rows), needed=True) for name, rows in known.items()])
     did = np.zeros((len(people), len(posts), len(KINDS)), np.bool_)
     dropped: Counter[str] = Counter()
-    for row in table.records:
+    for row in sheet.table.records:
         word = str(row.cells["action"]).strip().lower()
         if lenient and (word not in WORDS or str(row.cells.get("action_string_valid", "1")).strip() == "0"):
             dropped["another kind of action, or none that can be read"] += 1
             continue
         try:
-            at = _found(row, "submission", person), _found(row, "post_id", post), _found(row, "action", WORDS)
+            at = tuple(sheet.cell(row, name) for name in known)
         except DataError as error:
             if not skip_bad and not (lenient and word in WORDS):
                 raise
@@ -212,7 +199,7 @@ def _actions(
     return did
 
 
-def _found(row: Record, column: str, known: dict[str, int]) -> int:
+def _place(row: Record, column: str, known: dict[str, int]) -> int:
     name = str(row.cells[column] or "").strip()
     if name not in known and name.lower() not in known:
         shown = ", ".join(list(known)[:4])

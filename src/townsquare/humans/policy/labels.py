@@ -8,18 +8,39 @@ assigned to one condition and one of the two questions by chance.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
+from townsquare.core.cells import Column, number_cell, read_columns, words
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record, read_csv
-from townsquare.humans.policy.crowd import Float
+from townsquare.humans.policy.data import Bool, Float
 
 CONDITIONS = ("forced", "human_fc", "optional")
 QUESTIONS = ("belief", "share")
+VERDICTS = ("false", "unsure", "true")
 FILE = "headlines_with_fact_checks.csv"
+
+
+def _share(row: Record, column: str) -> float:
+    """A share between 0 and 1, neither of them."""
+    value = number_cell(row, column, 0, 1, None)
+    if value in (0.0, 1.0):
+        raise DataError(row.where(column), got=repr(row.cells[column])[:80], allowed="a number between 0 and 1")
+    return value
+
+
+RATES = tuple(f"rate_{question}_{condition}" for question in QUESTIONS for condition in ("control", *CONDITIONS))
+COLUMNS = (
+    Column("is_true", words({"0": False, "1": True}), needed=True),
+    Column("ai_verdict", words({word: word for word in VERDICTS}), needed=True),
+    *(Column(name, _share, needed=True) for name in RATES),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,84 +95,43 @@ def read_labels(path: Path) -> Labels:
     DataError
         A column that is missing, a share outside (0, 1), a truth or verdict that is no such word; the row is named.
     """
-    table = read_csv(path / FILE if path.is_dir() else path)
-    columns = [f"rate_{question}_{condition}" for question in QUESTIONS for condition in ("control", *CONDITIONS)]
-    for name in ("is_true", "ai_verdict", *columns):
-        if name not in table.columns:
-            raise DataError(table.place, got=f"no column {name!r}", allowed="headlines with truth, verdict and shares")
-    rate = {name: np.array([_share(row, name) for row in table.records]) for name in columns}
-    true = np.array([_word(row, "is_true", ("0", "1")) == "1" for row in table.records])
-    verdict = np.array([_word(row, "ai_verdict", ("true", "false", "unsure")) for row in table.records])
+    sheet = read_columns(read_csv(path / FILE if path.is_dir() else path), COLUMNS, strict=False)
+    rate = {name: np.array(sheet[name]) for name in RATES}
+    true, verdict = np.array(sheet["is_true"]), np.array(sheet["ai_verdict"])
     effects = tuple(_effects(rate, true, verdict))
-    slope = np.polyfit(rate["rate_belief_control"], _odds(rate["rate_share_control"]), 1)[0]
     before = rate["rate_belief_control"]
+    moves = {(e.truth, e.condition, e.verdict): e.move for e in effects if e.question == "share"}
+    slope = np.polyfit(before, _odds(rate["rate_share_control"]), 1)[0]
+    hints = [
+        moves["false", condition, "unsure"] - moves["false", condition, "false"]
+        for condition in ("forced", "optional")
+        if {("false", condition, "unsure"), ("false", condition, "false")} <= set(moves)
+    ]
     return Labels(
         effects,
-        _mean(effects, "false", condition="human_fc", verdict="false"),
-        _mean(effects, "true", condition="human_fc", verdict="true"),
-        _unsure(effects),
+        moves.get(("false", "human_fc", "false"), 0.0),
+        moves.get(("true", "human_fc", "true"), 0.0),
+        float(np.mean(hints)) if hints else 0.0,
         float(slope),
         float(before[true].mean()),
         float(before[~true].mean()),
-        len(table.records),
+        len(sheet.table.records),
     )
 
 
-def _share(row: Record, column: str) -> float:
-    try:
-        value = float(str(row.cells[column]))
-    except ValueError:
-        value = np.nan
-    if not 0 < value < 1:
-        raise DataError(row.where(column), got=repr(row.cells[column])[:80], allowed="a number between 0 and 1")
-    return value
-
-
-def _word(row: Record, column: str, allowed: tuple[str, ...]) -> str:
-    word = str(row.cells[column]).strip().lower()
-    if word not in allowed:
-        raise DataError(row.where(column), got=repr(word)[:80], allowed=", ".join(allowed))
-    return word
+def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) -> Iterator[LabelEffect]:
+    """By question, condition, truth and what the check said: a person's check says what is so."""
+    for question, condition in product(QUESTIONS, CONDITIONS):
+        control, shown = rate[f"rate_{question}_control"], rate[f"rate_{question}_{condition}"]
+        said = np.where(true, "true", "false") if condition == "human_fc" else verdict
+        for truth, word in product((False, True), VERDICTS):
+            at = np.flatnonzero((true == truth) & (said == word))
+            if at.size:
+                move = _odds(shown[at]) - _odds(control[at])
+                error = float(move.std(ddof=1) / np.sqrt(at.size)) if at.size > 1 else np.nan
+                means = float(control[at].mean()), float(shown[at].mean()), float(move.mean())
+                yield LabelEffect(question, condition, str(truth).lower(), word, at.size, *means, error)
 
 
 def _odds(share: Float) -> Float:
     return np.asarray(np.log(share / (1.0 - share)))
-
-
-def _effects(rate: dict[str, Float], true: Float, verdict: Float) -> list[LabelEffect]:
-    """By question, condition, truth and what the check said: a person's check says what is so."""
-    out = []
-    for question in QUESTIONS:
-        control = rate[f"rate_{question}_control"]
-        for condition in CONDITIONS:
-            shown = rate[f"rate_{question}_{condition}"]
-            said = np.where(true, "true", "false") if condition == "human_fc" else verdict
-            for truth in (False, True):
-                for word in ("false", "unsure", "true"):
-                    at = np.flatnonzero((true == truth) & (said == word))
-                    if at.size:
-                        move = _odds(shown[at]) - _odds(control[at])
-                        error = float(move.std(ddof=1) / np.sqrt(at.size)) if at.size > 1 else np.nan
-                        name = "true" if truth else "false"
-                        means = float(control[at].mean()), float(shown[at].mean()), float(move.mean())
-                        out.append(LabelEffect(question, condition, name, word, at.size, *means, error))
-    return out
-
-
-def _mean(effects: tuple[LabelEffect, ...], truth: str, *, condition: str, verdict: str) -> float:
-    """Move of sharing; 0 where no headline is of that kind."""
-    found = [
-        e.move for e in effects if (e.question, e.truth, e.condition, e.verdict) == ("share", truth, condition, verdict)
-    ]
-    return found[0] if found else 0.0
-
-
-def _unsure(effects: tuple[LabelEffect, ...]) -> float:
-    found = []
-    for condition in ("forced", "optional"):
-        moves = {
-            e.verdict: e.move for e in effects if (e.question, e.truth, e.condition) == ("share", "false", condition)
-        }
-        if {"unsure", "false"} <= set(moves):
-            found.append(moves["unsure"] - moves["false"])
-    return float(np.mean(found)) if found else 0.0

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
+from townsquare.analysis import statistics
 from townsquare.humans.policy.crowd import Float
 from townsquare.humans.policy.data import Bool
 
@@ -73,9 +74,7 @@ def gini(did: Bool, false: Float) -> Float:
     >>> float(gini(np.array([[[True]], [[False]]]), np.zeros(1)))
     0.5
     """
-    n = np.sort(did.sum((1, 2)))
-    weight = 2 * np.arange(1, n.size + 1) - n.size - 1
-    return np.array(weight @ n / (n.size * n.sum()) if n.any() else np.nan)
+    return np.array(statistics.gini(did.sum((1, 2))))
 
 
 def per_post(did: Bool, false: Float) -> Float:

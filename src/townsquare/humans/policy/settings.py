@@ -16,6 +16,7 @@ from townsquare.simulation.policies.text_features import FEATURES
 
 DIGITS = 3
 _LABELED = ("like", "share")
+_VERDICTS = ("verdict_false", "verdict_true", "verdict_unverified")
 
 
 def params_of(fit: Fit, labels: Labels | None = None) -> Params:
@@ -31,11 +32,7 @@ def params_of(fit: Fit, labels: Labels | None = None) -> Params:
             "taste": fit.crowd.taste[k],
         }
         if labels is not None and name in _LABELED:
-            found |= {
-                "verdict_false": labels.verdict_false,
-                "verdict_true": labels.verdict_true,
-                "verdict_unverified": labels.verdict_unverified,
-            }
+            found |= {verdict: getattr(labels, verdict) for verdict in _VERDICTS}
         if labels is not None and kind == ActionKind.SHARE:
             found["unlabeled"] = labels.unsure
         rounded = {key: round(float(value), DIGITS) for key, value in found.items()}
@@ -52,14 +49,8 @@ def population_of(fit: Fit) -> Population:
 
 def as_settings(fit: Fit, labels: Labels | None = None) -> dict[str, Any]:
     """Sections `population` and `policy`, as a configuration file takes them."""
-    params, population = params_of(fit, labels), population_of(fit)
-    said = {kind.name.lower(): getattr(params, kind.name.lower()).model_dump() for kind in KINDS}
+    fitted = {*(kind.name.lower() for kind in KINDS), "attention", "appeal"}
     return {
-        "population": {"activity_shape": population.activity_shape, "silent_share": population.silent_share},
-        "policy": {
-            "name": "statistical",
-            **said,
-            "attention": params.attention,
-            "appeal": params.appeal.model_dump(),
-        },
+        "population": population_of(fit).model_dump(include={"activity_shape", "silent_share"}),
+        "policy": {"name": "statistical", **params_of(fit, labels).model_dump(include=fitted)},
     }

@@ -12,7 +12,6 @@ from townsquare.core.draws import StageDraws
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.graphs.edge_list import read_edge_list
 from townsquare.scenario.graphs.network_file import KINDS, read_network
-from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams
 
 
@@ -32,7 +31,7 @@ def _build(
     *,
     folder: Path | None = None,
     names: Sequence[str] = (),
-    people: People | None = None,
+    **_: object,
 ) -> Edges:
     """See :func:`townsquare.scenario.graphs.edge_list.read_edge_list` and :func:`.network_file.read_network`."""
     assert isinstance(params, FileParams)

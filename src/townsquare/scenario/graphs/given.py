@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.scenario.graphs.contract import Edges, GraphKind
@@ -16,15 +13,7 @@ class GivenParams(MemberParams):
     """Settings of ``given``: none."""
 
 
-def _build(
-    n: int,
-    params: MemberParams,
-    draws: StageDraws,
-    *,
-    folder: Path | None = None,
-    names: Sequence[str] = (),
-    people: People | None = None,
-) -> Edges:
+def _build(n: int, params: MemberParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
     if people is None or people.follows is None:
         do = "give the scenario `accounts` and `follows`, or choose another kind"
         raise SettingError("graph.kind", got="'given', but the scenario gives no follows", do=do)

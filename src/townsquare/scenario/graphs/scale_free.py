@@ -7,16 +7,12 @@ graph of MOSAIC's main text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numba as nb
 import numpy as np
 from pydantic import Field
 
 from townsquare.core.draws import U64, StageDraws, key2, u01
 from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
-from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams
 
 
@@ -48,15 +44,7 @@ def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
                 found += 1
 
 
-def _build(
-    n: int,
-    params: MemberParams,
-    draws: StageDraws,
-    *,
-    folder: Path | None = None,
-    names: Sequence[str] = (),
-    people: People | None = None,
-) -> Edges:
+def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edges:
     """Agent ``i`` follows ``m`` distinct earlier agents, each with probability in proportion to its degree.
 
     The degree counts follows in both directions. The first m + 1 agents follow one another; with fewer agents than

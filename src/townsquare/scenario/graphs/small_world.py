@@ -8,16 +8,12 @@ whatever p is, and p = 0 is the ring; a turned follow is not turned for both, as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numba as nb
 import numpy as np
 from pydantic import Field
 
 from townsquare.core.draws import U64, StageDraws, key2, u01
 from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
-from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams
 
 
@@ -54,15 +50,7 @@ def _ring(n: int, k: int, p: float, turn: U64, target: U64, followed: Int32) -> 
                     break
 
 
-def _build(
-    n: int,
-    params: MemberParams,
-    draws: StageDraws,
-    *,
-    folder: Path | None = None,
-    names: Sequence[str] = (),
-    people: People | None = None,
-) -> Edges:
+def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edges:
     """The graph of this file's heading; with at most k + 1 agents, everyone follows everyone."""
     assert isinstance(params, SmallWorldParams)
     check_size("graph.k", n * min(params.k, n - 1), f"{params.k}")

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.population.personas import Personas
-from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, parse_band
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, group_by_spans
 
 Float = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
@@ -47,13 +47,6 @@ class Target:
     spans: tuple[tuple[int, int], ...]
     share: Float
 
-    def group_of(self, codes: npt.NDArray[np.integer]) -> Int64:
-        """The group of each code (n,)."""
-        group = np.full(codes.shape[0], len(self.spans), np.int64)
-        for at, (low, high) in enumerate(self.spans):
-            group[(codes >= low) & (codes <= high)] = at
-        return group
-
 
 def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
     """Margins as codes, in the order of the bank.
@@ -74,8 +67,7 @@ def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
     for label, shares in margins.items():
         where = f"{WHERE}.{label}"
         number = bank.number_of(label, WHERE)
-        is_number = bank.traits[number].number is not None
-        spans = [parse_band(name, where) if is_number else (bank.code(label, name, where),) * 2 for name in shares]
+        spans = [bank.span(label, name, where) for name in shares]
         _check_apart(where, list(shares), spans)
         share = np.array([*shares.values(), 0.0])
         if share.min() < 0:
@@ -121,7 +113,10 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
     """
     weight = weight / weight.sum()
     for group, target in zip(groups, targets, strict=True):
-        _check_support(_sums(group, weight, target), target)
+        for name, share, have in zip(target.names, target.share, _sums(group, weight, target), strict=False):
+            if share > 0 and not have > 0:
+                do = "give it a share of 0, or bring people who answer so with population.file"
+                raise SettingError(f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but nobody is so", do=do)
     gap = np.inf
     for _ in range(MAX_ROUNDS):
         gap, worst = 0.0, ("", 0.0, 0.0)
@@ -146,13 +141,6 @@ def _sums(group: Int64, weight: Float, target: Target) -> Float:
     return np.bincount(group, weight, target.share.shape[0]).astype(np.float64)
 
 
-def _check_support(have: Float, target: Target) -> None:
-    for name, share, there in zip(target.names, target.share, have, strict=False):
-        if share > 0 and not there > 0:
-            do = "give it a share of 0, or bring people who answer so with population.file"
-            raise SettingError(f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but nobody is so", do=do)
-
-
 # --- a question bank ---------------------------------------------------------------------------------------
 
 
@@ -172,7 +160,8 @@ def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
     for numbers in _together(bank, [target.trait for target in targets]):
         mine = [target for target in targets if target.trait in numbers]
         codes, weight = _cells(bank, numbers)
-        fitted = fit(weight, [target.group_of(codes[numbers.index(target.trait)]) for target in mine], mine)
+        groups = [group_by_spans(codes[numbers.index(target.trait)], target.spans) for target in mine]
+        fitted = fit(weight, groups, mine)
         for number in numbers:
             traits[number] = _with_chances(bank.traits[number], codes, fitted, numbers, number)
     return QuestionBank(tuple(traits), bank.n_questions)
@@ -195,15 +184,13 @@ def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Flo
     weight = np.ones(1)
     for number in numbers:
         trait = bank.traits[number]
-        chances = trait.number.chances()[None] if trait.number else trait.chances
         row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(weight.shape[0], np.int64)
-        k = chances.shape[1]
+        k = trait.table.shape[1]
         if weight.shape[0] * k > MAX_CELLS:
             raise SettingError(WHERE, got=f"margins that join over {MAX_CELLS:,} kinds of people", do="leave one out")
         codes = [np.repeat(column, k) for column in codes]
-        first = trait.number.low if trait.number else 0
-        codes.append(first + np.tile(np.arange(k, dtype=np.int64), weight.shape[0]))
-        weight = (weight[:, None] * chances[row]).ravel()
+        codes.append(trait.low + np.tile(np.arange(k, dtype=np.int64), weight.shape[0]))
+        weight = (weight[:, None] * trait.table[row]).ravel()
         possible = weight > 0
         codes, weight = [column[possible] for column in codes], weight[possible]
     return codes, weight
@@ -211,18 +198,12 @@ def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Flo
 
 def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequence[int], number: int) -> Trait:
     """The trait with the chances that weighted cells give; rows of a condition that nobody meets stay as they are."""
-    mine = codes[numbers.index(number)]
-    if trait.number:
-        size = trait.number.high - trait.number.low + 1
-        chances = np.zeros((1, size))
-        np.add.at(chances[0], mine - trait.number.low, weight)
-    else:
-        chances = np.zeros_like(trait.chances)
-        row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(mine.shape[0], np.int64)
-        np.add.at(chances, (row, mine), weight)
+    mine = codes[numbers.index(number)] - trait.low
+    row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(mine.shape[0], np.int64)
+    chances = np.zeros_like(trait.table)
+    np.add.at(chances, (row, mine), weight)
     total = chances.sum(axis=1, keepdims=True)
-    old = np.zeros_like(chances) if trait.number else trait.chances
-    chances = np.where(total > 0, chances / np.where(total > 0, total, 1.0), old)
+    chances = np.where(total > 0, chances / np.where(total > 0, total, 1.0), trait.table)
     chances.flags.writeable = False
     return replace(trait, chances=chances)
 
@@ -249,7 +230,7 @@ def rake_people(personas: Personas, bank: QuestionBank, margins: Margins, file: 
             allowed = f"a value for everyone, as {WHERE}.{target.label} sets shares"
             do = f"fill {target.label} in for them, take them out of the file, or leave the margins of it out"
             raise DataError(f"{file}, {target.label}", got=got, allowed=allowed, do=do)
-    groups = np.stack([target.group_of(personas.traits[:, target.trait]) for target in targets])
+    groups = np.stack([group_by_spans(personas.traits[:, target.trait], target.spans) for target in targets])
     kinds, kind_of, count = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
     fitted = fit(count.astype(np.float64), list(kinds), targets)
     return np.asarray((fitted / count)[kind_of.reshape(-1)])

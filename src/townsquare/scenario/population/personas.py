@@ -10,27 +10,36 @@ ethnicity, hobby and language were missing from most.)
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc
 
-from townsquare.core import files, schema, tabular
-from townsquare.core.errors import DataError, UnknownName
+from townsquare.core import schema, tabular
+from townsquare.core.cells import number_cell, text_cell
+from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
 
-MAX_CHARACTERS = 10_000
 MAX_ACTIVITY = 1000.0
 FIELDS = ("id", "text", "labels", "activity", "stance")
 STANCE = "stance:"
 Int16 = npt.NDArray[np.int16]
 Float = npt.NDArray[np.float64]
+
+
+class Person(NamedTuple):
+    """One persona: codes of its answers (T,), its words, its stances by proposition, its activity or NaN."""
+
+    codes: Int16
+    text: str
+    stance: Mapping[str, float]
+    activity: float = np.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +66,18 @@ class Personas:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @classmethod
+    def of(cls, ids: Iterable[str], people: Sequence[Person]) -> Personas:
+        """The personas of people one by one."""
+        names = dict.fromkeys(name for person in people for name in person.stance)
+        return cls(
+            ids=tuple(ids),
+            texts=tuple(person.text for person in people),
+            traits=np.stack([person.codes for person in people]),
+            activity=np.array([person.activity for person in people]),
+            stance={name: np.array([person.stance.get(name, np.nan) for person in people]) for name in names},
+        )
 
     def take(self, rows: npt.NDArray[np.int64]) -> Personas:
         """The personas with these rows (k,), in this order; one may come more than once."""
@@ -137,7 +158,6 @@ def write_personas(
     stance : mapping of proposition to (n,) float64, optional
         Written where they are not NaN.
     """
-    measured = {"activity": activity} if activity is not None else {}
     with path.open("w", encoding="utf-8", newline="\n") as out:
         for row, codes in enumerate(traits):
             said = {
@@ -147,7 +167,8 @@ def write_personas(
             }
             text = texts[row] if texts else render_persona(codes, bank)
             line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
-            line |= {name: float(column[row]) for name, column in measured.items() if not np.isnan(column[row])}
+            if activity is not None and not np.isnan(activity[row]):
+                line["activity"] = float(activity[row])
             toward = {name: float(column[row]) for name, column in (stance or {}).items() if not np.isnan(column[row])}
             line |= {"stance": toward} if toward else {}
             out.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -166,30 +187,26 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
         With file, line and field: no JSON object, an unknown field, label or answer, an id twice, a text of over
         10,000 characters, a number out of range, an empty file.
     """
-    ids: dict[str, str] = {}
-    texts = []
-    rows = []
-    activity = []
-    toward: list[dict[str, float]] = []
+    places: dict[str, str] = {}
+    people = []
     for row, record in enumerate(tabular.jsonl_records(path)):
         codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
         for field, value in record.cells.items():
             _read_field(record, field, value, codes, bank)
-        name = _text(record, "id") or str(row)
-        if name in ids:
-            raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {ids[name]}")
-        ids[name] = record.place
-        texts.append(_text(record, "text") or render_persona(codes, bank))
-        if not texts[-1] and not any(field.startswith(STANCE) for field in record.cells):
+        name = text_cell(record, "id", required=False) or str(row)
+        if name in places:
+            raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {places[name]}")
+        places[name] = record.place
+        text = text_cell(record, "text", required=False) or render_persona(codes, bank)
+        toward = [field for field in record.cells if field.startswith(STANCE)]
+        if not text and not toward:
             raise DataError(record.place, got="neither text nor labels nor stance", allowed="at least one of them")
-        rows.append(codes)
-        activity.append(_number(record, "activity", 0, MAX_ACTIVITY))
-        toward.append({field: _number(record, field, -1, 1) for field in record.cells if field.startswith(STANCE)})
-    if not rows:
+        activity = _number(record, "activity", 0, MAX_ACTIVITY)
+        stance = {field.removeprefix(STANCE): _number(record, field, -1, 1) for field in toward}
+        people.append(Person(codes, text, stance, activity))
+    if not people:
         raise DataError(str(path), got="an empty file", allowed="one persona a line")
-    names = dict.fromkeys(field for one in toward for field in one)
-    stance = {field.removeprefix(STANCE): np.array([one.get(field, np.nan) for one in toward]) for field in names}
-    return Personas(tuple(ids), tuple(texts), np.stack(rows), np.array(activity), stance)
+    return Personas.of(places, people)
 
 
 def _read_field(record: tabular.Record, field: str, value: object, codes: Int16, bank: QuestionBank) -> None:
@@ -197,10 +214,7 @@ def _read_field(record: tabular.Record, field: str, value: object, codes: Int16,
     head, _, label = field.partition(":")
     where = record.where(field)
     if head == "labels" and label:
-        try:
-            codes[bank.number_of(label, where)] = bank.code(label, value, where)
-        except UnknownName as error:
-            raise DataError(error.where, got=error.got, allowed=error.allowed, do=error.do) from None
+        codes[bank.number_of(label, where, DataError)] = bank.code(label, value, where, DataError)
     elif field in ("labels", "stance"):
         what = "answers by label" if field == "labels" else "numbers by proposition"
         raise DataError(where, got=type(value).__name__, allowed=f"an object of {what}")
@@ -209,26 +223,10 @@ def _read_field(record: tabular.Record, field: str, value: object, codes: Int16,
 
 
 def _number(record: tabular.Record, field: str, low: float, high: float) -> float:
-    """A number in [``low``, ``high``]; NaN where there is none."""
-    value = record.cells.get(field)
-    if value is None:
-        return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+    """A number in [``low``, ``high``], not one in quotes; NaN where there is none."""
+    if isinstance(value := record.cells.get(field), str):
         raise DataError(record.where(field), got=repr(value)[:80], allowed=f"a number from {low:g} to {high:g}")
-    return float(value)
-
-
-def _text(record: tabular.Record, field: str) -> str:
-    value = record.cells.get(field)
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise DataError(record.where(field), got=type(value).__name__, allowed="a text")
-    text = files.clean(str(value)).strip()
-    if len(text) > MAX_CHARACTERS:
-        allowed = f"at most {MAX_CHARACTERS:,} characters"
-        raise DataError(record.where(field), got=f"{len(text):,} characters", allowed=allowed)
-    return text
+    return number_cell(record, field, low, high)
 
 
 def trait_rows(agents: npt.NDArray[np.int64], traits: Int16) -> schema.Columns:
@@ -302,8 +300,7 @@ def stated_shares(bank: QuestionBank, number: int) -> Float:
     if trait.number is None:
         return trait.chances
     codes = np.arange(trait.number.low, trait.number.high + 1)
-    chances = trait.chances[0] if trait.chances.size else trait.number.chances()
-    return np.bincount(bank.group_of(number, codes), chances, len(bank.groups(number)))[None].astype(np.float64)
+    return np.bincount(bank.group_of(number, codes), trait.table[0], len(bank.groups(number)))[None].astype(np.float64)
 
 
 def _shares(number: int, traits: Int16, bank: QuestionBank) -> TraitShares:

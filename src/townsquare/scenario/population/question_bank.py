@@ -20,8 +20,8 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from townsquare.core import documents
-from townsquare.core.errors import DataError, UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.errors import DataError, TownsquareError, UnknownName
+from townsquare.core.registry import check_known
 
 NO_ANSWER = -1  # an imported persona need not answer everything
 Float = npt.NDArray[np.float64]
@@ -82,6 +82,16 @@ class Trait:
     number: NumberRange | None = None
     bands: tuple[str, ...] = ()
 
+    @property
+    def low(self) -> int:
+        """The code of the first column of :attr:`table`."""
+        return self.number.low if self.number else 0
+
+    @property
+    def table(self) -> Float:
+        """Probability of each code from ``low`` on, one row, or one for each answer of ``given``."""
+        return self.number.chances()[None] if self.number and not self.chances.size else self.chances
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionBank:
@@ -94,43 +104,50 @@ class QuestionBank:
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", tuple(trait.label for trait in self.traits))
 
-    def number_of(self, label: str, where: str = "trait") -> int:
+    def number_of(self, label: str, where: str = "trait", kind: type[TownsquareError] = UnknownName) -> int:
         """Number of a trait.
 
         Raises
         ------
-        UnknownName
-            With the nearest label there is.
+        TownsquareError
+            Of ``kind``, with the nearest label there is.
 
         >>> bundled_bank().number_of("gender")
         1
         """
-        if label not in self.labels:
-            allowed = ", ".join(self.labels)
-            raise UnknownName(where, got=repr(label), allowed=allowed, do=did_you_mean(label, self.labels))
+        check_known(where, label, self.labels, kind)
         return self.labels.index(label)
 
-    def code(self, label: str, answer: object, where: str = "trait") -> int:
+    def code(self, label: str, answer: object, where: str = "trait", kind: type[TownsquareError] = UnknownName) -> int:
         """Code of an answer: its place among the trait's answers, or the number itself.
 
         Raises
         ------
-        UnknownName
-            Unknown label or answer, with the nearest there is.
+        TownsquareError
+            Of ``kind``: unknown label or answer, with the nearest there is.
 
         >>> bundled_bank().code("gender", "Female"), bundled_bank().code("age", 44)
         (1, 44)
         """
-        trait = self.traits[self.number_of(label, where)]
+        trait = self.traits[self.number_of(label, where, kind)]
         said = str(answer).strip()
         if trait.number is None:
-            if said not in trait.answers:
-                allowed = ", ".join(trait.answers)
-                raise UnknownName(where, got=repr(answer), allowed=allowed, do=did_you_mean(said, trait.answers))
+            check_known(where, said, trait.answers, kind)
             return trait.answers.index(said)
         if not (said.isdecimal() and len(said) <= 3 and int(said) <= 120):
-            raise UnknownName(where, got=repr(answer), allowed="a whole number from 0 to 120")
+            raise kind(where, got=repr(answer), allowed="a whole number from 0 to 120")
         return int(said)
+
+    def span(self, label: str, answer: str, where: str = "trait") -> tuple[int, int]:
+        """The lowest and the highest code that an answer means; of a number, those of :func:`parse_band`.
+
+        >>> bundled_bank().span("age", "18-24"), bundled_bank().span("gender", "Female")
+        ((18, 24), (1, 1))
+        """
+        if self.traits[self.number_of(label, where)].number:
+            return parse_band(answer, where)
+        code = self.code(label, answer, where)
+        return code, code
 
     def answer(self, trait: int, code: int) -> str:
         """The answer behind a code; "" for no answer.
@@ -156,11 +173,8 @@ class QuestionBank:
         asked = self.traits[trait]
         if not asked.number:
             return codes.astype(np.int64)
-        group = np.where(codes == NO_ANSWER, NO_ANSWER, len(asked.bands))
-        for at, band in enumerate(asked.bands):
-            low, high = parse_band(band)
-            group[(codes >= low) & (codes <= high)] = at
-        return group
+        group = group_by_spans(codes, [parse_band(band) for band in asked.bands])
+        return np.where(codes == NO_ANSWER, NO_ANSWER, group)
 
     def sentence(self, trait: int, code: int) -> str:
         """The answer as a first-person sentence; "" for no answer."""
@@ -168,6 +182,14 @@ class QuestionBank:
             return ""
         asked = self.traits[trait]
         return asked.sentence.replace("{value}", str(code) if asked.number else asked.words[code])
+
+
+def group_by_spans(codes: npt.NDArray[np.integer], spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
+    """The span that holds each code (n,), both ends included; one more than the last for codes in none."""
+    group = np.full(codes.shape[0], len(spans), np.int64)
+    for at, (low, high) in enumerate(spans):
+        group[(codes >= low) & (codes <= high)] = at
+    return group
 
 
 def parse_band(text: str, where: str = "band") -> tuple[int, int]:

@@ -18,18 +18,11 @@ from scipy.special import gammaincinv, ndtri
 
 from townsquare.core import files
 from townsquare.core.draws import Draws, Stage, StageDraws
-from townsquare.core.errors import DataError, UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.errors import DataError
+from townsquare.core.registry import check_known
 from townsquare.scenario.population.margins import rake_bank, rake_people
 from townsquare.scenario.population.personas import Int16, Personas, read_personas
-from townsquare.scenario.population.question_bank import (
-    NO_ANSWER,
-    NumberRange,
-    QuestionBank,
-    Trait,
-    bundled_bank,
-    parse_band,
-)
+from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank
 from townsquare.settings.config import Population, StanceStart
 
 Float = npt.NDArray[np.float64]
@@ -78,7 +71,6 @@ def sample_people(
     propositions: Sequence[str],
     seed: int,
     *,
-    bank: QuestionBank | None = None,
     ordinal: int | None = None,
     folder: Path | None = None,
     accounts: Personas | None = None,
@@ -96,8 +88,6 @@ def sample_people(
         Names, in order.
     seed : int
         Seed of the run.
-    bank : QuestionBank, optional
-        The bundled one if not given.
     ordinal : int, optional
         Which row of ``settings.file`` is the first to be used; ``first`` if not given. They differ where agents that
         are no persons stand before.
@@ -115,16 +105,18 @@ def sample_people(
     DataError
         The file of personas is at fault, or has too few.
     """
-    bank = bank or bundled_bank()
+    bank = bundled_bank()
     check_settings(settings, propositions, bank)
     draws = Draws(seed, 0)(Stage.POPULATION)
     agents = np.arange(first, first + n, dtype=np.int64)
     begin = first if ordinal is None else ordinal
     if accounts is not None:
-        known = _rows_of(accounts, begin, n) if begin < len(accounts) else None
+        known = accounts.take(np.arange(begin, begin + n)) if begin < len(accounts) else None
     else:
         known = _from_file(settings, agents, begin, bank, draws, folder)
-    traits = _sample_traits(agents, _raked_bank(bank, settings.margins), draws) if known is None else known.traits
+    # Newcomers of every step are drawn from the same chances: they are fitted once.
+    raked = _bank_once(bank, json.dumps(settings.margins)) if settings.margins and known is None else bank
+    traits = _sample_traits(agents, raked, draws) if known is None else known.traits
     activity = _activity(agents, settings.activity_shape, settings.silent_share, draws)
     stance = np.empty((n, len(propositions)))
     confidence = np.empty((n, len(propositions)))
@@ -140,10 +132,7 @@ def _with_measured(drawn: People, known: Personas) -> People:
     """People whose activity and stances are as measured where somebody did, and who have names and texts."""
     stance = drawn.stance.copy()
     for name, measured in known.stance.items():
-        if name not in drawn.propositions:
-            allowed = ", ".join(drawn.propositions) or "no proposition, as the scenario has none"
-            do = did_you_mean(name, drawn.propositions)
-            raise UnknownName("stance of a persona", got=repr(name), allowed=allowed, do=do)
+        check_known("stance of a persona", name, drawn.propositions, nothing="no proposition, as the scenario has none")
         at = drawn.propositions.index(name)
         stance[:, at] = np.where(np.isnan(measured), stance[:, at], measured)
     activity = np.where(np.isnan(known.activity), drawn.activity, known.activity)
@@ -153,29 +142,17 @@ def _with_measured(drawn: People, known: Personas) -> People:
 def check_settings(settings: Population, propositions: Sequence[str], bank: QuestionBank) -> None:
     """Raise ``UnknownName`` if ``settings.stance`` names a proposition, trait or answer that is not there."""
     for name, start in settings.stance.items():
-        if name not in propositions and name != "default":
-            known = [*propositions, "default"]
-            near = did_you_mean(name, known)
-            raise UnknownName("population.stance", got=repr(name), allowed=", ".join(known), do=near)
+        check_known("population.stance", name, [*propositions, "default"])
         for label, shifts in start.by_trait.items():
             where = f"population.stance.{name}.by_trait"
-            trait = bank.traits[bank.number_of(label, where)]
+            bank.number_of(label, where)
             for answer in shifts:
-                if trait.number:
-                    parse_band(answer, f"{where}.{label}")
-                else:
-                    bank.code(label, answer, f"{where}.{label}")
+                bank.span(label, answer, f"{where}.{label}")
 
 
 @lru_cache(maxsize=2)
 def _read_personas_once(path: Path, changed: int, size: int, bank: QuestionBank) -> Personas:
     return read_personas(path, bank)
-
-
-def _persona_file(path: Path, bank: QuestionBank) -> Personas:
-    """Newcomers of every step come from the same file: read it once, and again if it was changed."""
-    stat = path.stat()
-    return _read_personas_once(path, stat.st_mtime_ns, stat.st_size, bank)
 
 
 def _from_file(
@@ -185,20 +162,21 @@ def _from_file(
     if settings.file is None:
         return None
     path = files.find(settings.file, folder)
-    personas = _persona_file(path, bank)
+    stat = path.stat()  # newcomers of every step come from the same file: it is read once, and again if it was changed
+    personas = _read_personas_once(path, stat.st_mtime_ns, stat.st_size, bank)
     if not settings.margins:
-        _check_enough(settings.file, len(personas), start + agents.shape[0])
-        return _rows_of(personas, start, agents.shape[0])
+        needed = start + agents.shape[0]
+        if needed > len(personas):
+            got, allowed = f"{len(personas)} personas, but {needed} are needed", "one persona for each agent"
+            do = "add personas, lower `agents` or `growth.max_per_step`, or sample them: leave out `population.file`"
+            raise DataError(settings.file, got=got, allowed=f"{allowed}, newcomers included", do=do)
+        return personas.take(np.arange(start, needed))
     ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
     drawn = np.searchsorted(ends[:-1], _uniform("persona", agents, draws), side="right")
     chosen = personas.take(drawn)
     # One person may stand for many agents, and names must tell agents apart.
     ids = tuple(f"{name}/{agent}" for name, agent in zip(chosen.ids, agents.tolist(), strict=True))
     return replace(chosen, ids=ids)
-
-
-def _rows_of(personas: Personas, start: int, n: int) -> Personas:
-    return personas.take(np.arange(start, start + n, dtype=np.int64))
 
 
 @lru_cache(maxsize=2)
@@ -209,21 +187,6 @@ def _weights_once(personas: Personas, bank: QuestionBank, margins: str, file: st
 @lru_cache(maxsize=4)
 def _bank_once(bank: QuestionBank, margins: str) -> QuestionBank:
     return rake_bank(bank, json.loads(margins))
-
-
-def _raked_bank(bank: QuestionBank, margins: Mapping[str, Mapping[str, float]]) -> QuestionBank:
-    """Newcomers of every step are drawn from the same chances: fit them once."""
-    return _bank_once(bank, json.dumps(margins)) if margins else bank
-
-
-def _check_enough(file: str, have: int, needed: int) -> None:
-    if needed > have:
-        raise DataError(
-            file,
-            got=f"{have} personas, but {needed} are needed",
-            allowed="one persona for each agent, newcomers included",
-            do="add personas, lower `agents` or `growth.max_per_step`, or sample them by leaving out `population.file`",
-        )
 
 
 # --- traits ------------------------------------------------------------------------------------------------
@@ -243,17 +206,15 @@ def _sample_traits(agents: Int64, bank: QuestionBank, draws: StageDraws) -> Int1
     for number, trait in enumerate(bank.traits):
         purpose = f"trait:{trait.label}"
         if trait.number and trait.chances.size:
-            traits[:, number] = trait.number.low + _choose(trait, None, _uniform(purpose, agents, draws))
+            traits[:, number] = trait.low + _choose(trait, None, _uniform(purpose, agents, draws))
         elif trait.number:
-            traits[:, number] = _whole_numbers(trait.number, _normal(purpose, agents, draws))
+            of = trait.number
+            drawn = np.trunc(of.mean + of.sd * _normal(purpose, agents, draws))
+            traits[:, number] = np.clip(drawn, of.low, of.high)
         else:
             given = traits[:, trait.given] if trait.given >= 0 else None
             traits[:, number] = _choose(trait, given, _uniform(purpose, agents, draws))
     return traits
-
-
-def _whole_numbers(number: NumberRange, normal: Float) -> Float:
-    return np.asarray(np.clip(np.trunc(number.mean + number.sd * normal), number.low, number.high))
 
 
 def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
@@ -304,9 +265,8 @@ def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: Qu
     """Sum of the shifts (n,) that a person's answers bring; none for no answer."""
     total = np.zeros(traits.shape[0])
     for label, shifts in by_trait.items():
-        number = bank.number_of(label)
-        codes = traits[:, number]
+        codes = traits[:, bank.number_of(label)]
         for answer, shift in shifts.items():
-            low, high = parse_band(answer) if bank.traits[number].number else (bank.code(label, answer),) * 2
+            low, high = bank.span(label, answer)
             total += np.where((codes >= low) & (codes <= high) & (codes != NO_ANSWER), shift, 0.0)
     return total

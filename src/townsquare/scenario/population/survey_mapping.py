@@ -19,22 +19,21 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
-from pydantic import Field, StrictFloat, StrictInt, ValidationError
+from pydantic import Field, StrictFloat, StrictInt
 
 from townsquare.core import documents
-from townsquare.core.errors import DataError, UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.cells import number_cell
+from townsquare.core.errors import DataError
+from townsquare.core.tabular import Record
 from townsquare.scenario.population.question_bank import QuestionBank
 from townsquare.settings.config import MemberParams
+from townsquare.settings.problems import validated
 
 _BAND = re.compile(r"(?P<low>-?\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(?P<high>-?\d+(?:\.\d+)?)|(?P<open>\+))?")
 
 Answer = str | StrictInt | StrictFloat | None
 """An answer in a mapping file; a truth value is none."""
-
-COLUMN_KEYS = ("trait", "values", "bands", "stance", "scale", "text")
 
 
 class ColumnMeaning(MemberParams):
@@ -80,15 +79,12 @@ def read_mapping(path: Path, bank: QuestionBank) -> SurveyMapping:
     DataError
         No YAML, an unknown key, label or answer, two columns for one trait, bands that overlap.
     """
-    document = documents.read_yaml(path)
-    try:
-        mapping = SurveyMapping.model_validate(document)
-    except ValidationError as error:
-        raise _explained(path, error.errors()[0]) from None
+    mapping = validated(SurveyMapping, documents.read_yaml(path), path)
     taken: dict[str, str] = {}
     for column, meaning in mapping.columns.items():
         where = f"{path}, column {column!r}"
-        target = _check_one_target(where, meaning)
+        _check_meaning(where, meaning)
+        target = str(meaning.trait or meaning.stance or meaning.text)
         if meaning.text is None and target in taken:
             do = "leave one of them out"
             raise DataError(where, got=f"{target!r} again", allowed=f"another than {taken[target]!r} gives", do=do)
@@ -97,58 +93,37 @@ def read_mapping(path: Path, bank: QuestionBank) -> SurveyMapping:
     return mapping
 
 
-def _explained(path: Path, problem: Any) -> DataError:
-    at = ", ".join(str(part) for part in problem["loc"]) or "the whole"
-    where, key = f"{path}, {at}", str((problem["loc"] or ("",))[-1])
-    if problem["type"] == "extra_forbidden":
-        known = COLUMN_KEYS if len(problem["loc"]) > 1 else tuple(SurveyMapping.model_fields)
-        return DataError(where, got=repr(key), allowed=", ".join(known), do=did_you_mean(key, known))
-    if problem["type"] == "missing":
-        return DataError(where, got="nothing", allowed="a mapping of column to what it means")
-    allowed = problem["msg"].removeprefix("Input should be ")
-    return DataError(where, got=repr(problem["input"])[:80], allowed=allowed)
-
-
-def _check_one_target(where: str, meaning: ColumnMeaning) -> str:
+def _check_meaning(where: str, meaning: ColumnMeaning) -> None:
+    """Refuse keys that do not go together."""
     given = [name for name in ("trait", "stance", "text") if getattr(meaning, name) is not None]
-    if len(given) != 1:
-        raise DataError(where, got=" and ".join(given) or "none", allowed="one of trait, stance and text")
-    if given == ["text"] and (meaning.text or "").count("{value}") != 1:
-        raise DataError(f"{where}, text", got=repr(meaning.text), allowed="a sentence with {value} once")
-    if given == ["stance"] and (meaning.scale is None) == (not meaning.values):
-        raise DataError(where, got="a stance", allowed="with it, either `scale: [against, for]` or `values`")
-    if meaning.bands and (given != ["trait"] or meaning.values):
-        raise DataError(f"{where}, bands", got="bands", allowed="them with a trait only, and no `values` beside them")
-    if given != ["stance"] and meaning.scale is not None:
-        raise DataError(f"{where}, scale", got="a scale", allowed="none, as only stances have one")
-    if meaning.scale is not None and meaning.scale[0] == meaning.scale[1]:
-        raise DataError(f"{where}, scale", got=str(list(meaning.scale)), allowed="two different numbers")
-    return str(meaning.trait or meaning.stance or meaning.text)
+    scale, words = meaning.scale, meaning.text or ""
+    rules = (
+        (len(given) == 1, "", " and ".join(given) or "none", "one of trait, stance and text"),
+        (given != ["text"] or words.count("{value}") == 1, ", text", repr(words), "a sentence with {value} once"),
+        (given != ["stance"] or (scale is None) == bool(meaning.values), "", "a stance",
+         "with it, either `scale: [against, for]` or `values`"),
+        (not meaning.bands or (given == ["trait"] and not meaning.values), ", bands", "bands",
+         "them with a trait only, and no `values` beside them"),
+        (scale is None or given == ["stance"], ", scale", "a scale", "none, as only stances have one"),
+        (scale is None or scale[0] != scale[1], ", scale", str(list(scale or ())), "two different numbers"),
+    )  # fmt: skip
+    for holds, part, got, allowed in rules:
+        if not holds:
+            raise DataError(where + part, got=got, allowed=allowed)
 
 
 def _check_answers(where: str, meaning: ColumnMeaning, bank: QuestionBank) -> None:
+    """Refuse an answer that the bank does not have, and a stance outside [-1, 1]."""
+    answers = [(word, answer) for word, answer in meaning.values.items() if answer is not None]
     if meaning.stance is not None:
-        for answer in meaning.values.values():
-            if answer is not None and not _in_unit(answer):
-                raise DataError(f"{where}, values", got=repr(answer), allowed="a number from -1 to 1, or null")
-        return
-    if meaning.trait is None:
-        return
-    try:
-        bank.number_of(meaning.trait, where)
-        for answer in (*meaning.values.values(), *meaning.bands.values()):
+        for word, _ in answers:
+            number_cell(Record(where, meaning.values, "value"), word, -1, 1, None)
+    elif meaning.trait is not None:
+        bank.number_of(meaning.trait, where, DataError)
+        for _, answer in (*answers, *meaning.bands.items()):
             if answer is not None:
-                bank.code(meaning.trait, answer, where)
-    except UnknownName as error:
-        raise DataError(error.where, got=error.got, allowed=error.allowed, do=error.do) from None
-    bands_of(meaning, where)
-
-
-def _in_unit(answer: str | float) -> bool:
-    try:
-        return -1 <= float(answer) <= 1
-    except ValueError:
-        return False
+                bank.code(meaning.trait, answer, where, DataError)
+        bands_of(meaning, where)
 
 
 def bands_of(meaning: ColumnMeaning, where: str) -> list[Band]:
