@@ -144,7 +144,14 @@ def read_jsonl(path: Path) -> Records:
 
 
 def jsonl_records(path: Path) -> Iterator[Record]:
-    """The records of a file with one JSON object a line, one by one; blank lines are skipped.
+    """The records of a file with one JSON object a line, one by one; see :func:`jsonl_objects`."""
+    for line, value in jsonl_objects(path):
+        place = f"{path}, line {line}"
+        yield Record(place, spread(place, value), "field")
+
+
+def jsonl_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    """The objects of a file with one JSON object a line, one by one, with their lines; blank lines are skipped.
 
     Raises
     ------
@@ -162,7 +169,7 @@ def jsonl_records(path: Path) -> Iterator[Record]:
         value = parse_json(content, place)
         if not isinstance(value, dict):
             raise DataError(place, got=type(value).__name__, allowed="one JSON object a line")
-        yield Record(place, spread(place, value), "field")
+        yield line, value
 
 
 def spread(place: str, cells: Mapping[Any, object]) -> dict[str, object]:

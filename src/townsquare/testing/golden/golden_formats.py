@@ -6,13 +6,14 @@ texts with their score; ``bands`` numbers with their band. Keys that are not nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from townsquare.core.errors import DataError
+from townsquare.core.tabular import jsonl_objects
+from townsquare.settings.problems import validated
 
 Count = Annotated[int, Field(ge=-(2**31), lt=2**31)]
 
@@ -124,10 +125,6 @@ FORMATS: dict[str, tuple[type[BaseModel], frozenset[str]]] = {
 Case = TypeVar("Case", bound=BaseModel)
 
 
-class _AnyObject(BaseModel, extra="allow"):
-    pass
-
-
 def kind_of(path: Path) -> str:
     """Which of the four formats a file has, by its first line.
 
@@ -136,8 +133,8 @@ def kind_of(path: Path) -> str:
     DataError
         If the file cannot be read, is empty, or starts with anything else.
     """
-    for number, line in _lines(path):
-        keys = set(_parse(path, number, line, _AnyObject).model_extra or ())
+    for number, case in jsonl_objects(path):
+        keys = set(case)
         for kind, (_, marks) in FORMATS.items():
             if marks <= keys:
                 return kind
@@ -154,25 +151,4 @@ def read(path: Path, model: type[Case]) -> list[tuple[int, Case]]:
     DataError
         Naming file and line, for the first line that is no such case.
     """
-    return [(number, _parse(path, number, line, model)) for number, line in _lines(path)]
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            yield from ((number, line) for number, line in enumerate(file, 1) if line.strip())
-    except OSError as error:
-        raise DataError(str(path), got=error.strerror or type(error).__name__, allowed="a readable file") from error
-    except UnicodeDecodeError as error:
-        raise DataError(str(path), got="bytes that are not UTF-8", allowed="JSON lines in UTF-8") from error
-
-
-def _parse(path: Path, number: int, line: str, model: type[Case]) -> Case:
-    try:
-        return model.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors()[0]
-        spot = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            f"{path}, line {number}" + (f", {spot}" if spot else ""), got=first["msg"], allowed="see the format's keys"
-        ) from error
+    return [(number, validated(model, case, f"{path}, line {number}")) for number, case in jsonl_objects(path)]
