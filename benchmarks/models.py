@@ -1,8 +1,8 @@
-"""Measure the door to language models against a bare client, and how busy it keeps a server: prints JSON.
+"""Measure the client of language models against a bare client, and how busy it keeps a server: prints JSON.
 
 A server of our own runs in another process and answers each request after a fixed time. Overhead is processor time of
 this process a call, first with a bare aiohttp client that sends the same body and reads the same answer, then through
-the door, in turns; the median turn counts. How busy a server is kept is the work it did, calls times latency, as a
+the client, in turns; the median turn counts. How busy a server is kept is the work it did, calls times latency, as a
 share of what its 256 places could have done from its first request to its last answer.
 """
 
@@ -22,9 +22,9 @@ import aiohttp
 import orjson
 
 from local_server import server, stats
+from townsquare.models.capabilities import Capabilities, Mode
 from townsquare.models.contract import CallStore, Message, Request
-from townsquare.models.dialect import Dialect, Mode
-from townsquare.models.open import open_door
+from townsquare.models.open import client_of
 from townsquare.models.store import MemoryCalls, SqliteCalls
 from townsquare.settings.config import Config
 
@@ -58,7 +58,7 @@ def questions(first: int, count: int) -> list[Request]:
 
 async def bare(url: str, requests: Sequence[Request]) -> None:
     """The least that a client can do: send, receive, read the JSON."""
-    waiting = iter([Dialect().body("m", request, request.messages, 1, Mode.SCHEMA) for request in requests])
+    waiting = iter([Capabilities().body("m", request, request.messages, 1, Mode.SCHEMA) for request in requests])
     headers = {"content-type": "application/json"}
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
@@ -71,13 +71,13 @@ async def bare(url: str, requests: Sequence[Request]) -> None:
         await asyncio.gather(*(work() for _ in range(AT_ONCE)))
 
 
-def through_the_door(url: str, requests: Sequence[Request], store: CallStore, at_once: int) -> None:
-    """The same through the door: identities, checks, records."""
+def through_the_client(url: str, requests: Sequence[Request], store: CallStore, at_once: int) -> None:
+    """The same through the client: identities, checks, records."""
     config = Config.model_validate(
         {"model": {"name": "server/m", "base_url": url}, "serving": {"concurrency": at_once}}
     )
-    with open_door(config, store, 1) as door:
-        replies = door.ask(requests)
+    with client_of(config, store, 1) as client:
+        replies = client.ask(requests)
     assert all(reply.ok for reply in replies), next(reply.error for reply in replies if not reply.ok)
 
 
@@ -91,11 +91,11 @@ def overhead(url: str) -> dict[str, float]:
             if way == "bare":
                 asyncio.run(bare(url, asked))
             elif way == "memory":
-                through_the_door(url, asked, MemoryCalls(), AT_ONCE)
+                through_the_client(url, asked, MemoryCalls(), AT_ONCE)
             else:
                 with tempfile.TemporaryDirectory() as folder:
                     store = SqliteCalls(Path(folder))
-                    through_the_door(url, asked, store, AT_ONCE)
+                    through_the_client(url, asked, store, AT_ONCE)
                     store.close()
             took.append((time.process_time() - started) / CALLS * 1e6)
     return {way: statistics.median(took) for way, took in spent.items()}
@@ -106,7 +106,7 @@ def busy(url: str) -> dict[str, float]:
     asked = questions(10**6, BUSY_AT_ONCE * ROUNDS)
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteCalls(Path(folder))
-        through_the_door(url, asked, store, BUSY_AT_ONCE)
+        through_the_client(url, asked, store, BUSY_AT_ONCE)
         store.close()
     seen = stats(url)
     return {

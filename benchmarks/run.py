@@ -175,15 +175,15 @@ def viewer_section(found: dict[str, float]) -> str:
 
 
 def models_section(found: dict[str, float]) -> str:
-    """The part about the door to language models."""
+    """The part about the client of language models."""
     rows = [
         ("bare aiohttp client: send, receive, read the JSON", "bare"),
-        ("through the door: identity, limits, parser, check; calls in memory", "memory"),
-        ("through the door, calls recorded to disk", "file"),
+        ("through the client: identity, limits, parser, check; calls in memory", "memory"),
+        ("through the client, calls recorded to disk", "file"),
     ]
     lines = [
         "",
-        "## The door to language models",
+        "## The client of language models",
         "",
         "A server in another process, prompts of 4 kB, one process, in turns. Load average when it ended: "
         f"{found['load']:.1f}.",

@@ -1,12 +1,12 @@
-"""Questions to language models, and doors to ask them through, for tests."""
+"""Questions to language models, and clients to ask them through, for tests."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from townsquare.models.client import Door, OnCall
+from townsquare.models.client import ModelClient, OnCall
 from townsquare.models.contract import CallStore, Message, Request
-from townsquare.models.open import open_door
+from townsquare.models.open import client_of
 from townsquare.models.store import MemoryCalls
 from townsquare.settings.config import Config
 
@@ -46,14 +46,14 @@ def questions(count: int, **given: Any) -> list[Request]:
     return [question(i, **given) for i in range(count)]
 
 
-def door(
+def client(
     name: str = "fake",
     store: CallStore | None = None,
     *urls: str,
     seed: int = 1,
     on_call: OnCall | None = None,
     **serving: Any,
-) -> Door:
-    """A door to a model, by name and the servers that have it."""
+) -> ModelClient:
+    """A client to a model, by name and the servers that have it."""
     config = Config.model_validate({"model": {"name": name, "base_url": urls}, "serving": serving})
-    return open_door(config, MemoryCalls() if store is None else store, seed, on_call=on_call)
+    return client_of(config, MemoryCalls() if store is None else store, seed, on_call=on_call)

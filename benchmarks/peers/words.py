@@ -75,7 +75,7 @@ LEFT_OUT = """## What is not compared
   the other, and both move; in Townsquare agents read feeds and move at once. No figure would be of the same thing.
 - **A million agents on the platform** are in [the benchmarks of whole runs](README.md), without a peer: camel-oasis
   does not get there within the limit.
-- **Language models.** What a call costs is set by its server: see [the door](README.md#the-door-to-language-models).
+- **Language models.** A call costs what its server takes: see [the client](README.md#the-client-of-language-models).
 - **Other versions.** The package index has mesa-frames 0.1.0a0 alone; the versions of all are pinned in
   `pyproject.toml` (group `peers`) and beside this page in `peers/*.txt`, each with why it stands apart.
 """

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chat_requests import door, questions
+from chat_requests import client, questions
 from townsquare.cli import main
 from townsquare.core.errors import DataError, SettingError, TownsquareError, Unreachable
 from townsquare.core.redact import HIDDEN, redacted
@@ -131,7 +131,7 @@ def crowded(wait: str | None) -> Behavior:
 
 
 def unreachable(model: str, url: str) -> Unreachable:
-    with door(model, None, url, tries=1) as opened, pytest.raises(Unreachable) as raised:
+    with client(model, None, url, tries=1) as opened, pytest.raises(Unreachable) as raised:
         opened.ask(questions(1))
     return raised.value
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_requests import door, questions
+from chat_requests import client, questions
 from townsquare.core.errors import ModelError
 from townsquare.models.contract import Call, CallStore, Outcome
 from townsquare.models.store import FILE, TABLE, Layered, MemoryCalls, SqliteCalls
@@ -41,15 +41,16 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> CallStore:
 
 
 def test_stores_hold_what_was_put(store: CallStore) -> None:
-    assert store.get(call(1).identity) is None
+    assert store.get_all([call(1).identity]) == {}
     for outcome in Outcome:
-        store.put(call(outcome, outcome=outcome))
+        store.put_all([call(outcome, outcome=outcome)])
     for outcome in Outcome:
-        found = store.get(f"{outcome:064x}")
+        found = store.get_all([f"{outcome:064x}"])[f"{outcome:064x}"]
         assert found == call(outcome, outcome=outcome)
         assert isinstance(found.outcome, Outcome)
-    store.put(call(1, text="another"))
-    assert store.get(call(1).identity) == call(1, outcome=Outcome.REFUSED)  # the first one counts
+    store.put_all([call(1, text="another")])
+    (kept,) = store.get_all([call(1).identity]).values()
+    assert kept == call(1, outcome=Outcome.REFUSED)  # the first one counts
     store.close()
 
 
@@ -80,7 +81,7 @@ def test_a_file_holds_them_for_the_next_one_and_for_readers_beside_it(tmp_path: 
     assert list(again) == [call(i) for i in range(5)]
     assert len(again) == 5
     with pytest.raises(ModelError, match="reading only"):
-        again.put(call(6))
+        again.put_all([call(6)])
     again.close()
 
 
@@ -92,12 +93,12 @@ def test_a_replay_needs_calls_and_changes_no_file(tmp_path: Path) -> None:
         SqliteCalls(tmp_path)
     (tmp_path / FILE).unlink()
     store = SqliteCalls(tmp_path)
-    with door("fake", store) as opened:
+    with client("fake", store) as opened:
         expected = opened.ask(questions(20))
     store.close()
     before = (tmp_path / FILE).read_bytes()
     store = SqliteCalls(tmp_path, read_only=True)
-    with door("recorded/fake", store) as opened:
+    with client("recorded/fake", store) as opened:
         assert opened.ask(questions(20)) == expected
     store.close()
     assert (tmp_path / FILE).read_bytes() == before
@@ -105,7 +106,9 @@ def test_a_replay_needs_calls_and_changes_no_file(tmp_path: Path) -> None:
 
 def test_a_file_may_be_shared_by_threads(tmp_path: Path) -> None:
     store = SqliteCalls(tmp_path)
-    workers = [threading.Thread(target=lambda k=k: [store.put(call(100 * k + i)) for i in range(20)]) for k in range(4)]
+    workers = [
+        threading.Thread(target=lambda k=k: [store.put_all([call(100 * k + i)]) for i in range(20)]) for k in range(4)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -121,7 +124,7 @@ def ask_in_a_process(folder: Path, url: str, count: int) -> subprocess.Popen[str
 def test_killed_while_asking_everything_recorded_is_there_and_asked_no_more(tmp_path: Path) -> None:
     """Killed at several random instants; then to the end: every question was asked once, but for those under way."""
     count, kills, dice = 400, 3, random.Random(5)
-    with ChatServer(Behavior(latency=0.05, uneven=True)) as server:
+    with ChatServer(Behavior(latency=0.025, spread=0.025)) as server:
         said: set[str] = set()
         for kill in range(kills):
             process = ask_in_a_process(tmp_path, server.url, count)
@@ -150,6 +153,6 @@ def test_killed_while_asking_everything_recorded_is_there_and_asked_no_more(tmp_
         assert again == count - len(before)
         assert len(server.seen.bodies) == count
     store = SqliteCalls(tmp_path, read_only=True)
-    with door("fake") as whole, door("recorded/server/m", store, server.url) as replayed:
+    with client("fake") as whole, client("recorded/server/m", store, server.url) as replayed:
         expected = [reply.value for reply in whole.ask(questions(count))]
         assert [reply.value for reply in replayed.ask(questions(count))] == expected

@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_requests import SCHEMA, door, question, questions
+from chat_requests import SCHEMA, client, question, questions
 from townsquare.core import registry
 from townsquare.core.errors import ContractError, SettingError
 from townsquare.models.contract import Answer, Outcome, Request
 from townsquare.models.fake import FakeModel, made
 from townsquare.models.faulty import KINDS, fault_of
-from townsquare.models.member import ModelMember
-from townsquare.models.open import open_model, servers_of
-from townsquare.models.validate import checker
+from townsquare.models.member import ModelMember, split
+from townsquare.models.open import open_model
+from townsquare.models.validate import schema_fault
 from townsquare.settings.config import Model, Serving
 from townsquare.testing.chat_server import ChatServer
 from townsquare.testing.model_conformance import check_model
@@ -36,7 +36,8 @@ def opened(name: str, *urls: str, **serving: Any) -> Any:
 @pytest.mark.parametrize("name", [name for name in OFFLINE if name != "recorded"])
 def test_members_without_a_network_keep_the_contract(name: str) -> None:
     whole = f"{name}/{REST[name]}" if name in REST else name
-    assert servers_of(Model(name=whole)) == opened(whole).servers
+    member, rest = split(whole)
+    assert member.servers(rest, Model(name=whole)) == opened(whole).servers
     check_model(opened(whole), is_function=True)
 
 
@@ -85,7 +86,7 @@ def test_a_member_of_your_own_is_a_file_and_a_line(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(registry, "_FAMILIES", deepcopy(registry._FAMILIES))
     registry.register("model", "echo", "echo_model:MODEL")
     check_model(opened("echo"), is_function=True)
-    with door("echo") as through:
+    with client("echo") as through:
         plain, shaped = through.ask([question(1, schema={}), question(1)])
     assert plain.value == "Here is your feed, number 1."
     assert shaped.outcome is Outcome.REFUSED
@@ -180,7 +181,7 @@ def test_the_fake_builds_what_a_schema_asks_for(schema: dict[str, Any], number: 
     whole = {**schema, "$defs": {"one": {"type": "integer", "minimum": 1, "maximum": 1}}}
     asked = question(number, schema=whole)
     value = made(asked, number)
-    assert checker(whole).fault(value) == "", value
+    assert schema_fault(whole, value) == "", value
     assert value == made(asked, number)
 
 
@@ -219,7 +220,7 @@ def test_recursive_schemas_end() -> None:
         "additionalProperties": False,
     }
     whole = {"$ref": "#/$defs/node", "$defs": {"node": node}}
-    assert all(checker(whole).fault(made(question(i, schema=whole), i)) == "" for i in range(50))
+    assert all(schema_fault(whole, made(question(i, schema=whole), i)) == "" for i in range(50))
 
 
 # --- faulty ------------------------------------------------------------------------------------------------
@@ -237,7 +238,7 @@ def test_faults_come_at_the_rate_in_every_kind_and_a_higher_rate_only_adds() -> 
 
 
 def test_most_faults_pass_at_a_second_try_and_the_rest_say_what_they_were() -> None:
-    with door("faulty/0.3") as faulty, door("fake") as fake:
+    with client("faulty/0.3") as faulty, client("fake") as fake:
         expected = fake.ask(questions(600))
         replies = faulty.ask(questions(600))
         calls = faulty.taken()
@@ -248,7 +249,7 @@ def test_most_faults_pass_at_a_second_try_and_the_rest_say_what_they_were() -> N
     assert all(one.value == two.value for one, two in zip(replies, expected, strict=True) if one.ok)
     assert sum(call.tries > 1 for call in calls) > 600 * 0.2
     assert max(call.tries for call in calls) <= Serving().tries
-    with door("faulty/1", tries=3) as hopeless:
+    with client("faulty/1", tries=3) as hopeless:
         replies = hopeless.ask(questions(100))
         assert not any(reply.ok for reply in replies)
         assert {call.tries for call in hopeless.taken()} <= {1, 2, 3}
@@ -261,6 +262,6 @@ def test_most_faults_pass_at_a_second_try_and_the_rest_say_what_they_were() -> N
 
 
 def test_orders_in_a_reply_reach_nothing() -> None:
-    with door("faulty/1") as opened_door:
-        for reply in opened_door.ask(questions(200)):
+    with client("faulty/1") as through:
+        for reply in through.ask(questions(200)):
             assert reply.value is None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_requests import door, question, questions
+from chat_requests import client, question, questions
 from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.models.contract import Outcome
 from townsquare.models.providers import find_key
@@ -52,16 +52,16 @@ def test_keys_come_from_the_environment_before_the_file(tmp_path: Path, monkeypa
 
 def test_a_public_service_needs_its_key_and_gives_it_to_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="set OPENAI_API_KEY in the environment"):
-        door("openai/gpt-4o-mini")
+        client("openai/gpt-4o-mini")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    door("openai/gpt-4o-mini").close()
+    client("openai/gpt-4o-mini").close()
     with ChatServer(Behavior(key=KEY)) as server:
-        with door("openai/m", None, server.url) as opened, pytest.raises(TownsquareError, match="401"):
+        with client("openai/m", None, server.url) as opened, pytest.raises(TownsquareError, match="401"):
             opened.ask(questions(1))
-        with door("openai/m", None, server.url, key_env="OPENAI_API_KEY") as opened:
+        with client("openai/m", None, server.url, key_env="OPENAI_API_KEY") as opened:
             assert opened.ask(questions(1))[0].ok
     monkeypatch.setenv("VLLM_API_KEY", "vllm-key")
-    with ChatServer(Behavior(key="vllm-key")) as server, door("vllm/m", None, server.url) as opened:
+    with ChatServer(Behavior(key="vllm-key")) as server, client("vllm/m", None, server.url) as opened:
         assert opened.ask(questions(1))[0].ok
 
 
@@ -90,11 +90,11 @@ def test_addresses_lose_the_slash_at_their_end_and_may_be_one_or_several() -> No
 
 def test_names_without_a_model_or_a_server() -> None:
     with pytest.raises(SettingError, match="openai/MODEL"):
-        door("openai", key_env="MY_KEY")
+        client("openai", key_env="MY_KEY")
     with pytest.raises(SettingError, match="say where the server is"):
-        door("server/m")
+        client("server/m")
     with pytest.raises(SettingError, match="same address twice"):
-        door("server/m", None, "http://a/v1", "http://a/v1/")
+        client("server/m", None, "http://a/v1", "http://a/v1/")
 
 
 def test_a_server_that_repeats_the_key_puts_it_nowhere(
@@ -116,14 +116,14 @@ def test_a_server_that_repeats_the_key_puts_it_nowhere(
     store = SqliteCalls(folder)
     seen = []
     with ChatServer(behavior) as server:
-        with door("server/m", store, server.url, tries=2) as opened:
+        with client("server/m", store, server.url, tries=2) as opened:
             plain = [question(100 + i, schema={}) for i in range(20)]
             replies = opened.ask(questions(20) + plain)
-            seen += [repr(replies), repr(opened.taken()), repr(opened.tally), repr(opened.model.name)]
+            seen += [repr(replies), repr(opened.taken()), repr(opened.usage), repr(opened.model.name)]
         assert {reply.outcome for reply in replies} >= {Outcome.INVALID, Outcome.ERROR}
         assert any("[key]" in reply.error + reply.text for reply in replies)
         server.behavior = Behavior(key="another")
-        with door("server/m", store, server.url) as opened, pytest.raises(TownsquareError) as raised:
+        with client("server/m", store, server.url) as opened, pytest.raises(TownsquareError) as raised:
             opened.ask([question(500)])
         seen += traceback.format_exception(raised.value)
     for path in folder.iterdir():  # while the log of the database is still beside it

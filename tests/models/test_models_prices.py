@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_requests import door, questions
+from chat_requests import client, questions
 from townsquare.core.errors import ModelError
 from townsquare.models import usage
 from townsquare.models.usage import bundled, estimate
@@ -45,13 +45,13 @@ def test_the_bundled_table_is_dated_and_finds_models_and_their_dated_versions() 
 def test_a_table_of_your_own_is_used_instead(tmp_path: Path) -> None:
     path = tmp_path / "my-prices.yaml"
     path.write_text(OWN, encoding="utf-8")
-    with door("fake", prices=str(path)) as opened:
+    with client("fake", prices=str(path)) as opened:
         opened.ask(questions(10))
-        tally = opened.tally
-        assert tally.usd == pytest.approx((2 * tally.tokens_in + 4 * tally.tokens_out) / 1e6)
-    with door("faulty/0", prices=str(path)) as opened:
+        spent = opened.usage
+        assert spent.usd == pytest.approx((2 * spent.tokens_in + 4 * spent.tokens_out) / 1e6)
+    with client("faulty/0", prices=str(path)) as opened:
         opened.ask(questions(10))
-        assert (opened.tally.usd, opened.tally.unpriced) == (0, 10)
+        assert (opened.usage.usd, opened.usage.unpriced) == (0, 10)
 
 
 @pytest.mark.parametrize(

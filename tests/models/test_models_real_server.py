@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from chat_requests import SCHEMA, door, question, questions
+from chat_requests import SCHEMA, client, question, questions
+from townsquare.models.capabilities import Capabilities, Mode
 from townsquare.models.contract import Message, Outcome
-from townsquare.models.dialect import Dialect, Mode
 from townsquare.models.open import open_model
 from townsquare.models.providers import ServedModel
 from townsquare.models.store import MemoryCalls
-from townsquare.models.validate import checker
+from townsquare.models.validate import schema_fault
 from townsquare.settings.config import Model, Serving
 from townsquare.testing.chat_server import Behavior, ChatServer
 from townsquare.testing.model_conformance import check_model
@@ -36,16 +36,16 @@ def test_a_real_server_keeps_the_contract(model_server: str) -> None:
     assert outcomes[Outcome.OK] >= 12
     assert all(answer.tokens_in > 0 and answer.tokens_out > 0 for answer in answers)
     assert isinstance(model, ServedModel)
-    assert model.line.endpoints.all[0].dialect.mode is Mode.SCHEMA
+    assert model.backend.endpoints.all[0].capabilities.mode is Mode.SCHEMA
 
 
 def test_objects_from_a_real_server_fit_and_a_draw_gives_the_same_text_at_any_concurrency(model_server: str) -> None:
     found = []
     for at_once in (1, 8):
-        with door("server/tiny", MemoryCalls(), model_server, concurrency=at_once) as opened:
+        with client("server/tiny", MemoryCalls(), model_server, concurrency=at_once) as opened:
             replies = opened.ask(questions(24, schema=WHOLE))
             assert all(reply.ok for reply in replies), [reply.error for reply in replies if not reply.ok]
-            assert opened.tally.requests == 24
+            assert opened.usage.requests == 24
             found.append([reply.text for reply in replies])
     assert found[0] == found[1]
     assert len(set(found[0])) > 10
@@ -56,7 +56,7 @@ def test_every_rung_works_with_a_real_server(model_server: str, mode: Mode) -> N
     """Random weights obey no prompt, so that other answers are mostly failures, each of them with its reason."""
     model = open_model(Model(name="server/tiny", base_url=(model_server,)), Serving(concurrency=8))
     assert isinstance(model, ServedModel)
-    model.line.endpoints.all[0].dialect = Dialect(mode)
+    model.backend.endpoints.all[0].capabilities = Capabilities(mode)
     for answer in check_model(model, [question(i, schema=WHOLE, max_tokens=300) for i in range(4)]):
         assert answer.outcome in (Outcome.OK, Outcome.INVALID, Outcome.TRUNCATED)
         if mode is Mode.SCHEMA:
@@ -65,7 +65,7 @@ def test_every_rung_works_with_a_real_server(model_server: str, mode: Mode) -> N
 
 def test_a_prompt_that_is_too_long_for_a_real_server_is_a_cut_context(model_server: str) -> None:
     asked = question(1, messages=(Message("user", "the tax " * 20_000),))
-    with door("server/tiny", MemoryCalls(), model_server) as opened:
+    with client("server/tiny", MemoryCalls(), model_server) as opened:
         (reply,) = opened.ask([asked])
         assert reply.outcome is Outcome.TRUNCATED
         assert "longer than the server takes" in reply.error
@@ -86,7 +86,7 @@ def test_openais_client_reads_our_server() -> None:
         assert plain.choices[0].message.content
         assert plain.usage.total_tokens == plain.usage.prompt_tokens + plain.usage.completion_tokens
         shaped = complete(server.url, response_format=FORMAT, seed=3)
-        assert checker(WHOLE).fault(_loads(shaped.choices[0].message.content)) == ""
+        assert schema_fault(WHOLE, _loads(shaped.choices[0].message.content)) == ""
         assert complete(server.url, response_format=FORMAT, seed=3).choices[0].message == shaped.choices[0].message
         tool = {"type": "function", "function": {"name": "reply", "parameters": WHOLE}}
         called = (
@@ -94,7 +94,7 @@ def test_openais_client_reads_our_server() -> None:
             .choices[0]
             .message.tool_calls[0]
         )
-        assert checker(WHOLE).fault(_loads(called.function.arguments)) == ""
+        assert schema_fault(WHOLE, _loads(called.function.arguments)) == ""
         with openai.OpenAI(base_url=server.url, api_key="none") as client:
             assert [model.id for model in client.models.list()] == ["any"]
 
@@ -116,7 +116,7 @@ def test_openais_client_and_ours_send_the_same_request() -> None:
     """What each puts into the body, for the same question, is the same but for the order of keys."""
     asked = question(1, schema=WHOLE, messages=(Message("user", MESSAGES[0]["content"]),))
     with ChatServer() as server:
-        with door("server/m", None, server.url) as opened:
+        with client("server/m", None, server.url) as opened:
             (reply,) = opened.ask([asked])
         ours = server.seen.last
         given = {"max_tokens": asked.max_tokens, "temperature": 1.0, "seed": asked.draw(1), "response_format": FORMAT}
@@ -127,13 +127,13 @@ def test_openais_client_and_ours_send_the_same_request() -> None:
 
 def test_openais_client_and_ours_get_the_same_answer_from_a_real_server(model_server: str) -> None:
     asked = question(1, schema=WHOLE, messages=(Message("user", MESSAGES[0]["content"]),))
-    with door("server/m", MemoryCalls(), model_server) as opened:
+    with client("server/m", MemoryCalls(), model_server) as opened:
         (reply,) = opened.ask([asked])
     given = {"max_tokens": asked.max_tokens, "temperature": 1.0, "seed": asked.draw(1), "response_format": FORMAT}
     assert complete(model_server, **given).choices[0].message.content == reply.text
 
 
-def test_what_our_client_leaves_open_is_closed_with_the_door(model_server: str) -> None:
+def test_what_our_client_leaves_open_is_closed_with_ours(model_server: str) -> None:
     model = open_model(Model(name="server/tiny", base_url=(model_server,)), Serving())
 
     async def ask_and_close() -> int:

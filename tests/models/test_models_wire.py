@@ -1,4 +1,4 @@
-"""Calls over the wire, to a server that fails as servers do: the ladder, tries and waits, limits, several servers."""
+"""Calls over the wire, to a server that fails as they do: ways of asking, tries and waits, limits, several servers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_requests import SCHEMA, door, question, questions
+from chat_requests import SCHEMA, client, question, questions
 from townsquare.core.errors import SettingError, Unreachable
 from townsquare.models import http
-from townsquare.models.client import Door
+from townsquare.models.capabilities import Mode, fits_strict, without_lengths
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Outcome
-from townsquare.models.dialect import Mode, fits_strict, without_lengths
 from townsquare.models.http import FIRST, LONGEST, asked_wait, backoff
 from townsquare.models.providers import ServedModel
 from townsquare.models.servers import Limiter
@@ -33,17 +33,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("townsquare.models.http.FIRST", 0.002)
 
 
-def values(opened: Door, count: int = 30) -> list[Any]:
+def values(opened: ModelClient, count: int = 30) -> list[Any]:
     return [reply.value for reply in opened.ask(questions(count))]
 
 
 @pytest.fixture(scope="module")
 def expected() -> list[Any]:
-    with door("fake") as opened:
+    with client("fake") as opened:
         return values(opened)
 
 
-def served(opened: Door) -> ServedModel:
+def served(opened: ModelClient) -> ServedModel:
     assert isinstance(opened.model, ServedModel)
     return opened.model
 
@@ -58,7 +58,7 @@ def run_only(fault: Any) -> Any:
     return find
 
 
-# --- the ladder --------------------------------------------------------------------------------------------
+# --- ways of asking ----------------------------------------------------------------------------------------
 
 LADDER = [
     (FORMATS, (), Mode.SCHEMA),
@@ -76,9 +76,9 @@ def test_each_rung_gives_the_same_answers(
     formats: Any, ignored: Any, mode: Mode, thinking: str, expected: list[Any]
 ) -> None:
     behavior = Behavior(formats=frozenset(formats), ignored=frozenset(ignored), thinking=thinking)
-    with ChatServer(behavior) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url) as opened:
         assert values(opened) == expected
-        assert served(opened).line.endpoints.all[0].dialect.mode is mode
+        assert served(opened).backend.endpoints.all[0].capabilities.mode is mode
         contact = server.seen.requests - 30
         assert contact == (mode + 1 if mode is not Mode.TEXT else 5)  # each rung once, and never again
         values(opened)
@@ -90,16 +90,16 @@ def test_a_schema_that_a_server_refuses_is_asked_for_on_a_lower_rung_from_then_o
         wanted = body.get("response_format", {}).get("json_schema", {}).get("schema")
         return Fault(400, "maxLength is not supported") if wanted and "maxLength" in str(wanted) else None
 
-    with ChatServer(Behavior(fault=run_only(refuse))) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(Behavior(fault=run_only(refuse))) as server, client("server/m", None, server.url) as opened:
         opened.ask(questions(1))
         opened.ask(questions(30))
         assert server.seen.statuses[400] == 1
-        assert served(opened).line.endpoints.all[0].dialect.by_name == {"reply": Mode.LOOSE_SCHEMA}
+        assert served(opened).backend.endpoints.all[0].capabilities.by_name == {"reply": Mode.LOOSE_SCHEMA}
 
 
 def test_parameters_that_a_server_does_not_take_are_left_out_and_noted() -> None:
     refused = frozenset({"max_tokens", "temperature", "seed"})
-    with ChatServer(Behavior(refused=refused)) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(Behavior(refused=refused)) as server, client("server/m", None, server.url) as opened:
         assert all(reply.ok for reply in opened.ask(questions(5)))
         assert "max_completion_tokens" in server.seen.last
         assert not refused & set(server.seen.last)
@@ -122,7 +122,7 @@ def test_a_reply_that_does_not_fit_goes_back_once_with_the_error() -> None:
         bodies.append(body)
         return Fault(text='{"reactions": []}') if number == 0 else None
 
-    with ChatServer(Behavior(fault=run_only(first_is_wrong))) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(Behavior(fault=run_only(first_is_wrong))) as server, client("server/m", None, server.url) as opened:
         (reply,) = opened.ask([question(1)])
         (call,) = opened.taken()
     assert reply.ok
@@ -132,19 +132,19 @@ def test_a_reply_that_does_not_fit_goes_back_once_with_the_error() -> None:
     assert '"stance" is a required property' in bodies[1]["messages"][3]["content"]
 
     behavior = Behavior(fault=run_only(lambda number, body: Fault(text="no")))
-    with ChatServer(behavior) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url) as opened:
         (reply,) = opened.ask([question(1)])
         assert reply.outcome is Outcome.INVALID
         assert opened.taken()[0].tries == 2
-        assert opened.tally.tokens_in > 0
+        assert opened.usage.tokens_in > 0
 
 
 def test_tokens_are_estimated_where_a_server_counts_none() -> None:
-    with ChatServer(Behavior(usage=False)) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(Behavior(usage=False)) as server, client("server/m", None, server.url) as opened:
         opened.ask(questions(2))
         assert {call.tokens_in for call in opened.taken()} == {-1}
-        assert opened.tally.estimated == 2
-        assert opened.tally.tokens > 0
+        assert opened.usage.estimated == 2
+        assert opened.usage.tokens > 0
 
 
 # --- tries and waits ---------------------------------------------------------------------------------------
@@ -163,19 +163,19 @@ def test_tokens_are_estimated_where_a_server_counts_none() -> None:
 )
 def test_what_may_pass_is_tried_again(fault: Fault, expected: list[Any]) -> None:
     behavior = Behavior(fault=run_only(lambda number, body: fault if number < 20 else None))
-    with ChatServer(behavior) as server, door("server/m", None, server.url, tries=40) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url, tries=40) as opened:
         assert values(opened) == expected
-        assert opened.tally.requests == 50
+        assert opened.usage.requests == 50
 
 
 def test_a_server_that_never_answers_is_a_timeout_and_one_that_always_fails_an_error() -> None:
     behavior = Behavior(fault=run_only(lambda number, body: Fault(hang=True)))
-    with ChatServer(behavior) as server, door("server/m", None, server.url, timeout=0.3, tries=2) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url, timeout=0.3, tries=2) as opened:
         (reply,) = opened.ask([question(1)])
         assert (reply.outcome, reply.error) == (Outcome.TIMEOUT, "no answer within 0.3 s")
         assert opened.taken()[0].tries == 2
     behavior = Behavior(fault=run_only(lambda number, body: Fault(503, "overloaded")))
-    with ChatServer(behavior) as server, door("server/m", None, server.url, tries=3) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url, tries=3) as opened:
         (reply,) = opened.ask([question(1)])
         assert (reply.outcome, reply.error) == (Outcome.ERROR, "HTTP 503: overloaded")
         assert opened.taken()[0].tries == 3
@@ -194,7 +194,7 @@ def test_a_server_that_never_answers_is_a_timeout_and_one_that_always_fails_an_e
 )
 def test_what_cannot_pass_is_not_tried_again(fault: Fault, outcome: Outcome) -> None:
     behavior = Behavior(fault=run_only(lambda number, body: fault))
-    with ChatServer(behavior) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url) as opened:
         (reply,) = opened.ask([question(1)])
         assert reply.outcome is outcome
         assert fault.text in reply.error
@@ -208,7 +208,7 @@ def test_retry_after_is_honoured() -> None:
         came.append(time.monotonic())
         return Fault(429, "slow down", retry_after="0.4") if number == 0 else None
 
-    with ChatServer(Behavior(fault=run_only(busy_once))) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(Behavior(fault=run_only(busy_once))) as server, client("server/m", None, server.url) as opened:
         assert opened.ask([question(1)])[0].ok
     assert came[1] - came[0] >= 0.4
 
@@ -244,7 +244,7 @@ def free_port() -> int:
 
 def test_a_server_that_is_not_there_stops_the_run_and_says_what_to_do() -> None:
     url = f"http://127.0.0.1:{free_port()}/v1"
-    with door("vllm/some-model", None, url) as opened, pytest.raises(Unreachable) as raised:
+    with client("vllm/some-model", None, url) as opened, pytest.raises(Unreachable) as raised:
         opened.ask(questions(40))
     assert url in str(raised.value)
     assert "start the server" in str(raised.value)
@@ -256,19 +256,19 @@ def test_a_server_that_is_not_there_stops_the_run_and_says_what_to_do() -> None:
     [(Behavior(models=("other",)), "does not exist"), (Behavior(key="right"), "HTTP 401")],
 )
 def test_a_wrong_model_or_key_stops_the_run(behavior: Behavior, said: str) -> None:
-    with ChatServer(behavior) as server, door("server/m", None, server.url) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url) as opened:
         with pytest.raises(Unreachable, match=said):
             opened.ask(questions(5))
         assert server.seen.requests <= 5
         server.behavior = Behavior()
-        served(opened).line.endpoints.all[0].not_before = 0.0  # the time for which it is left aside is over
+        served(opened).backend.endpoints.all[0].not_before = 0.0  # the time for which it is left aside is over
         assert opened.ask(questions(1))[0].ok
 
 
 def test_one_server_of_two_may_be_down_at_first_contact(expected: list[Any]) -> None:
     with ChatServer() as server:
         url = f"http://127.0.0.1:{free_port()}/v1"
-        with door("server/m", None, url, server.url) as opened:
+        with client("server/m", None, url, server.url) as opened:
             assert values(opened) == expected
 
 
@@ -277,7 +277,7 @@ def test_a_server_that_swallows_requests_holds_nobody_up(expected: list[Any]) ->
     with (
         ChatServer(Behavior(fault=lambda number, body: Fault(hang=True))) as silent,
         ChatServer() as server,
-        door("server/m", None, silent.url, server.url, timeout=3600) as opened,
+        client("server/m", None, silent.url, server.url, timeout=3600) as opened,
     ):
         assert values(opened) == expected
         assert {call.server for call in opened.taken()} == {server.url}
@@ -289,7 +289,7 @@ def test_a_server_that_swallows_requests_holds_nobody_up(expected: list[Any]) ->
 
 def test_the_least_loaded_server_gets_the_next_call(expected: list[Any]) -> None:
     with ChatServer(Behavior(latency=0.2)) as slow, ChatServer(Behavior(latency=0.01)) as fast:
-        with door("server/m", None, slow.url, fast.url, concurrency=4) as opened:
+        with client("server/m", None, slow.url, fast.url, concurrency=4) as opened:
             opened.ask(questions(120))
             servers = {call.server for call in opened.taken()}
         assert servers == {slow.url, fast.url}
@@ -302,7 +302,7 @@ def test_a_failing_server_is_helped_out_by_another(expected: list[Any]) -> None:
     with (
         ChatServer(behavior) as broken,
         ChatServer() as sound,
-        door("server/m", None, broken.url, sound.url) as opened,
+        client("server/m", None, broken.url, sound.url) as opened,
     ):
         assert values(opened) == expected
         assert {call.server for call in opened.taken()} == {sound.url}
@@ -312,21 +312,21 @@ def test_each_server_has_a_limit_of_its_own(expected: list[Any]) -> None:
     with (
         ChatServer(Behavior(latency=0.05)) as one,
         ChatServer(Behavior(latency=0.05)) as other,
-        door("server/m", None, one.url, other.url, limits=(2, 9)) as opened,
+        client("server/m", None, one.url, other.url, limits=(2, 9)) as opened,
     ):
         assert values(opened) == expected
         opened.ask(questions(150))
         peaks = (one.seen.peak, other.seen.peak)
     assert peaks == (2, 9)
     with pytest.raises(SettingError, match=r"serving\.limits: got 3 for 2 servers"):
-        door("server/m", None, one.url, other.url, limits=(2, 9, 1))
+        client("server/m", None, one.url, other.url, limits=(2, 9, 1))
 
 
-def _settle(opened: Door) -> None:
+def _settle(opened: ModelClient) -> None:
     """Have all servers met: until then, one that has is the only one there is."""
     opened.ask([question(10_000)])
     assert isinstance(opened.model, ServedModel)
-    while any(one.dialect.mode is None for one in opened.model.line.endpoints.all):
+    while any(one.capabilities.mode is None for one in opened.model.backend.endpoints.all):
         time.sleep(0.01)
     opened.taken()
 
@@ -338,7 +338,7 @@ def test_a_server_that_fails_at_once_does_not_draw_all_calls(status: int) -> Non
     with (
         ChatServer(turned) as away,
         ChatServer(Behavior(latency=0.02)) as sound,
-        door("server/m", None, away.url, sound.url, concurrency=8) as opened,
+        client("server/m", None, away.url, sound.url, concurrency=8) as opened,
     ):
         _settle(opened)
         assert all(reply.ok for reply in opened.ask(questions(400)))
@@ -353,7 +353,7 @@ def test_a_server_that_works_again_is_asked_again() -> None:
     with (
         ChatServer(behavior) as heals,
         ChatServer(Behavior(latency=0.1)) as sound,
-        door("server/m", None, heals.url, sound.url, concurrency=4) as opened,
+        client("server/m", None, heals.url, sound.url, concurrency=4) as opened,
     ):
         for first in range(0, 6000, 200):
             replies = opened.ask([question(first + i) for i in range(200)])
@@ -369,7 +369,7 @@ def test_all_servers_failing_is_as_with_one() -> None:
     with (
         ChatServer(faults[0]) as one,
         ChatServer(faults[1]) as other,
-        door("server/m", None, one.url, other.url, tries=3) as opened,
+        client("server/m", None, one.url, other.url, tries=3) as opened,
     ):
         replies = opened.ask(questions(40))
     assert {reply.outcome for reply in replies} == {Outcome.ERROR}
@@ -379,16 +379,16 @@ def test_all_servers_failing_is_as_with_one() -> None:
 def test_a_server_that_asks_for_a_pause_gets_no_calls_meanwhile(expected: list[Any]) -> None:
     fault = run_only(lambda number, body: Fault(429, "later", retry_after="300"))
     with ChatServer(Behavior(fault=fault)) as paused, ChatServer(Behavior(latency=0.02)) as other:
-        with door("server/m", None, paused.url, other.url, concurrency=2) as opened:
+        with client("server/m", None, paused.url, other.url, concurrency=2) as opened:
             assert values(opened) == expected
         assert paused.seen.statuses[429] <= 2
 
 
 def test_calls_adapt_to_what_a_server_takes(expected: list[Any]) -> None:
     behavior = Behavior(slots=8, latency=0.02)
-    with ChatServer(behavior) as server, door("server/m", None, server.url, concurrency=64, tries=50) as opened:
+    with ChatServer(behavior) as server, client("server/m", None, server.url, concurrency=64, tries=50) as opened:
         assert all(reply.ok for reply in opened.ask(questions(300)))
-        limit = served(opened).line.endpoints.all[0].limiter.now
+        limit = served(opened).backend.endpoints.all[0].limiter.now
         turned_away = server.seen.statuses[429]
     assert limit < 40
     assert turned_away < 250
@@ -432,7 +432,7 @@ def test_many_files_may_be_open() -> None:
 
 @pytest.mark.slow
 def test_two_thousand_calls_in_flight() -> None:
-    with ChatServer(Behavior(latency=6.0)) as server, door("server/m", None, server.url, concurrency=2000) as opened:
+    with ChatServer(Behavior(latency=6.0)) as server, client("server/m", None, server.url, concurrency=2000) as opened:
         replies = opened.ask(questions(2000, schema={}))
         assert all(reply.ok for reply in replies)
         assert server.seen.peak > 1000

@@ -18,7 +18,7 @@ from townsquare.debate.resolve import resolve_debates
 from townsquare.debate.start import asks
 from townsquare.experiments.interview import interview, persons_at
 from townsquare.experiments.rewrite import rewrite
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Answer, Outcome, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -68,9 +68,9 @@ def test_an_extractor_distils_then_classifies() -> None:
 
     model = Saying(distil=told, classify=judged)
     extractor = registry.get("extractor", "model")
-    with Door(model, MemoryCalls(), 1, concurrency=2) as door:
+    with ModelClient(model, MemoryCalls(), 1, concurrency=2) as client:
         messages = ["I say cloning is cruel. Votes are a duty."]
-        found = check_found("model", extractor.bind(door).extract(messages, TOPICS, extractor.params()), 1, 2)
+        found = check_found("model", extractor.bind(client).extract(messages, TOPICS, extractor.params()), 1, 2)
     assert found.text == ("Cloning is cruel.", "Votes are a duty.")
     assert found.snippet == ("cloning is cruel", "")
     assert found.polarity.tolist() == [1, -1]
@@ -81,8 +81,8 @@ def test_an_extractor_distils_then_classifies() -> None:
 
 def test_a_failed_extraction_makes_no_claims() -> None:
     extractor = registry.get("extractor", "model")
-    with Door(Saying(distil=None), MemoryCalls(), 1, concurrency=2) as door:
-        found = extractor.bind(door).extract(["a", "b"], TOPICS, extractor.params())
+    with ModelClient(Saying(distil=None), MemoryCalls(), 1, concurrency=2) as client:
+        found = extractor.bind(client).extract(["a", "b"], TOPICS, extractor.params())
     assert found.text == ()
     with pytest.raises(SettingError, match="--set model="):
         extractor.extract(["a"], TOPICS, extractor.params())
@@ -154,22 +154,22 @@ def test_interviews_change_nothing_and_are_recorded_apart(tmp_path: Path, capsys
     assert (folder / "run.db").read_bytes() == before
     asked_at_the_end = 3  # and every person after step 1; a question that was put before is not asked again
     assert counted(folder / "interviews") == {"interview": asked_at_the_end + len(everybody)}
-    with Door(FakeModel(), MemoryCalls(), 1, concurrency=1) as door:
-        early, late = (interview(run, [2], "Why?", door, step=step)[0].prompt for step in (0, 3))
+    with ModelClient(FakeModel(), MemoryCalls(), 1, concurrency=1) as client:
+        early, late = (interview(run, [2], "Why?", client, step=step)[0].prompt for step in (0, 3))
         assert early != late
         assert persons_at(run, 0) == list(range(10)), "sources are no persons"
         assert "(nothing)" in early
         for wrong, match in (([99], "persons at step"), ([], "nobody")):
             with pytest.raises(DataError, match=match):
-                interview(run, wrong, "Why?", door)
+                interview(run, wrong, "Why?", client)
         with pytest.raises(DataError, match="0 to 3"):
-            interview(run, [1], "Why?", door, step=9)
+            interview(run, [1], "Why?", client, step=9)
 
 
 def test_interviews_know_personas_of_runs_without_a_model(tmp_path: Path) -> None:
     run = simulate(resolve_for("health-rumour", None, [], agents=10, steps=2))
-    with Door(FakeModel(), MemoryCalls(), 1, concurrency=1) as door:
-        (found,) = interview(run, [3], "Who are you?", door)
+    with ModelClient(FakeModel(), MemoryCalls(), 1, concurrency=1) as client:
+        (found,) = interview(run, [3], "Who are you?", client)
     assert "years old" in found.prompt
 
 
@@ -223,8 +223,8 @@ def test_rewritten_personas_keep_every_answer(tmp_path: Path) -> None:
         return "Nothing of use." if row == 2 else None if row == 3 else whole
 
     model = Saying(persona=told)
-    with Door(model, MemoryCalls(), 1, concurrency=1) as door:
-        made = rewrite(people, bank, door)
+    with ModelClient(model, MemoryCalls(), 1, concurrency=1) as client:
+        made = rewrite(people, bank, client)
     assert made.kept == (True, True, False, False)
     assert made.texts[2] == people.texts[2]
     assert "age" in made.why[2]

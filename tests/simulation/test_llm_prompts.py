@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from townsquare.cli import main
 from townsquare.core.errors import UnknownName
 from townsquare.experiments.forecast import agent_step, forecast, prompt_of
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.prompts.filling import filled, quoted, template, templates
@@ -29,11 +29,11 @@ BLOCK = re.compile(r"^==========$(.*?)^==========$", re.MULTILINE | re.DOTALL)
 
 def asked(*sets: str, scenario: str = "health-rumour", agents: int = 8, steps: int = 2) -> tuple[Run, list[Call]]:
     store = MemoryCalls()
-    with Door(FakeModel(), store, 1, concurrency=4) as door:
+    with ModelClient(FakeModel(), store, 1, concurrency=4) as client:
         wanted = resolve_for(
             scenario, None, ["policy=llm", "policy.posts_per_step=1", "model=fake", *sets], agents=agents, steps=steps
         )
-        run = simulate(wanted, door=door)
+        run = simulate(wanted, client=client)
     return run, sorted(store, key=lambda call: (call.step, call.agent, call.turn))
 
 
@@ -82,9 +82,9 @@ class Obedient(FakeModel):
 
 
 def test_a_model_that_obeys_a_post_still_has_no_way_to_other_actions(tmp_path: Path) -> None:
-    with Door(Obedient(), MemoryCalls(), 1, concurrency=4) as door:
+    with ModelClient(Obedient(), MemoryCalls(), 1, concurrency=4) as client:
         wanted = resolve_for(hostile_scenario(tmp_path), None, ["policy=llm", "model=fake"], agents=8, steps=2)
-        run = simulate(wanted, door=door)
+        run = simulate(wanted, client=client)
     assert run.table("actions").filter(run.table("actions")["kind"] != 0).is_empty()
     calls = run.table("model_calls")
     assert (calls.filter(calls["purpose"] == "react")["outcome"] == Outcome.INVALID).all()
@@ -168,8 +168,8 @@ def test_a_forecast_counts_what_a_run_asks() -> None:
     sets = ["policy=llm", "model=fake", "memory.reflect_every=0", "policy.posts_per_step=0.3"]
     wanted = resolve_for("health-rumour", None, sets, agents=60, steps=4)
     expected = {one.purpose: one for one in forecast(wanted)}
-    with Door(FakeModel(), MemoryCalls(), wanted.config.seed, concurrency=4) as door:
-        run = simulate(wanted, door=door)
+    with ModelClient(FakeModel(), MemoryCalls(), wanted.config.seed, concurrency=4) as client:
+        run = simulate(wanted, client=client)
     calls = run.table("model_calls")
     assert set(expected) == {"react"}, "a post is asked for in the same question"
     really = calls.filter(calls["purpose"] == "react")

@@ -17,7 +17,7 @@ from townsquare.analysis.model_calls import calls_in_short, tokens_of_turns
 from townsquare.cli import main
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import Slot
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Call
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -45,8 +45,8 @@ def long_scenario(folder: Path) -> str:
 def asked(folder: Path, *sets: str, agents: int = 40, steps: int = 4) -> tuple[Run, list[Call]]:
     store = MemoryCalls()
     every = [*FEED_OF_25, "model=fake", "memory.reflect_every=1", "injection.posts_per_step=40", *sets]
-    with Door(FakeModel(), store, 1, concurrency=4) as door:
-        run = simulate(resolve_for(long_scenario(folder), None, every, agents=agents, steps=steps), door=door)
+    with ModelClient(FakeModel(), store, 1, concurrency=4) as client:
+        run = simulate(resolve_for(long_scenario(folder), None, every, agents=agents, steps=steps), client=client)
     return run, [call for call in store if call.purpose in ("react", "post")]
 
 
@@ -143,7 +143,7 @@ def test_one_hash_whatever_servers_do(tmp_path: Path) -> None:
 
     with ChatServer() as one, ChatServer() as other:
         alike = execute("alike", "[8,8]")
-        one.behavior.fault, other.behavior.latency, other.behavior.uneven = slow, 0.05, True
+        one.behavior.fault, other.behavior.latency, other.behavior.spread = slow, 0.025, 0.025
         uneven = execute("uneven", "[1,12]")
     assert alike.content_hash == uneven.content_hash
     servers = [run.table("model_calls")["server"].to_list() for run in (alike, uneven)]

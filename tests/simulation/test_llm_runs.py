@@ -23,7 +23,7 @@ from townsquare.cli.calls import Calls
 from townsquare.core.errors import BudgetReached, ModelError, NotRecorded, RecordError, SettingError
 from townsquare.experiments.replay import branch, branch_settings, replay
 from townsquare.experiments.run_folders import settings_of
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -80,8 +80,8 @@ def test_one_hash_at_any_concurrency_and_order_of_replies() -> None:
     wanted = settings(*moderated("hybrid"), "beliefs.rule=log_odds", "evidence.extractor=model")
     hashes = set()
     for model, concurrency in ((FakeModel(), 1), (FakeModel(), 256), (Shuffled(), 1), (Shuffled(), 256)):
-        with Door(model, MemoryCalls(), wanted.config.seed, concurrency=concurrency) as door:
-            hashes.add(simulate(wanted, door=door).content_hash)
+        with ModelClient(model, MemoryCalls(), wanted.config.seed, concurrency=concurrency) as client:
+            hashes.add(simulate(wanted, client=client).content_hash)
     assert len(hashes) == 1
 
 
@@ -179,10 +179,10 @@ def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) 
     def full(mark: StepMark) -> None:
         raise RecordError("disk", got="no space left")
 
-    with Door(FakeModel(), MemoryCalls(), 1, concurrency=8) as own:
+    with ModelClient(FakeModel(), MemoryCalls(), 1, concurrency=8) as own:
         with pytest.raises(RecordError):
-            simulate(crowd(), door=own, on_step=full)
-        own.meanwhile()  # the door is its owner's again
+            simulate(crowd(), client=own, on_step=full)
+        own.meanwhile()  # the client is its owner's again
 
     told.clear()
     with pytest.raises(BudgetReached, match=r"budget\.calls after step 1"):
@@ -261,7 +261,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.came: Counter[Key] = Counter()
-        self.server = ChatServer(Behavior(latency=0.06, uneven=True, fault=self._note))
+        self.server = ChatServer(Behavior(latency=0.03, spread=0.03, fault=self._note))
 
     def _note(self, number: int, body: Mapping[str, Any]) -> None:
         self.came[str(body["messages"][-1]["content"]), body.get("seed")] += 1

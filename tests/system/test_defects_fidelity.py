@@ -15,7 +15,7 @@ from townsquare.analysis.engagement_time import engagement_levels
 from townsquare.core import registry, schema
 from townsquare.core.draws import Stage
 from townsquare.core.schema import ActionKind, ActionStatus, LogKind, PostKind, PostStatus, Veracity, Verdict
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Call
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -129,8 +129,8 @@ def asked_with(*sets: str) -> tuple[Run, list[Call]]:
     """A short run of agents that a fake model speaks for, and the calls that ask for reactions."""
     store = MemoryCalls()
     given = ["policy=llm", "policy.prompt_tokens=null", "model=fake", "moderation=none", *sets]
-    with Door(FakeModel(), store, 1, concurrency=4) as door:
-        run = ts.simulate(ts.resolve_for("made:20", None, given, agents=25, steps=5, seed=2), door=door)
+    with ModelClient(FakeModel(), store, 1, concurrency=4) as client:
+        run = ts.simulate(ts.resolve_for("made:20", None, given, agents=25, steps=5, seed=2), client=client)
     return run, [call for call in store if call.purpose == "react"]
 
 

@@ -22,6 +22,7 @@ from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, B
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, room_for, rows_of, sum_up
 from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE, HoldingChange, TrailKind
 from townsquare.settings.config import MemberParams
 
@@ -50,6 +51,13 @@ class Params(MemberParams):
         "`uptake` and `anchoring`",
         json_schema_extra={"file": "scenario"},
     )
+
+    def check_change(self, before: MemberParams) -> None:
+        """Refuse to change what agents have of their own."""
+        for name in ("uptake", "anchoring") if self.profiles else ():
+            if getattr(before, name) != getattr(self, name):
+                do = "agents have it of their own, by beliefs.profiles"
+                raise SettingError(f"beliefs.{name}", got=str(getattr(self, name)), do=do)
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:

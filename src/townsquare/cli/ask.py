@@ -14,30 +14,25 @@ from townsquare.cli.calls import Calls
 from townsquare.cli.console import complain, console, safe, show_json, table
 
 if TYPE_CHECKING:
-    from townsquare.models.client import Door
+    from townsquare.models.client import ModelClient
 
 Model = Annotated[str, Parameter(help="provider/model, as the setting `model`; `fake` answers without any.")]
 Agents = Annotated[str, Parameter(name="--agents", help="Who: numbers and spans such as 3,17,40-49; or `all`.")]
 
 
 @contextmanager
-def _door(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[Door]:
-    """The door for a command; calls are kept in ``path``, or nowhere."""
+def _client(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[ModelClient]:
+    """The client for a command; calls are kept in ``path``, or nowhere."""
     from townsquare.cli.servers import show_servers
-    from townsquare.models.open import open_door
-    from townsquare.models.store import kept_at
+    from townsquare.models.open import model_client
     from townsquare.settings.resolve import parse_set, resolve
 
     settings = resolve({"model": model}, *map(parse_set, sets or ()))
     show_servers([settings.config])
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    store = kept_at(path, settings.config.serving.calls)
-    try:
-        with open_door(settings.config, store, seed) as door:
-            yield door
-    finally:
-        store.close()
+    with model_client(settings.config, seed, path) as client:
+        yield client
 
 
 def interview(
@@ -63,8 +58,8 @@ def interview(
 
     run = Run.open(folder)
     who = persons_at(run, run.last_step if step is None else step) if agents == "all" else _spans(agents)
-    with _door(model, sets, int(run.settings["seed"]), folder / "interviews" / "calls.db") as door:
-        found = ask(run, who, question, door, step=step)
+    with _client(model, sets, int(run.settings["seed"]), folder / "interviews" / "calls.db") as client:
+        found = ask(run, who, question, client, step=step)
     failed = sum(not one.reply.ok for one in found)
     if as_json:
         rows = [
@@ -164,8 +159,8 @@ def rewrite(
     bank = bundled_bank()
     people = read_personas(file, bank)
     with options.writing(out, replace=replace):
-        with _door(model, sets, seed or 1, out.with_suffix(".calls.db")) as door:
-            made = again(people, bank, door)
+        with _client(model, sets, seed or 1, out.with_suffix(".calls.db")) as client:
+            made = again(people, bank, client)
         write_personas(
             out, people.traits, bank, ids=people.ids, texts=made.texts, activity=people.activity, stance=people.stance
         )

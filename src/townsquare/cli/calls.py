@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from townsquare.models import usage
 from townsquare.models.contract import Call
-from townsquare.models.usage import Tally
+from townsquare.models.usage import Usage
 
 
 class Calls:
@@ -14,7 +14,7 @@ class Calls:
 
     def __init__(self, own_prices: str | None) -> None:
         self.step = 0
-        self._tally = Tally(usage.of(own_prices))
+        self._usage = Usage(usage.of(own_prices))
         self._first: int | None = None
         self._usd: defaultdict[int, float] = defaultdict(float)  # by step
         self._usd_then = 0.0
@@ -27,19 +27,19 @@ class Calls:
         """Count one that has just been answered."""
         if self._first is None:
             self._first = self.step
-        before = self._tally.usd
-        self._tally.add(call)
-        self._usd[call.step] += self._tally.usd - before
+        before = self._usage.usd
+        self._usage.add(call)
+        self._usd[call.step] += self._usage.usd - before
 
     def note(self, total: int) -> str:
         """Calls, tokens, cost so far and at the end if it goes on like this, failures; "" before the first call."""
-        tally = self._tally
-        if not tally.calls or self._first is None:
+        spent = self._usage
+        if not spent.calls or self._first is None:
             return ""
-        said = [f"{tally.calls:,} calls", f"{tally.tokens:,} tokens"]
-        if tally.usd:
+        said = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
+        if spent.usd:
             done = self.step - self._first
             ahead = f", about ${self._usd_then / done * (total - self._first):.2f} at the end" if done > 0 else ""
-            said.append(f"${tally.usd:.4f}{ahead}")
-        failed = sum(tally.failures.values())
+            said.append(f"${spent.usd:.4f}{ahead}")
+        failed = sum(spent.failures.values())
         return ", ".join(said + ([f"{failed:,} failed"] if failed else []))

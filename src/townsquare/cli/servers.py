@@ -33,8 +33,8 @@ def show_servers_of(settings: Iterable[Settings]) -> None:
 def approved_settings(run: Run, folder: Path, sets: list[str] | None = None) -> Settings:
     """The settings of a recorded run, if the user approved the servers, variables and files that they name."""
     from townsquare.experiments.run_folders import settings_of
-    from townsquare.settings.layers import parse_set
-    from townsquare.settings.trust import approve, check_approved, leaves, named_by
+    from townsquare.settings.layers import leaves, parse_set
+    from townsquare.settings.trust import approve, check_approved, named_by
 
     settings = settings_of(run, str(folder), sets or ())
     check_approved(settings.config, folder, {path for text in sets or () for path, _ in leaves(parse_set(text))})

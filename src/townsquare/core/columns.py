@@ -70,6 +70,11 @@ class Table:
         return tuple(column for column in self.columns if column.current)
 
 
+def table(name: str, meaning: str, *columns: Column, kept: bool = False, bulky: bool = False) -> Table:
+    """Return a table of these columns."""
+    return Table(name, meaning, columns, kept, bulky)
+
+
 STEP = Column("step", "i4", "the step in which it happened; 0 is the initial state", "step")
 AGENT = Column("agent", "i4", "row of agents")
 POST = Column("post", "i4", "row of posts")

@@ -168,7 +168,7 @@ class MemoryKind(IntEnum):
 
 
 class CallOutcome(IntEnum):
-    """How a call of a language model ended; as :class:`townsquare.models.contract.Outcome`."""
+    """How a call of a language model ended."""
 
     OK = 0
     REFUSED = 1

@@ -83,7 +83,7 @@ class HashMismatch(RecordError):
 
 
 class ModelError(TownsquareError):
-    """The door to language models cannot do its work: calls cannot be recorded or read, or see below."""
+    """The client of language models cannot do its work: calls cannot be recorded or read, or see below."""
 
 
 class NotRecorded(ModelError):

@@ -1,6 +1,6 @@
 """Names of everything that comes in several kinds.
 
-A member of a family is one file and one line here: the name that settings use, and where its object stands. Members
+A member of a family is one file and one word here: the name that settings use, and where its object stands. Members
 are imported when they are first asked for. Order matters only for ``stance``, whose numbers are recorded
 (:class:`townsquare.core.schema.Scorer`): append there, never insert.
 
@@ -20,88 +20,61 @@ from typing import Any
 
 from townsquare.core.errors import TownsquareError, UnknownName
 
+
+def _members(package: str, attribute: str, words: str) -> dict[str, str]:
+    """Return where the members of a family stand, by name.
+
+    A word is a name whose module in ``package`` is called so too, or ``name=module``, or ``name=module:ATTRIBUTE``.
+
+    >>> _members("a.b", "RULE", "one two=other three=other:THREE")
+    {'one': 'a.b.one:RULE', 'two': 'a.b.other:RULE', 'three': 'a.b.other:THREE'}
+    """
+    found = {}
+    for word in words.split():
+        name, _, target = word.partition("=")
+        module, _, own = (target or name).partition(":")
+        found[name] = f"{package}.{module}:{own or attribute}"
+    return found
+
+
 _FAMILIES: dict[str, dict[str, str]] = {
-    "beliefs": {
-        "exposure": "townsquare.beliefs.exposure:RULE",
-        "exposure-bounded": "townsquare.beliefs.exposure_bounded:RULE",
-        "bounded_confidence": "townsquare.beliefs.bounded_confidence:RULE",
-        "averaging": "townsquare.beliefs.averaging:RULE",
-        "no_change": "townsquare.beliefs.no_change:RULE",
-        "log_odds": "townsquare.beliefs.log_odds:RULE",
-        "social_log_odds": "townsquare.beliefs.social_log_odds:RULE",
-    },
-    "ranker": {
-        "recent": "townsquare.simulation.feed.rankers.recent:RANKER",
-        "engagement": "townsquare.simulation.feed.rankers.engagement:RANKER",
-        "random": "townsquare.simulation.feed.rankers.random:RANKER",
-        "hot": "townsquare.simulation.feed.rankers.hot:RANKER",
-        "oldest": "townsquare.simulation.feed.rankers.oldest:RANKER",
-    },
-    "policy": {
-        "statistical": "townsquare.simulation.policies.statistical:POLICY",
-        "blind": "townsquare.simulation.policies.blind:POLICY",
-        "scripted": "townsquare.simulation.policies.scripted:POLICY",
-        "silent": "townsquare.simulation.policies.silent:POLICY",
-        "llm": "townsquare.simulation.policies.llm:POLICY",
-        "mix": "townsquare.simulation.policies.mix:POLICY",
-        "coordinated": "townsquare.simulation.policies.coordinated:POLICY",
-    },
-    "moderation": {
-        "none": "townsquare.simulation.moderation.none:MODERATOR",
-        "community": "townsquare.simulation.moderation.community:MODERATOR",
-        "third_party": "townsquare.simulation.moderation.third_party:MODERATOR",
-        "hybrid": "townsquare.simulation.moderation.hybrid:MODERATOR",
-    },
-    "graph": {
-        "scale_free": "townsquare.scenario.graphs.scale_free:SCALE_FREE",
-        "random": "townsquare.scenario.graphs.random:RANDOM",
-        "small_world": "townsquare.scenario.graphs.small_world:SMALL_WORLD",
-        "block": "townsquare.scenario.graphs.block:BLOCK",
-        "file": "townsquare.scenario.graphs.file:FILE",
-        "given": "townsquare.scenario.graphs.given:GIVEN",
-    },
-    "extractor": {
-        "given": "townsquare.beliefs.evidence.given:EXTRACTOR",
-        "embedded": "townsquare.beliefs.evidence.extract:EXTRACTOR",
-        "model": "townsquare.beliefs.evidence.model_extractor:EXTRACTOR",
-    },
-    "embedder": {
-        "hashing": "townsquare.beliefs.evidence.hashing:EMBEDDER",
-        "given": "townsquare.beliefs.evidence.given_vectors:EMBEDDER",
-    },
-    "strength": {
-        "constant": "townsquare.beliefs.evidence.constant:JUDGE",
-        "embedded": "townsquare.beliefs.evidence.strength:JUDGE",
-        "transformer": "townsquare.beliefs.evidence.transformer:JUDGE",
-    },
-    "speaker": {
-        "bank": "townsquare.debate.members.bank_speaker:SPEAKER",
-        "scripted": "townsquare.debate.members.scripted_speaker:SPEAKER",
-        "llm": "townsquare.debate.members.model_speaker:SPEAKER",
-    },
-    "debater": {
-        "belief_engine": "townsquare.debate.members.belief_engine:DEBATER",
-        "prompt_self_update": "townsquare.debate.members.self_update:PROMPT",
-        "rag_self_update": "townsquare.debate.members.self_update:RAG",
-    },
-    "stance_judge": {
-        "bank": "townsquare.debate.members.bank_judge:JUDGE",
-        "embedded": "townsquare.debate.members.polarity_judge:JUDGE",
-        "model": "townsquare.debate.members.model_judge:JUDGE",
-    },
-    "model": {
-        "fake": "townsquare.models.fake:MODEL",
-        "faulty": "townsquare.models.faulty:MODEL",
-        "recorded": "townsquare.models.recorded:MODEL",
-        "openai": "townsquare.models.providers:OPENAI",
-        "ollama": "townsquare.models.providers:OLLAMA",
-        "vllm": "townsquare.models.providers:VLLM",
-        "sglang": "townsquare.models.providers:SGLANG",
-        "server": "townsquare.models.providers:SERVER",
-    },
-    "stance": {
-        "vader": "townsquare.beliefs.stance.vader:SCORER",
-    },
+    "beliefs": _members(
+        "townsquare.beliefs",
+        "RULE",
+        "exposure exposure-bounded=exposure_bounded bounded_confidence averaging no_change log_odds social_log_odds",
+    ),
+    "ranker": _members("townsquare.simulation.feed.rankers", "RANKER", "recent engagement random hot oldest"),
+    "policy": _members(
+        "townsquare.simulation.policies", "POLICY", "statistical blind scripted silent llm mix coordinated"
+    ),
+    "moderation": _members("townsquare.simulation.moderation", "MODERATOR", "none community third_party hybrid"),
+    "graph": _members(
+        "townsquare.scenario.graphs",
+        "GRAPH",
+        "scale_free=scale_free:SCALE_FREE random=random:RANDOM small_world=small_world:SMALL_WORLD block=block:BLOCK "
+        "file=file:FILE given=given:GIVEN",
+    ),
+    "extractor": _members("townsquare.beliefs.evidence", "EXTRACTOR", "given embedded=extract model=model_extractor"),
+    "embedder": _members("townsquare.beliefs.evidence", "EMBEDDER", "hashing given=given_vectors"),
+    "strength": _members("townsquare.beliefs.evidence", "JUDGE", "constant embedded=strength transformer"),
+    "speaker": _members(
+        "townsquare.debate.members", "SPEAKER", "bank=bank_speaker scripted=scripted_speaker llm=model_speaker"
+    ),
+    "debater": _members(
+        "townsquare.debate.members",
+        "DEBATER",
+        "belief_engine prompt_self_update=self_update:PROMPT rag_self_update=self_update:RAG",
+    ),
+    "stance_judge": _members(
+        "townsquare.debate.members", "JUDGE", "bank=bank_judge embedded=polarity_judge model=model_judge"
+    ),
+    "model": _members(
+        "townsquare.models",
+        "MODEL",
+        "fake faulty recorded openai=providers:OPENAI ollama=providers:OLLAMA vllm=providers:VLLM "
+        "sglang=providers:SGLANG server=providers:SERVER",
+    ),
+    "stance": _members("townsquare.beliefs.stance", "SCORER", "vader"),
 }
 _BUNDLED = {family: tuple(members) for family, members in _FAMILIES.items()}
 ENTRY_POINTS = "townsquare.members"

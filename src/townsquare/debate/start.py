@@ -8,9 +8,7 @@ nothing but the seeds that are replaced later.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,10 +23,7 @@ from townsquare.core.errors import SettingError
 from townsquare.debate.contract import few_uniform
 from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import SIDES, SIGN, Debates
-from townsquare.models.client import Door
 from townsquare.models.contract import member_asks
-from townsquare.models.open import open_door
-from townsquare.models.store import FILE, kept_at
 
 Indices = npt.NDArray[np.int64]
 
@@ -158,20 +153,6 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
                 )
 
 
-# Debates that ask a language model: whether they do, and the door that their members ask through.
-
-
 def asks(found: ResolvedDebate) -> bool:
     """Whether any member of a debate asks a language model."""
     return any(member_asks(member, params) for member, params in found.members.values())
-
-
-@contextmanager
-def door_of(found: ResolvedDebate, trial: int, folder: Path) -> Iterator[Door]:
-    """The door of one trial. Calls are kept in ``calls.db`` of ``folder``; trials have draws of their own."""
-    store = kept_at(folder / FILE, found.settings.serving.calls)
-    try:
-        with open_door(found.settings, store, trial_seed(found.settings.seed, trial)) as door:
-            yield door
-    finally:
-        store.close()

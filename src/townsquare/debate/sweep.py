@@ -21,7 +21,7 @@ from townsquare.debate.record import trial_record
 from townsquare.debate.resolve import ResolvedDebate, resolve_debates
 from townsquare.debate.results import FILE, DebateArm, DebateResults, TrialResult
 from townsquare.debate.settings import ALIASES
-from townsquare.debate.start import asks, check_starts, door_of
+from townsquare.debate.start import asks, check_starts, trial_seed
 from townsquare.debate.store import trial_store
 from townsquare.debate.trial import debate
 from townsquare.experiments.arms import Arm, arms_of, check_distinct
@@ -29,6 +29,7 @@ from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
 from townsquare.experiments.cluster.scratch import private_folder
 from townsquare.experiments.execution import ExecutionTargets, Progress, check_folder, execute, locked_folder
 from townsquare.experiments.workers import Report, end_where_main_is_imported
+from townsquare.models.open import model_client
 from townsquare.models.store import FILE as CALLS_FILE
 from townsquare.models.store import SqliteCalls
 from townsquare.settings.layers import Layer
@@ -163,5 +164,8 @@ def hold(job: TrialJob, report: Report) -> TrialResult:
 
 
 def _held(resolved: ResolvedDebate, job: TrialJob, report: Report, folder: Path) -> dict[str, Any]:
-    with door_of(resolved, job.trial, folder) if asks(resolved) else nullcontext() as asker:
+    """Hold a trial, whose draws are its own; calls of a language model are kept in ``calls.db`` of ``folder``."""
+    settings, calls = resolved.settings, folder / CALLS_FILE
+    opened = model_client(settings, trial_seed(settings.seed, job.trial), calls) if asks(resolved) else nullcontext()
+    with opened as asker:
         return trial_record(resolved, job.trial, debate(resolved, job.trial, report, asker))

@@ -17,7 +17,7 @@ import numpy as np
 
 from townsquare.core.draws import StageDraws
 from townsquare.models import usage
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import Outcome, Reply, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
@@ -119,8 +119,8 @@ def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
 def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
     """Execute the run without a model and put its questions together."""
     counted = _Counted()
-    door: Any = _CountingDoor(counted, settings.config.seed)
-    simulate(_stood_in(settings, partial(_stand, counted, sample, None)), door=door)
+    client: Any = _CountingClient(counted, settings.config.seed)
+    simulate(_stood_in(settings, partial(_stand, counted, sample, None)), client=client)
     return counted
 
 
@@ -139,13 +139,13 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
     """The question of an agent in a step as the run would put it; of any agent where ``agent`` is -1; None for none."""
     counted = _Counted((purpose, agent))
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
-    door: Any = _CountingDoor(counted, settings.config.seed)
+    client: Any = _CountingClient(counted, settings.config.seed)
 
     def on_step(mark: StepMark) -> None:
         if mark.step < step:
             counted.kept.clear()  # questions of earlier steps
 
-    simulate(_stood_in(cut, partial(_stand, counted, None, step)), door=door, on_step=on_step)
+    simulate(_stood_in(cut, partial(_stand, counted, None, step)), client=client, on_step=on_step)
     return counted.kept[0] if counted.kept else None
 
 
@@ -168,7 +168,7 @@ def _stand(
     return statistical.decide(views, draws, StatisticalParams())
 
 
-class _CountingDoor(Door):
+class _CountingClient(ModelClient):
     """Counts what is asked, and answers as ``fake`` does, so that a mix of policies and moderators go on."""
 
     def __init__(self, counted: _Counted, seed: int) -> None:

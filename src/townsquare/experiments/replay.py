@@ -10,9 +10,7 @@ from typing import Any, NamedTuple
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.private_files import make_folder
 from townsquare.models.client import OnCall
-from townsquare.models.open import check_chosen, open_door
-from townsquare.models.store import SqliteCalls, kept_at
-from townsquare.models.usage import check_priced
+from townsquare.models.open import check_model, model_client
 from townsquare.record.contract import StepMark
 from townsquare.record.places import reader_of
 from townsquare.record.reader import rows_of_step
@@ -42,13 +40,12 @@ def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> i
     reader = reader_of(folder)
     recorder: Any = ReplayRecorder(reader)
     with ExitStack() as stack, suppress(ReplayEnded):
-        door = None
+        client = None
         if asks(settings):
-            store = SqliteCalls(folder / CALLS_FILE, read_only=True)
-            stack.callback(store.close)
-            door = stack.enter_context(open_door(settings.config, store, settings.config.seed, offline=True))
+            calls = folder / CALLS_FILE
+            client = stack.enter_context(model_client(settings.config, settings.config.seed, calls, offline=True))
         scenario = recorded_scenario(settings, folder)
-        simulate(settings, recorder, scenario=scenario, on_step=on_step, door=door)
+        simulate(settings, recorder, scenario=scenario, on_step=on_step, client=client)
     return int(recorder.compared)
 
 
@@ -83,16 +80,14 @@ def branch(
     Calls that the old run recorded are not asked again; what differs is, and is recorded with the branch.
     """
     with ExitStack() as stack:
-        door = None
+        client = None
         if asks(settings):
-            check_chosen(settings.config.model, settings.config.serving)
-            check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
+            check_model(settings.config)
             make_folder(new)
-            past = old / CALLS_FILE
-            layers = kept_at(new / CALLS_FILE, str(past) if past.is_file() else settings.config.serving.calls)
-            stack.callback(layers.close)
-            door = stack.enter_context(open_door(settings.config, layers, settings.config.seed, on_call=on_call))
-        run = simulate(settings, new, scenario=recorded_scenario(settings, old), on_step=on_step, door=door)
+            past = old / CALLS_FILE if (old / CALLS_FILE).is_file() else None
+            opened = model_client(settings.config, settings.config.seed, new / CALLS_FILE, past=past, on_call=on_call)
+            client = stack.enter_context(opened)
+        run = simulate(settings, new, scenario=recorded_scenario(settings, old), on_step=on_step, client=client)
     return Branch(run, *_first_difference(old, new))
 
 

@@ -1,1 +1,1 @@
-"""The door to language models: what is asked, how it is sent, checked, retried, recorded and asked no second time."""
+"""The client of language models: what is asked, how it is sent, checked, retried, recorded and asked no second time."""

@@ -6,24 +6,31 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from townsquare.core.enums import CallOutcome
 from townsquare.core.errors import SettingError
 
 FREE_TEXT: Mapping[str, Any] = {}
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
 
 
-class Outcome(IntEnum):
-    """How a call ended. All but ``OK`` leave the agent silent, or the question without an answer."""
+Outcome = CallOutcome
+"""How a call ended. All but ``OK`` leave the agent silent, or the question without an answer."""
 
-    OK = 0
-    REFUSED = 1
-    INVALID = 2
-    TRUNCATED = 3
-    TIMEOUT = 4
-    ERROR = 5
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, all of them required, and no others.
+
+    >>> object_schema(sure={"type": "boolean"})["required"]
+    ['sure']
+    """
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 class Message(NamedTuple):
@@ -153,11 +160,11 @@ class Call:
 class CallStore(Protocol):
     """Where calls are kept: in memory, or in a database beside the run. Safe to use from one thread at a time."""
 
-    def get(self, identity: str) -> Call | None:
-        """The recorded call, if there is one."""
+    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
+        """Return the recorded ones of these calls, by identity."""
 
-    def put(self, call: Call) -> None:
-        """Record a call for good: on disk before this returns, where there is a disk."""
+    def put_all(self, calls: Sequence[Call]) -> None:
+        """Record calls for good: on disk before this returns, where there is a disk. One that is there stays."""
 
     def close(self) -> None:
         """Nothing more will be asked."""
@@ -182,7 +189,7 @@ class ChatModel(Protocol):
 
     ``complete`` may be called thousands of times at once. It does not raise for what servers do: errors, timeouts,
     refusals and nonsense come back as outcomes. ``value`` must fit the request's schema where the outcome is ``OK``;
-    the door checks it again.
+    the client checks it again.
     """
 
     @property
@@ -201,7 +208,7 @@ class ChatModel(Protocol):
 
 
 class Asker(Protocol):
-    """What stages of a run see of the door."""
+    """What stages of a run see of the client."""
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
         """One reply a request, in their order, whatever the order in which they came back.
@@ -210,7 +217,7 @@ class Asker(Protocol):
         """
 
 
-# Members of any family that ask a language model: they are given the door before the run begins.
+# Members of any family that ask a language model: they are given the client before the run begins.
 
 
 Member = TypeVar("Member")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from enum import Enum
 from typing import NamedTuple
 
 import orjson
 
 from townsquare.models import reply
+from townsquare.models.capabilities import Mode
 from townsquare.models.contract import Answer, Message, Outcome, Request
-from townsquare.models.dialect import Mode
-from townsquare.models.http import CROWDED, MOST_ASKED, RETRIED, NoResponse, Parcel, Sent, backoff
-from townsquare.models.reply import BadEnvelope, Reading, failed
-from townsquare.models.servers import Endpoint, Line, Slot
+from townsquare.models.http import CROWDED, MOST_ASKED, RETRIED, HttpRequest, HttpResponse, NoResponse, backoff
+from townsquare.models.reply import BadEnvelope, ParsedReply, failed
+from townsquare.models.servers import Backend, Endpoint, ServerSlot
 
 ECHOED = 4000
 """Characters of a faulty reply that are shown to the model again."""
@@ -21,15 +22,54 @@ STEPS_DOWN = frozenset({400, 404, 415, 422, 501})
 """Statuses by which servers refuse a way of asking for an object."""
 TURNED_AWAY = frozenset({401, 402, 403, 404})
 """Statuses by which a server takes no call at all, which another one may: of the key, the account or the model."""
-_TOO_LONG = (
-    "context length", "context size", "context window", "context_length", "maximum context", "exceed_context",
-    "prompt is too long", "too many tokens", "reduce the length",
-)  # fmt: skip
-_FILTERED = ("content_filter", "content_policy", "content management policy", "safety system")
 NEVER_PASSES = ("insufficient_quota", "billing")
 
 
-class Later(NamedTuple):
+class Then(Enum):
+    """What is done about a failure."""
+
+    GIVE_UP = "give up"
+    WAIT = "wait and ask again"
+    ADAPT = "ask in another way, or elsewhere"
+
+
+class Failure(NamedTuple):
+    """What an error response means: the outcome of the call, what is done about it, and how its text begins."""
+
+    outcome: Outcome
+    then: Then
+    begins: str = ""
+
+
+FAILURES: Sequence[tuple[Collection[int], Collection[str], Failure]] = (
+    ((), ("content_filter", "content_policy", "content management policy", "safety system"),
+     Failure(Outcome.REFUSED, Then.GIVE_UP)),
+    ((), NEVER_PASSES, Failure(Outcome.ERROR, Then.GIVE_UP)),
+    (RETRIED, (), Failure(Outcome.ERROR, Then.WAIT)),
+    ((), ("context length", "context size", "context window", "context_length", "maximum context", "exceed_context",
+          "prompt is too long", "too many tokens", "reduce the length"),
+     Failure(Outcome.TRUNCATED, Then.GIVE_UP, "the prompt is longer than the server takes: ")),
+    (STEPS_DOWN | TURNED_AWAY, (), Failure(Outcome.ERROR, Then.ADAPT)),
+    ((), (), Failure(Outcome.ERROR, Then.GIVE_UP)),
+)  # fmt: skip
+"""Statuses, phrases of which the text holds one (none: any), and what both mean; the first line that fits counts."""
+
+
+def failure_of(status: int, said: str) -> Failure:
+    """Return what an error response means.
+
+    >>> failure_of(400, "maximum context length is 8192 tokens").outcome.name, failure_of(503, "").then.value
+    ('TRUNCATED', 'wait and ask again')
+    """
+    low = said.lower()
+    return next(
+        failure
+        for statuses, phrases, failure in FAILURES
+        if (not statuses or status in statuses) and (not phrases or any(phrase in low for phrase in phrases))
+    )
+
+
+class Retry(NamedTuple):
     """Ask again: what went wrong, and how long the server asks us to wait."""
 
     outcome: Outcome
@@ -41,8 +81,8 @@ class Later(NamedTuple):
 class Conversation:
     """One call under way."""
 
-    def __init__(self, line: Line, request: Request, draw: int | None) -> None:
-        self._line, self._request, self._draw = line, request, draw
+    def __init__(self, backend: Backend, request: Request, draw: int | None) -> None:
+        self._backend, self._request, self._draw = backend, request, draw
         self._sent = 0
         self._failed = 0
         self._floor: dict[Endpoint, Mode] = {}  # of each server: what one refuses, another may take
@@ -55,7 +95,7 @@ class Conversation:
         asked = self._request.messages
         found = await self._ask(asked)
         self._failed += found.may_ask_again
-        if found.may_ask_again and self._failed < self._line.tries:
+        if found.may_ask_again and self._failed < self._backend.tries:
             told = Message(
                 "user", f"That answer cannot be used: {found.error}. Give the whole answer again, corrected."
             )
@@ -63,9 +103,9 @@ class Conversation:
             found = second if second.is_reply else found
         return self._answer(found)
 
-    def _answer(self, found: Reading) -> Answer:
+    def _answer(self, found: ParsedReply) -> Answer:
         """What is recorded. A reply that repeats the key goes nowhere, whatever else it says."""
-        scrubbed = self._line.transport.scrubbed
+        scrubbed = self._backend.transport.scrubbed
         said = found.text if found.value is None else found.text + orjson.dumps(found.value).decode()
         if scrubbed(said) != said:
             found = found._replace(outcome=Outcome.INVALID, value=None, error="the reply repeats the key")
@@ -80,45 +120,47 @@ class Conversation:
             self._sent,
         )
 
-    async def _ask(self, messages: Sequence[Message]) -> Reading:
+    async def _ask(self, messages: Sequence[Message]) -> ParsedReply:
         """A reading of one reply, after as many tries as it takes; or how the last of them failed."""
         avoid: Endpoint | None = None
         while True:
-            slot = await self._line.endpoints.take(avoid)
+            slot = await self._backend.endpoints.take(avoid)
             avoid = slot.endpoint
             try:
                 result = await self._try(slot, messages)
             finally:
-                self._line.endpoints.give_back(slot)
-            if isinstance(result, Reading):
+                self._backend.endpoints.give_back(slot)
+            if isinstance(result, ParsedReply):
                 return result
             if not result.counts:
                 continue
             self._failed += 1
-            if self._failed >= self._line.tries:
+            if self._failed >= self._backend.tries:
                 return failed(result.outcome, result.error)
             await self._wait(slot.endpoint, result)
 
-    async def _wait(self, endpoint: Endpoint, later: Later) -> None:
+    async def _wait(self, endpoint: Endpoint, later: Retry) -> None:
         """Wait; where other servers can take the call, what one asks for holds for that one alone."""
-        alone = len(self._line.endpoints.all) == 1
+        alone = len(self._backend.endpoints.all) == 1
         if later.asked_wait:
-            self._line.endpoints.pause(endpoint, later.asked_wait)
-        await self._line.transport.sleep(backoff(self._failed, later.asked_wait if alone else None, self._line.dice))
+            self._backend.endpoints.pause(endpoint, later.asked_wait)
+        await self._backend.transport.sleep(
+            backoff(self._failed, later.asked_wait if alone else None, self._backend.dice)
+        )
 
-    async def _try(self, slot: Slot, messages: Sequence[Message]) -> Reading | Later:
+    async def _try(self, slot: ServerSlot, messages: Sequence[Message]) -> ParsedReply | Retry:
         """One request and what it came to."""
         endpoint, request = slot.endpoint, self._request
-        mode = max(endpoint.dialect.mode_for(request), self._floor.get(endpoint, Mode.SCHEMA))
-        body = endpoint.dialect.body(self._line.model, request, messages, self._draw, mode)
+        mode = max(endpoint.capabilities.mode_for(request), self._floor.get(endpoint, Mode.SCHEMA))
+        body = endpoint.capabilities.body(self._backend.model, request, messages, self._draw, mode)
         self._server = endpoint.url
         try:
-            sent = await self._line.transport.send(endpoint.url, Parcel(body, request, self._draw, self._sent))
+            sent = await self._backend.transport.send(endpoint.url, HttpRequest(body, request, self._draw, self._sent))
         except NoResponse as error:
-            self._line.endpoints.failed(endpoint)
+            self._backend.endpoints.failed(endpoint)
             if error.timeout:
                 endpoint.limiter.crowded(slot.sent, time.monotonic())
-            return Later(Outcome.TIMEOUT if error.timeout else Outcome.ERROR, str(error))
+            return Retry(Outcome.TIMEOUT if error.timeout else Outcome.ERROR, str(error))
         finally:
             self._sent += 1
         if sent.status == 200:
@@ -127,50 +169,51 @@ class Conversation:
             endpoint.limiter.crowded(slot.sent, time.monotonic())
         return self._refused(endpoint, sent, body, mode)
 
-    def _read(self, slot: Slot, sent: Sent, mode: Mode) -> Reading | Later:
+    def _read(self, slot: ServerSlot, sent: HttpResponse, mode: Mode) -> ParsedReply | Retry:
         slot.endpoint.limiter.went_well(slot.sent, time.monotonic())
         try:
             found = reply.read(sent.body, self._request)
         except BadEnvelope as error:
-            self._line.endpoints.failed(slot.endpoint)
-            return Later(Outcome.ERROR, str(error))
-        self._line.endpoints.answered(slot.endpoint)
-        if self._request.schema and mode > slot.endpoint.dialect.mode_for(self._request):
-            slot.endpoint.dialect.by_name[self._request.name] = mode
+            self._backend.endpoints.failed(slot.endpoint)
+            return Retry(Outcome.ERROR, str(error))
+        self._backend.endpoints.answered(slot.endpoint)
+        if self._request.schema and mode > slot.endpoint.capabilities.mode_for(self._request):
+            slot.endpoint.capabilities.by_name[self._request.name] = mode
         self._reported = found.reported or self._reported
         self._tokens = _sum(self._tokens[0], found.tokens_in), _sum(self._tokens[1], found.tokens_out)
         return found
 
-    def _refused(self, endpoint: Endpoint, sent: Sent, body: dict[str, object], mode: Mode) -> Reading | Later:
-        """What a status other than 200 means."""
+    def _refused(
+        self, endpoint: Endpoint, sent: HttpResponse, body: dict[str, object], mode: Mode
+    ) -> ParsedReply | Retry:
+        """Return what a status other than 200 means: give up, or ask again."""
         said = reply.error_text(sent.body)
-        low, error = said.lower(), f"HTTP {sent.status}: {said}"
-        if any(word in low for word in _FILTERED):
-            return failed(Outcome.REFUSED, error)
-        if any(word in low for word in NEVER_PASSES):
-            return failed(Outcome.ERROR, error)
-        if sent.status in RETRIED:
-            if sent.status not in CROWDED:
-                self._line.endpoints.failed(endpoint)
+        failure = failure_of(sent.status, said)
+        error = f"{failure.begins}HTTP {sent.status}: {said}"
+        adapts = failure.then is Then.ADAPT
+        can_move = adapts and sent.status in TURNED_AWAY and len(self._backend.endpoints.all) > 1
+        if can_move or (failure.then is Then.WAIT and sent.status not in CROWDED):
+            # It answers at once and so would look idle, and draw the calls of the run to fail them.
+            self._backend.endpoints.failed(endpoint)
+        if failure.then is Then.WAIT:
             if (sent.asked_wait or 0) > MOST_ASKED:
                 return failed(Outcome.ERROR, f"{error}; the server asks to wait {sent.asked_wait:.0f} s")
-            return Later(Outcome.ERROR, error, sent.asked_wait)
-        if any(word in low for word in _TOO_LONG):
-            return failed(Outcome.TRUNCATED, f"the prompt is longer than the server takes: {error}")
-        is_turned_away = sent.status in TURNED_AWAY and len(self._line.endpoints.all) > 1
-        if is_turned_away:
-            # It answers at once and so would look idle, and draw the calls of the run to fail them.
-            self._line.endpoints.failed(endpoint)
-        if sent.status in STEPS_DOWN:
-            if endpoint.dialect.is_outdated(body):  # another call has learnt it meanwhile
-                return Later(Outcome.ERROR, error, counts=False)
-            if learnt := endpoint.dialect.learn(said, body):
-                self._line.note(endpoint.url, learnt)
-                return Later(Outcome.ERROR, error, counts=False)
-            if self._request.schema and mode < Mode.TEXT:
-                self._floor[endpoint] = Mode(mode + 1)
-                return Later(Outcome.ERROR, error, counts=False)
-        return Later(Outcome.ERROR, error) if is_turned_away else failed(Outcome.ERROR, error)
+            return Retry(Outcome.ERROR, error, sent.asked_wait)
+        if adapts and sent.status in STEPS_DOWN and self._adapts(endpoint, said, body, mode):
+            return Retry(Outcome.ERROR, error, counts=False)
+        return Retry(Outcome.ERROR, error) if can_move else failed(failure.outcome, error)
+
+    def _adapts(self, endpoint: Endpoint, said: str, body: dict[str, object], mode: Mode) -> bool:
+        """Whether the next request to a server differs, since something was learnt of what it takes."""
+        if endpoint.capabilities.is_outdated(body):  # another call has learnt it meanwhile
+            return True
+        if learnt := endpoint.capabilities.learn(said, body):
+            self._backend.note(endpoint.url, learnt)
+            return True
+        if self._request.schema and mode < Mode.TEXT:
+            self._floor[endpoint] = Mode(mode + 1)
+            return True
+        return False
 
 
 def _sum(before: int, now: int) -> int:

@@ -13,10 +13,11 @@ from typing import Any
 
 import orjson
 
+from townsquare.core.errors import SettingError
 from townsquare.models.contract import Answer, ChatModel, Outcome, Request
-from townsquare.models.member import ModelMember, no_rest
+from townsquare.models.member import ModelMember
 from townsquare.models.usage import estimate
-from townsquare.models.validate import checker
+from townsquare.models.validate import schema_fault
 from townsquare.settings.config import Model, Serving
 
 NAME = "fake"
@@ -43,7 +44,7 @@ class FakeModel:
         value = made(request, draw)
         text = value if isinstance(value, str) else orjson.dumps(value).decode()
         outcome, error = Outcome.OK, ""
-        if request.schema and (fault := checker(request.schema).fault(value)):
+        if request.schema and (fault := schema_fault(request.schema, value)):
             outcome, value, error = Outcome.INVALID, None, f"the fake cannot make what this schema asks for: {fault}"
         asked = sum(estimate(message.content) for message in request.messages)
         return Answer(outcome, value, text, error, NAME, NAME, asked, estimate(text), 1)
@@ -181,13 +182,10 @@ def _joined(schema: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _servers(rest: str, model: Model) -> tuple[str, ...]:
-    return FakeModel.servers
-
-
 def _open(rest: str, model: Model, serving: Serving) -> ChatModel:
-    no_rest(NAME, rest)
+    if rest:
+        raise SettingError("model.name", got=repr(f"{NAME}/{rest}"), allowed=repr(NAME))
     return FakeModel()
 
 
-MODEL = ModelMember(NAME, _servers, _open, network=False)
+MODEL = ModelMember(NAME, lambda rest, model: FakeModel.servers, _open, network=False)

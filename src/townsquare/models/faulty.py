@@ -15,13 +15,13 @@ from typing import Any
 import orjson
 
 from townsquare.core.errors import SettingError
+from townsquare.models.capabilities import Capabilities, Mode
 from townsquare.models.contract import ChatModel, Request
-from townsquare.models.dialect import Dialect, Mode
 from townsquare.models.fake import made
-from townsquare.models.http import NoResponse, Parcel, Sent
+from townsquare.models.http import HttpRequest, HttpResponse, NoResponse
 from townsquare.models.member import ModelMember
 from townsquare.models.providers import ServedModel
-from townsquare.models.servers import Endpoint, Endpoints, Limiter, Line
+from townsquare.models.servers import Backend, Endpoint, Endpoints, Limiter
 from townsquare.models.usage import estimate
 from townsquare.settings.config import Model, Serving
 
@@ -45,14 +45,14 @@ class FaultyTransport:
     def __init__(self, rate: float) -> None:
         self._rate = rate
 
-    async def send(self, url: str, parcel: Parcel) -> Sent:
+    async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """Answer as ``fake`` does, or fail."""
         await asyncio.sleep(0)
         match fault_of(parcel.request, parcel.draw, parcel.tries, self._rate):
             case "crowded":
-                return Sent(429, b'{"error": {"message": "too many requests"}}')
+                return HttpResponse(429, b'{"error": {"message": "too many requests"}}')
             case "error":
-                return Sent(500, b'{"error": {"message": "something went wrong"}}')
+                return HttpResponse(500, b'{"error": {"message": "something went wrong"}}')
             case "timeout":
                 raise NoResponse("no answer in time", timeout=True)
             case "refusal":
@@ -91,12 +91,12 @@ def fault_of(request: Request, draw: int | None, tries: int, rate: float) -> str
     return KINDS[(bits & (2**64 - 1)) % len(KINDS)]
 
 
-def _text(parcel: Parcel) -> str:
+def _text(parcel: HttpRequest) -> str:
     value = made(parcel.request, parcel.draw)
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _reply(parcel: Parcel, text: str, *, finish: str = "stop", refusal: str | None = None) -> Sent:
+def _reply(parcel: HttpRequest, text: str, *, finish: str = "stop", refusal: str | None = None) -> HttpResponse:
     asked = sum(estimate(message["content"]) for message in parcel.body["messages"])
     message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": refusal}
     envelope = {
@@ -104,18 +104,14 @@ def _reply(parcel: Parcel, text: str, *, finish: str = "stop", refusal: str | No
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": {"prompt_tokens": asked, "completion_tokens": estimate(text)},
     }
-    return Sent(200, orjson.dumps(envelope))
-
-
-def _servers(rest: str, model: Model) -> tuple[str, ...]:
-    return (NAME,)
+    return HttpResponse(200, orjson.dumps(envelope))
 
 
 def _open(rest: str, model: Model, serving: Serving) -> ChatModel:
     rate = _rate(rest)
     limiter = Limiter(serving.concurrency, serving.timeout)
-    endpoint = Endpoint(NAME, limiter, Dialect(Mode.SCHEMA))
-    return ServedModel(Line(f"{NAME}/{rest}", NAME, Endpoints([endpoint]), FaultyTransport(rate), serving.tries))
+    endpoint = Endpoint(NAME, limiter, Capabilities(Mode.SCHEMA))
+    return ServedModel(Backend(f"{NAME}/{rest}", NAME, Endpoints([endpoint]), FaultyTransport(rate), serving.tries))
 
 
 def _rate(rest: str) -> float:
@@ -129,4 +125,4 @@ def _rate(rest: str) -> float:
     return rate
 
 
-MODEL = ModelMember(NAME, _servers, _open, network=False)
+MODEL = ModelMember(NAME, lambda rest, model: (NAME,), _open, network=False)

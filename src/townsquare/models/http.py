@@ -1,6 +1,6 @@
-"""One request to a server, and what comes back of it: the seam between the door and the network.
+"""One request to a server, and what comes back of it: the seam between the client and the network.
 
-Above it stand retries, the ladder, parsing and checking, the same for real servers and for ``faulty``.
+Above it stand retries, capabilities, parsing and checking, the same for real servers and for ``faulty``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import orjson
 from townsquare.models.contract import Request
 
 
-class Parcel(NamedTuple):
+class HttpRequest(NamedTuple):
     """What is sent: the body for the server, and what it is about."""
 
     body: Mapping[str, Any]
@@ -33,7 +33,7 @@ class Parcel(NamedTuple):
     tries: int  # requests sent for this call before
 
 
-class Sent(NamedTuple):
+class HttpResponse(NamedTuple):
     """What a server answered; ``asked_wait`` is its ``Retry-After`` in seconds."""
 
     status: int
@@ -56,7 +56,7 @@ class NoResponse(Exception):
 class Transport(Protocol):
     """How requests travel."""
 
-    async def send(self, url: str, parcel: Parcel) -> Sent:
+    async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """Send to the server at a base URL; raises :class:`NoResponse` and nothing else."""
 
     async def sleep(self, seconds: float) -> None:
@@ -162,7 +162,7 @@ class HttpTransport:
         if key:
             self._headers["authorization"] = f"Bearer {key}"
 
-    async def send(self, url: str, parcel: Parcel) -> Sent:
+    async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """One request, one response; no redirects, which could carry the key elsewhere."""
         session = self._session(is_local(url))
         try:
@@ -172,7 +172,7 @@ class HttpTransport:
                 body = await _read(response)
                 asked = response.headers.get("Retry-After"), response.headers.get("retry-after-ms")
                 wait = asked_wait(*asked, datetime.now(UTC)) if any(asked) else None
-                return Sent(response.status, body, wait)
+                return HttpResponse(response.status, body, wait)
         except TimeoutError as error:
             raise NoResponse(f"{NO_ANSWER} {self._timeout:g} s", timeout=True) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:

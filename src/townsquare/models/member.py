@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from townsquare.core import registry
-from townsquare.core.errors import SettingError
 from townsquare.models.contract import ChatModel
 from townsquare.settings.config import Model, Serving
 
@@ -55,9 +54,3 @@ def split(name: str) -> tuple[ModelMember, str]:
     provider, _, rest = name.partition("/")
     member: ModelMember = registry.get("model", provider)
     return member, rest
-
-
-def no_rest(name: str, rest: str) -> None:
-    """Refuse what follows the slash, for members that take nothing there."""
-    if rest:
-        raise SettingError("model.name", got=repr(f"{name}/{rest}"), allowed=repr(name))

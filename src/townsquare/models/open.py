@@ -1,17 +1,21 @@
-"""From settings to a door."""
+"""Opens what the settings `model` and `serving` name."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Protocol
 
 from townsquare.core.errors import SettingError
 from townsquare.models import usage
-from townsquare.models.client import Door, OnCall
+from townsquare.models.client import ModelClient, OnCall
 from townsquare.models.contract import Answer, CallStore, ChatModel, Request
 from townsquare.models.member import NONE, split
 from townsquare.models.providers import find_key
 from townsquare.models.recorded import stand_in
-from townsquare.settings.config import Model, Serving
+from townsquare.models.store import Layered, MemoryCalls, SqliteCalls
+from townsquare.settings.config import Config, Model, Serving
 
 HOW_TO_CHOOSE = (
     "choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
@@ -23,7 +27,7 @@ SPARE = 4
 
 
 class NoModel:
-    """Where ``model`` is ``none``: whoever asks is told how to choose one."""
+    """Stands where ``model`` is ``none``: whoever asks is told how to choose one."""
 
     name = NONE
     servers: tuple[str, ...] = ()
@@ -46,8 +50,20 @@ class NoModel:
         """Nothing to give back."""
 
 
+class Asking(Protocol):
+    """Settings of anything that asks a language model."""
+
+    @property
+    def model(self) -> Model:
+        """Which one."""
+
+    @property
+    def serving(self) -> Serving:
+        """How it is reached."""
+
+
 def open_model(model: Model, serving: Serving) -> ChatModel:
-    """The chosen model, ready to be asked; connects to nothing yet.
+    """Return the chosen model, ready to be asked; connects to nothing yet.
 
     Raises
     ------
@@ -60,29 +76,22 @@ def open_model(model: Model, serving: Serving) -> ChatModel:
     return member.open(rest, model, serving)
 
 
-def check_chosen(model: Model, serving: Serving) -> None:
-    """Refuse what could not be asked, before anything is begun: no model, a wrong address, a missing key.
+def check_model(config: Config) -> None:
+    """Refuse what could not be asked, before anything is begun: no model, a wrong address, a missing key or price.
 
     Raises
     ------
     SettingError
-        As :func:`open_model`, and for ``none``.
+        As :func:`open_model`, for ``none``, and for a budget in USD where the model has no price.
     """
-    if model.name == NONE:
+    if config.model.name == NONE:
         raise SettingError("model.name", got=repr(NONE), do=HOW_TO_CHOOSE)
-    open_model(model, serving)
-
-
-def servers_of(model: Model) -> tuple[str, ...]:
-    """The servers that would be asked: part of the identity of calls. Opens nothing and needs no key."""
-    if model.name == NONE:
-        return ()
-    member, rest = split(model.name)
-    return member.servers(rest, model)
+    open_model(config.model, config.serving)
+    usage.check_priced(config.budget, config.model.name, config.serving.prices)
 
 
 def destination(model: Model, serving: Serving) -> str:
-    """Who would be asked, at which servers, with the key of which variable, in words; "" where no server is.
+    """Say who would be asked, at which servers, with the key of which variable; "" where no server is.
 
     Raises
     ------
@@ -100,35 +109,10 @@ def destination(model: Model, serving: Serving) -> str:
     return f"{model.name} at {', '.join(member.servers(rest, model))}, {key}"
 
 
-class Asking(Protocol):
-    """Settings of anything that asks a language model."""
-
-    @property
-    def model(self) -> Model:
-        """Which one."""
-
-    @property
-    def serving(self) -> Serving:
-        """How it is reached."""
-
-
-def open_door(
+def client_of(
     config: Asking, store: CallStore, seed: int, *, offline: bool = False, on_call: OnCall | None = None
-) -> Door:
-    """A door to the configured model.
-
-    Parameters
-    ----------
-    config : Config, or the settings of a debate
-        Its sections ``model`` and ``serving`` are used.
-    store : CallStore
-        Where calls are looked up and recorded.
-    seed : int
-        Of the run.
-    offline : bool
-        Only recorded calls may answer (replay); a request without one raises ``NotRecorded``.
-    on_call : callable, optional
-        Called with each call after it was recorded, from another thread.
+) -> ModelClient:
+    """Return a client of the configured model over a store of the caller's own; :func:`model_client` opens both.
 
     Raises
     ------
@@ -140,4 +124,47 @@ def open_door(
     places = sum(serving.limits) or serving.concurrency * max(1, len(chat.servers))
     at_once = places + places // 4 + SPARE
     table = usage.of(None if offline else serving.prices)  # a replay costs nothing and reads no file that a run names
-    return Door(chat, store, seed, concurrency=at_once, on_call=on_call, prices=table)
+    return ModelClient(chat, store, seed, concurrency=at_once, on_call=on_call, prices=table)
+
+
+@contextmanager
+def model_client(
+    config: Asking,
+    seed: int,
+    calls: Path | None = None,
+    *,
+    past: Path | None = None,
+    offline: bool = False,
+    on_call: OnCall | None = None,
+) -> Iterator[ModelClient]:
+    """Open a client of the configured model and the store of its calls; both are closed at the end.
+
+    Parameters
+    ----------
+    config : Config, or the settings of a debate
+        Its sections ``model`` and ``serving`` are used.
+    seed : int
+        Of the run.
+    calls : Path, optional
+        The file ``calls.db`` in which calls are looked up and recorded; in memory without one.
+    past : Path, optional
+        Another such file, or a run, whose calls are used too; ``serving.calls`` if not given.
+    offline : bool
+        Only calls that ``calls`` holds may answer (replay), and the file is not written to; a request without one
+        raises ``NotRecorded``.
+    on_call : callable, optional
+        Called with each call after it was recorded, from another thread.
+
+    Raises
+    ------
+    ModelError
+        A file cannot be opened, or is not there.
+    SettingError
+        As :func:`open_model`. With ``none`` only asking raises.
+    """
+    other = None if offline else past or config.serving.calls
+    others = [] if other is None else [SqliteCalls(other, read_only=True)]
+    first = MemoryCalls() if calls is None else SqliteCalls(calls, read_only=offline)
+    store = Layered(first, *others) if others else first
+    with closing(store), client_of(config, store, seed, offline=offline, on_call=on_call) as client:
+        yield client

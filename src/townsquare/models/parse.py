@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from townsquare.core.files import clean
+
 LONGEST = 200_000
 """Characters of a reply that are looked at; longer ones are refused."""
 DEEPEST = 64
@@ -35,18 +37,8 @@ _REPAIRED = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BROKEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SUSPECT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]|\\u|\\[bfr]")
 _WORDS = {"True": "true", "False": "false", "None": "null"}
-
-
-def clean(text: str) -> str:
-    """A text without control characters and lone surrogates, each replaced by U+FFFD; line ends and tabs stay.
-
-    >>> clean("a\\x00b\\r\\nc") == "a\\ufffdb\\nc"
-    True
-    """
-    return _BROKEN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def strict(text: str) -> list[Any]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from townsquare.core.errors import SettingError
 from townsquare.models.contract import Answer, ChatModel, Request
 from townsquare.models.conversation import Conversation
-from townsquare.models.handshake import Ladder
 from townsquare.models.http import HttpTransport
 from townsquare.models.member import ModelMember
-from townsquare.models.servers import Endpoint, Endpoints, Limiter, Line, limits_of
+from townsquare.models.probe import CapabilityProbe
+from townsquare.models.servers import Backend, Endpoint, Endpoints, Limiter, limits_of
 from townsquare.settings.config import Model, Serving
 
 
@@ -80,7 +80,7 @@ class Provider:
         endpoints = [Endpoint(url, Limiter(most, serving.timeout)) for url, most in zip(urls, limits, strict=True)]
         hint = f"set {variable} to a key that it takes" if variable else "name the variable of its key: serving.key_env"
         name = f"{self.name}/{rest}"
-        return ServedModel(Line(name, rest, Endpoints(endpoints), transport, serving.tries, hint))
+        return ServedModel(Backend(name, rest, Endpoints(endpoints), transport, serving.tries, hint))
 
 
 def _member(provider: Provider) -> ModelMember:
@@ -149,16 +149,16 @@ def _unquoted(value: str) -> str:
 class ServedModel:
     """A model at one server or several."""
 
-    def __init__(self, line: Line) -> None:
-        self.line = line
-        self.name = line.name
-        self.servers = tuple(endpoint.url for endpoint in line.endpoints.all)
-        self._ladder = Ladder(line)
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.name = backend.name
+        self.servers = tuple(endpoint.url for endpoint in backend.endpoints.all)
+        self._probe = CapabilityProbe(backend)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was learnt of the servers that a user should know, such as parameters that they do not take."""
-        return tuple(self.line.notes)
+        return tuple(self.backend.notes)
 
     async def complete(self, request: Request, draw: int | None) -> Answer:
         """Answer one request; what servers do wrong is an outcome.
@@ -168,10 +168,10 @@ class ServedModel:
         Unreachable
             No server answers at first contact, or all refuse the key or the model.
         """
-        await self._ladder.settle()
-        return await Conversation(self.line, request, draw).answer()
+        await self._probe.settle()
+        return await Conversation(self.backend, request, draw).answer()
 
     async def close(self) -> None:
         """Give back connections."""
-        await self._ladder.close()
-        await self.line.transport.close()
+        await self._probe.close()
+        await self.backend.transport.close()

@@ -2,16 +2,16 @@
 
 They are looked for in the run's own ``calls.db``, and in that of the run which ``serving.calls`` names.
 
-The door finds recorded calls in its store by the identity they were made under, so this member bears the name and the
+The client finds recorded calls in its store by the identity they were made under, so this member bears the name and the
 servers of the model it stands in for. What reaches it was never recorded.
 """
 
 from __future__ import annotations
 
 from townsquare.core.errors import NotRecorded, SettingError
-from townsquare.models.contract import Answer, ChatModel, Request
+from townsquare.models.contract import Answer, Request
 from townsquare.models.member import ModelMember, split
-from townsquare.settings.config import Model, Serving
+from townsquare.settings.config import Model
 
 NAME = "recorded"
 
@@ -36,7 +36,7 @@ class RecordedModel:
         Raises
         ------
         NotRecorded
-            Always: the door asks for what its store does not hold.
+            Always: the client asks for what its store does not hold.
         """
         who = f", agent {request.agent}" if request.agent >= 0 else ""
         turn = f", question {request.turn}" if request.turn else ""
@@ -59,14 +59,6 @@ def stand_in(model: Model) -> RecordedModel:
     return RecordedModel(name, member.servers(rest, model))
 
 
-def _servers(rest: str, model: Model) -> tuple[str, ...]:
-    return _inner(rest, model).servers
-
-
-def _open(rest: str, model: Model, serving: Serving) -> ChatModel:
-    return _inner(rest, model)
-
-
 def _inner(rest: str, model: Model) -> RecordedModel:
     if not rest or rest.partition("/")[0] == NAME:
         allowed = "recorded/MODEL, such as recorded/openai/gpt-4o-mini"
@@ -74,4 +66,9 @@ def _inner(rest: str, model: Model) -> RecordedModel:
     return stand_in(model.model_copy(update={"name": rest}))
 
 
-MODEL = ModelMember(NAME, _servers, _open, network=False)
+MODEL = ModelMember(
+    NAME,
+    lambda rest, model: _inner(rest, model).servers,
+    lambda rest, model, serving: _inner(rest, model),
+    network=False,
+)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from townsquare.core.files import clean
 from townsquare.models import parse
 from townsquare.models.contract import Outcome, Request
-from townsquare.models.validate import fault_of
+from townsquare.models.validate import schema_fault
 
 KEPT = 20_000
 """Characters of a reply that are recorded."""
@@ -25,7 +26,7 @@ _REFUSAL = re.compile(
 )
 
 
-class Reading(NamedTuple):
+class ParsedReply(NamedTuple):
     """A response, read."""
 
     outcome: Outcome
@@ -48,7 +49,7 @@ class BadEnvelope(ValueError):
     """The response is no chat completion: cut off on its way, or not from such a server."""
 
 
-def read(body: bytes, request: Request) -> Reading:
+def read(body: bytes, request: Request) -> ParsedReply:
     """Read a response with status 200.
 
     Raises
@@ -64,16 +65,16 @@ def read(body: bytes, request: Request) -> Reading:
     finish, refusal = choice.get("finish_reason"), message.get("refusal")
     said = without_thinking(_text_of(message))
     is_call = bool(message.get("tool_calls"))
-    text = parse.clean(said[:KEPT])
+    text = clean(said[:KEPT])
     if refusal:
-        outcome, value, error = Outcome.REFUSED, None, "the model refused: " + parse.clean(str(refusal))[:500]
+        outcome, value, error = Outcome.REFUSED, None, "the model refused: " + clean(str(refusal))[:500]
     elif finish == "content_filter":
         outcome, value, error = Outcome.REFUSED, None, "the server's filter stopped the reply"
     elif request.schema:
         outcome, value, error = _object(said, request, finish == "length")
     else:
         outcome, value, error = _plain(said, text, finish == "length")
-    return Reading(outcome, value, text, error, _reported(envelope), tokens_in, tokens_out, True, is_call)
+    return ParsedReply(outcome, value, text, error, _reported(envelope), tokens_in, tokens_out, True, is_call)
 
 
 def _envelope(body: bytes) -> dict[str, Any]:
@@ -98,7 +99,7 @@ def _loads(body: bytes) -> Any:
 
 def _object(said: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, str]:
     found = parse.candidates(said)
-    faults = [(fault_of(request.schema, value), value) for value in found]
+    faults = [(schema_fault(request.schema, value), value) for value in found]
     fitting = [value for fault, value in faults if not fault]
     if fitting and all(value == fitting[0] for value in fitting):
         return Outcome.OK, fitting[0], ""
@@ -141,7 +142,7 @@ def _text_of(message: Mapping[str, Any]) -> str:
 
 def _reported(envelope: Mapping[str, Any]) -> str:
     words = [envelope.get("model"), envelope.get("system_fingerprint")]
-    return parse.clean(" ".join(word for word in words if isinstance(word, str)))[:_NAME]
+    return clean(" ".join(word for word in words if isinstance(word, str)))[:_NAME]
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -152,9 +153,9 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**40 else -1
 
 
-def failed(outcome: Outcome, error: str) -> Reading:
+def failed(outcome: Outcome, error: str) -> ParsedReply:
     """A question that no reply came to."""
-    return Reading(outcome, None, "", error)
+    return ParsedReply(outcome, None, "", error)
 
 
 def error_text(body: bytes) -> str:
@@ -169,7 +170,7 @@ def error_text(body: bytes) -> str:
         text = "; ".join(str(part) for part in parts if part)
     else:
         text = str(found) if found else body[:1000].decode("utf-8", "replace")
-    return " ".join(parse.clean(text).split())[:500]
+    return " ".join(clean(text).split())[:500]
 
 
 # What a reasoning model says to itself, set aside from what it says.

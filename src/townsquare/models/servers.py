@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from townsquare.core.errors import SettingError
-from townsquare.models.dialect import Dialect
+from townsquare.models.capabilities import Capabilities
 from townsquare.models.http import Transport
 from townsquare.settings.config import Serving
 
@@ -112,7 +112,7 @@ class Endpoint:
     url : str
         Base URL, without key.
     limiter : Limiter
-    dialect : Dialect
+    capabilities : Capabilities
     in_flight : int
     not_before : float
         ``time.monotonic()`` before which it wants no calls.
@@ -126,7 +126,7 @@ class Endpoint:
 
     url: str
     limiter: Limiter
-    dialect: Dialect = field(default_factory=Dialect)
+    capabilities: Capabilities = field(default_factory=Capabilities)
     in_flight: int = 0
     not_before: float = 0.0
     failures: int = 0
@@ -145,10 +145,10 @@ class Endpoint:
 
     def is_free(self, now: float) -> bool:
         """Whether it can take a call: not before it is known how to speak to it."""
-        return self.dialect.mode is not None and self.in_flight < self.limiter.now and now >= self.not_before
+        return self.capabilities.mode is not None and self.in_flight < self.limiter.now and now >= self.not_before
 
 
-class Slot(NamedTuple):
+class ServerSlot(NamedTuple):
     """A place at a server, held while a request is under way."""
 
     endpoint: Endpoint
@@ -167,16 +167,16 @@ class Endpoints:
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         self.all = tuple(endpoints)
-        self._waiting: deque[tuple[asyncio.Future[Slot], Endpoint | None]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[ServerSlot], Endpoint | None]] = deque()
 
-    async def take(self, avoid: Endpoint | None = None) -> Slot:
+    async def take(self, avoid: Endpoint | None = None) -> ServerSlot:
         """A place at the least loaded server, waiting for one if none is free.
 
         ``avoid`` is a server that has just failed; it is taken only if no other is free.
         """
         if not self._waiting and (slot := self._slot(avoid)):
             return slot
-        future: asyncio.Future[Slot] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[ServerSlot] = asyncio.get_running_loop().create_future()
         self._waiting.append((future, avoid))
         try:
             return await future
@@ -185,7 +185,7 @@ class Endpoints:
                 self.give_back(future.result())
             raise
 
-    def give_back(self, slot: Slot) -> None:
+    def give_back(self, slot: ServerSlot) -> None:
         """The request is over."""
         slot.endpoint.in_flight -= 1
         self.wake()
@@ -221,15 +221,15 @@ class Endpoints:
             else:
                 return
 
-    def _slot(self, avoid: Endpoint | None) -> Slot | None:
+    def _slot(self, avoid: Endpoint | None) -> ServerSlot | None:
         now = time.monotonic()
-        sound = any(not endpoint.is_broken and endpoint.dialect.mode is not None for endpoint in self.all)
+        sound = any(not endpoint.is_broken and endpoint.capabilities.mode is not None for endpoint in self.all)
         free = [one for one in self.all if one.is_free(now) and not (sound and _is_relieved(one, now))]
         if not free:
             return None
         endpoint = min(free, key=lambda endpoint: (endpoint is avoid, endpoint.load))
         endpoint.in_flight += 1
-        return Slot(endpoint, now)
+        return ServerSlot(endpoint, now)
 
 
 def _is_relieved(endpoint: Endpoint, now: float) -> bool:
@@ -244,8 +244,8 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass
-class Line:
-    """The line to a model.
+class Backend:
+    """The servers of a model, and how they are asked.
 
     Attributes
     ----------

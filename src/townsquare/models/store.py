@@ -1,7 +1,7 @@
 """Where calls are kept: in memory, in ``calls.db`` beside a run, or in one store that reads through to others.
 
 ``calls.db`` is SQLite in WAL mode: others may attach and read its one table ``ts_calls`` while it is written. A call
-is on disk before :meth:`SqliteCalls.put` returns. Calls that end at the same moment share one commit.
+is on disk before :meth:`SqliteCalls.put_all` returns. Calls that end at the same moment share one commit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from townsquare.core.errors import ModelError
 from townsquare.core.private_files import make_file
@@ -40,50 +40,24 @@ _BUSY_SECONDS = 30.0
 _TOGETHER = 100  # calls that one query looks for
 
 
-@runtime_checkable
-class Grouping(Protocol):
-    """A store that can take and find many calls at once; the door uses it where it is there."""
-
-    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
-        """The recorded ones of these calls, by identity."""
-
-    def put_all(self, calls: Sequence[Call]) -> None:
-        """Record them, all of them on disk before this returns."""
-
-
-def get_all(store: CallStore, identities: Sequence[str]) -> Mapping[str, Call]:
-    """The recorded ones of these calls, from any store."""
-    if isinstance(store, Grouping):
-        return store.get_all(identities)
-    return {identity: call for identity in identities if (call := store.get(identity)) is not None}
-
-
-def put_all(store: CallStore, calls: Sequence[Call]) -> None:
-    """Record calls in any store."""
-    if isinstance(store, Grouping):
-        store.put_all(calls)
-    else:
-        for call in calls:
-            store.put(call)
-
-
 class MemoryCalls:
     """Calls of this process only: of tests, forecasts and runs that keep nothing.
 
-    >>> MemoryCalls().get("0" * 64) is None
-    True
+    >>> MemoryCalls().get_all(["0" * 64])
+    {}
     """
 
     def __init__(self, calls: Iterable[Call] = ()) -> None:
         self._calls = {call.identity: call for call in calls}
 
-    def get(self, identity: str) -> Call | None:
-        """The recorded call, if there is one."""
-        return self._calls.get(identity)
+    def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
+        """Return the recorded ones of these calls, by identity."""
+        return {identity: self._calls[identity] for identity in identities if identity in self._calls}
 
-    def put(self, call: Call) -> None:
-        """Record a call; one that is there already stays."""
-        self._calls.setdefault(call.identity, call)
+    def put_all(self, calls: Sequence[Call]) -> None:
+        """Record calls; one that is there already stays."""
+        for call in calls:
+            self._calls.setdefault(call.identity, call)
 
     def close(self) -> None:
         """Nothing to give back."""
@@ -96,7 +70,7 @@ class MemoryCalls:
 
 
 class SqliteCalls:
-    """Calls in ``calls.db``. May be shared by threads and by doors; one process writes at a time.
+    """Calls in ``calls.db``. May be shared by threads and by clients; one process writes at a time.
 
     Parameters
     ----------
@@ -147,12 +121,8 @@ class SqliteCalls:
             raise
         return connection
 
-    def get(self, identity: str) -> Call | None:
-        """The recorded call, if there is one."""
-        return self.get_all([identity]).get(identity)
-
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
-        """The recorded ones of these calls, by identity."""
+        """Return the recorded ones of these calls, by identity."""
         found = {}
         with self._reading, self._explained():
             for first in range(0, len(identities), _TOGETHER):
@@ -161,12 +131,8 @@ class SqliteCalls:
                 found.update({row[0]: _call(row) for row in self._reader.execute(these, some)})
         return found
 
-    def put(self, call: Call) -> None:
-        """Record a call; one that is there already stays."""
-        self.put_all([call])
-
     def put_all(self, calls: Sequence[Call]) -> None:
-        """Record calls in one commit."""
+        """Record calls in one commit; one that is there already stays."""
         if self._read_only:
             raise ModelError(str(self.path), got="a call to record", do="these calls were opened for reading only")
         rows = [_values(call) for call in calls]
@@ -210,53 +176,31 @@ class Layered:
 
     >>> from townsquare.models.contract import Request
     >>> past = MemoryCalls()
-    >>> Layered(MemoryCalls(), past).get("0" * 64) is None
-    True
+    >>> Layered(MemoryCalls(), past).get_all(["0" * 64])
+    {}
     """
 
     def __init__(self, first: CallStore, *others: CallStore) -> None:
         self.first, self.others = first, others
 
-    def get(self, identity: str) -> Call | None:
-        """The recorded call, if any of the stores has it."""
-        return self.get_all([identity]).get(identity)
-
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
-        """The recorded ones of these calls, by identity."""
-        found = dict(get_all(self.first, identities))
+        """Return the recorded ones of these calls, by identity."""
+        found = dict(self.first.get_all(identities))
         for other in self.others:
             missing = [identity for identity in identities if identity not in found]
-            below = get_all(other, missing)
-            if below:
-                put_all(self.first, list(below.values()))
+            if below := other.get_all(missing):
+                self.put_all(list(below.values()))
                 found.update(below)
         return found
 
-    def put(self, call: Call) -> None:
-        """Record a call in the first store."""
-        self.first.put(call)
-
     def put_all(self, calls: Sequence[Call]) -> None:
         """Record calls in the first store."""
-        put_all(self.first, calls)
+        self.first.put_all(calls)
 
     def close(self) -> None:
         """Close all of them."""
         for store in (self.first, *self.others):
             store.close()
-
-
-def kept_at(path: Path | None, other: str | None) -> CallStore:
-    """Where calls are kept: in a file or in memory; what ``other``, a run or a ``calls.db``, holds is used too.
-
-    Raises
-    ------
-    ModelError
-        A file cannot be opened, or there is no ``other``.
-    """
-    others = [] if other is None else [SqliteCalls(other, read_only=True)]
-    first = MemoryCalls() if path is None else SqliteCalls(path)
-    return Layered(first, *others) if others else first
 
 
 def _call(row: tuple[Any, ...]) -> Call:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from townsquare.core.documents import read_yaml
 from townsquare.core.errors import BudgetReached, ModelError, SettingError
@@ -32,12 +32,25 @@ class Price(BaseModel):
     tokens_out: float = Field(ge=0, alias="out")
 
 
-class _Table(BaseModel):
+class Prices(BaseModel):
+    """Prices by model.
+
+    A model is found by its name as asked for, or by the longest entry that its name begins with: ``openai/gpt-4o-mini``
+    is the price of ``openai/gpt-4o-mini-2024-07-18`` too. An entry ``ollama/`` holds for every model of that provider.
+
+    >>> table = Prices(date="2026-01", models={"openai/gpt-4o-mini": Price(tokens_in=0.15, tokens_out=0.6)})
+    >>> table.price("openai/gpt-4o-mini-2024-07-18").tokens_out
+    0.6
+    >>> table.price("openai/other") is None
+    True
+    """
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     date: str = Field(min_length=4, max_length=20)
     source: str = Field("", max_length=1000)
     models: Mapping[str, Price]
+    _found: dict[str, Price | None] = PrivateAttr(default_factory=dict)
 
     @field_validator("date", mode="before")
     @classmethod
@@ -49,25 +62,6 @@ class _Table(BaseModel):
         except ValueError:
             raise ValueError("a year, a month such as 2026-11, or a day that there is") from None
         return text
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Prices by model.
-
-    A model is found by its name as asked for, or by the longest entry that its name begins with: ``openai/gpt-4o-mini``
-    is the price of ``openai/gpt-4o-mini-2024-07-18`` too. An entry ``ollama/`` holds for every model of that provider.
-
-    >>> table = Prices("2026-01", {"openai/gpt-4o-mini": Price(tokens_in=0.15, tokens_out=0.6)})
-    >>> table.price("openai/gpt-4o-mini-2024-07-18").tokens_out
-    0.6
-    >>> table.price("openai/other") is None
-    True
-    """
-
-    date: str = ""
-    models: Mapping[str, Price] = field(default_factory=dict)
-    _found: dict[str, Price | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def price(self, model: str) -> Price | None:
         """The price of a model, or None if the table has none."""
@@ -127,10 +121,9 @@ def read(path: Path | str) -> Prices:
     """
     do = "see docs/models.md for what such a file holds"
     try:
-        table = validated(_Table, read_yaml(Path(path), ModelError, LARGEST_TABLE), path, kind=ModelError)
+        return validated(Prices, read_yaml(Path(path), ModelError, LARGEST_TABLE), path, kind=ModelError)
     except ModelError as error:
         raise ModelError(error.where, got=error.got, allowed=error.allowed, do=error.do or do) from None
-    return Prices(table.date, dict(table.models))
 
 
 # What a run has spent on language models so far, and the limit at which it pauses.
@@ -153,39 +146,78 @@ def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
 
 
 @dataclass
-class Spent:
-    """Calls that a run made, whenever that was: those answered from the store of an earlier stretch count too.
+class Usage:
+    """What calls came to: how many, how they ended, tokens and money.
 
-    ``calls``, ``tokens`` and ``usd`` are of calls that were paid for; ``outcomes`` counts each request by how it ended.
+    Attributes
+    ----------
+    prices : Prices, optional
+        Without them nothing has a price.
+    calls : int
+        Calls that were paid for, failures included.
+    cached : int
+        Requests answered by a call that was recorded before, or by another request of the same batch.
+    requests : int
+        What was sent for ``calls``, tries and second questions included.
+    tokens_in, tokens_out : int
+        As servers counted them, or estimated (:func:`tokens_of`) where they did not.
+    estimated : int
+        Calls whose tokens are estimated.
+    usd : float
+        By the price table; of calls that it has a price for.
+    unpriced : int
+        Calls that it has none for.
+    outcomes : Counter of Outcome
+        How requests ended.
     """
 
-    prices: Prices = field(default_factory=Prices)
+    prices: Prices | None = None
     calls: int = 0
-    tokens: int = 0
+    cached: int = 0
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    estimated: int = 0
     usd: float = 0.0
+    unpriced: int = 0
     outcomes: Counter[Outcome] = field(default_factory=Counter)
 
-    def add(self, calls: Iterable[Call]) -> None:
-        """Count calls; one that another request had paid for costs nothing."""
-        for call in calls:
-            self.outcomes[call.outcome] += 1
-            if not call.tries:
-                continue
-            tokens_in, tokens_out, _ = tokens_of(call)
-            self.calls += 1
-            self.tokens += tokens_in + tokens_out
-            self.usd += self.prices.cost(call, tokens_in, tokens_out) or 0.0
+    def add(self, call: Call) -> None:
+        """Count a call; one that another request had paid for costs nothing."""
+        self.outcomes[call.outcome] += 1
+        if not call.tries:
+            self.cached += 1
+            return
+        tokens_in, tokens_out, is_estimate = tokens_of(call)
+        cost = self.prices.cost(call, tokens_in, tokens_out) if self.prices else None
+        self.calls += 1
+        self.requests += call.tries
+        self.tokens_in += tokens_in
+        self.tokens_out += tokens_out
+        self.estimated += is_estimate
+        self.unpriced += cost is None
+        self.usd += cost or 0.0
+
+    @property
+    def tokens(self) -> int:
+        """Return the tokens in and out."""
+        return self.tokens_in + self.tokens_out
+
+    @property
+    def failures(self) -> dict[Outcome, int]:
+        """Return how many requests ended with each outcome that is not ``OK``."""
+        return {outcome: self.outcomes[outcome] for outcome in Outcome if outcome and self.outcomes[outcome]}
 
     def health(self, above: float) -> str:
-        """Why a run is unhealthy: which share of its calls failed, and how; "" up to ``above``.
+        """Say which share of the calls failed, and how; "" up to the share ``above``.
 
-        >>> Spent(outcomes=Counter({Outcome.OK: 8, Outcome.TIMEOUT: 2})).health(0.1)
+        >>> Usage(outcomes=Counter({Outcome.OK: 8, Outcome.TIMEOUT: 2})).health(0.1)
         '2 of 10 calls failed (2 timeout)'
         """
-        asked, failed = self.outcomes.total(), self.outcomes.total() - self.outcomes[Outcome.OK]
+        asked, failed = self.outcomes.total(), sum(self.failures.values())
         if not failed or failed <= above * asked:
             return ""
-        how = ", ".join(f"{self.outcomes[o]} {o.name.lower()}" for o in Outcome if o and self.outcomes[o])
+        how = ", ".join(f"{count} {outcome.name.lower()}" for outcome, count in self.failures.items())
         return f"{failed:,} of {asked:,} calls failed ({how})"
 
     def check(self, budget: Budget, step: int) -> None:
@@ -209,78 +241,3 @@ class Spent:
                     allowed=f"{allowed:g}",
                     do=f"steps up to {step} are safe; go on with `townsquare resume RUN --set budget.{name}=...`",
                 )
-
-
-# What calls came to: how many, how they ended, tokens, money, time; and from when on a run is unhealthy.
-
-
-LEAST_CALLS = 10
-
-
-@dataclass
-class Tally:
-    """Counts of calls.
-
-    Attributes
-    ----------
-    calls : int
-        Calls that members answered, failures included; not those answered from the store.
-    cached : int
-        Requests answered by a call that was recorded before, or by another request of the same batch.
-    requests : int
-        What was sent for ``calls``, tries and second questions included.
-    tokens_in, tokens_out : int
-        As servers counted them, or estimated (:func:`townsquare.models.usage.tokens_of`) where they did not.
-    estimated : int
-        Calls whose tokens are estimated.
-    usd : float
-        By the price table; of calls that it has a price for.
-    unpriced : int
-        Calls that it has none for.
-    seconds : float
-        Summed over calls, most of which run side by side.
-    outcomes : Counter of (purpose, outcome)
-        How ``calls`` ended.
-    """
-
-    prices: Prices = field(default_factory=Prices)
-    calls: int = 0
-    cached: int = 0
-    requests: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    estimated: int = 0
-    usd: float = 0.0
-    unpriced: int = 0
-    seconds: float = 0.0
-    outcomes: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
-
-    def add(self, call: Call) -> None:
-        """Count a call that a member has just answered."""
-        tokens_in, tokens_out, is_estimate = tokens_of(call)
-        cost = self.prices.cost(call, tokens_in, tokens_out)
-        self.calls += 1
-        self.requests += call.tries
-        self.tokens_in += tokens_in
-        self.tokens_out += tokens_out
-        self.estimated += is_estimate
-        self.seconds += call.seconds
-        self.outcomes[call.purpose, call.outcome] += 1
-        if cost is None:
-            self.unpriced += 1
-        else:
-            self.usd += cost
-
-    @property
-    def tokens(self) -> int:
-        """In and out."""
-        return self.tokens_in + self.tokens_out
-
-    @property
-    def failures(self) -> dict[Outcome, int]:
-        """Calls by the outcome that was not ``OK``."""
-        found: Counter[Outcome] = Counter()
-        for (_, outcome), count in self.outcomes.items():
-            if outcome is not Outcome.OK:
-                found[outcome] += count
-        return dict(sorted(found.items()))

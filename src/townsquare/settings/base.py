@@ -32,10 +32,44 @@ AnyTruthWord = Annotated[Literal["any", "true", "false"], BeforeValidator(_in_wo
 """Words that YAML takes for truth values where they are not in quotes."""
 
 
+_MARKS = ("unit", "file", "names", "params_of", "allowed")
+"""What a setting may say of itself beyond its type and limits: see :func:`setting`."""
+
+
+def setting(default: Any, meaning: str, **limits: Any) -> Any:
+    """Return the field of one setting.
+
+    Parameters
+    ----------
+    default : object
+        A value; what makes one, such as ``dict``; ``...`` where the setting must be given.
+    meaning : str
+        What it says, for messages and ``docs/settings.md``.
+    **limits
+        Limits as Pydantic takes them (``ge``, ``lt``, ``pattern``, ...), and any of: ``unit``; ``file``, where the path
+        of a file is looked for (:mod:`townsquare.settings.named_files`); ``names``, what of the scenario is named
+        (:mod:`townsquare.settings.references`); ``params_of``, the family whose settings it holds; ``allowed``, what
+        it may be, in words.
+    """
+    marks = {name: limits.pop(name) for name in _MARKS if name in limits} or None
+    if callable(default):
+        return Field(default_factory=default, description=meaning, json_schema_extra=marks, **limits)
+    return Field(default, description=meaning, json_schema_extra=marks, **limits)
+
+
 class MemberParams(BaseModel):
     """Base of every member's ``Params``: frozen, unknown keys refused, numbers finite."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+    def check_change(self, before: MemberParams) -> None:
+        """Refuse to take the place of others during a run; a member that draws something for life overrides this.
+
+        Raises
+        ------
+        SettingError
+            Naming the setting that an event may not change so.
+        """
 
 
 class Section(MemberParams):

@@ -9,6 +9,7 @@ from typing import Any
 from townsquare.core.registry import did_you_mean
 from townsquare.settings.config import Config
 from townsquare.settings.events import Message
+from townsquare.settings.layers import leaves
 from townsquare.settings.problems import Problem, shown
 
 _AT_THE_START = "it is part of how a run starts"
@@ -88,30 +89,11 @@ def problems_of(config: Config) -> Iterator[Problem]:
 
 
 def _fixed(number: int, layer: Mapping[str, Any]) -> Iterator[Problem]:
-    for path in _paths(layer):
+    for path, value in leaves(layer):
         for fixed, why in FIXED.items():
             if f"{path}.".startswith(f"{fixed}."):
                 do = f"{fixed} cannot change during a run: {why}"
-                yield Problem(("events", number, "set", path), shown(_at(layer, path)), do=do)
-
-
-def _paths(layer: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
-    """Dotted paths of what a layer says, however its keys are written, down to values that are no mappings."""
-    for key, value in layer.items():
-        path = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
-            yield from _paths(value, f"{path}.")
-        else:
-            yield path
-
-
-def _at(layer: Any, path: str) -> Any:
-    for key, value in layer.items():
-        if key == path:
-            return value
-        if path.startswith(f"{key}.") and isinstance(value, Mapping):
-            return _at(value, path.removeprefix(f"{key}."))
-    return None
+                yield Problem(("events", number, "set", path), shown(value), do=do)
 
 
 def _audience(number: int, message: Message, names: list[str]) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ A layer is a nested mapping of plain values. Later layers win, key by key; lists
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +95,16 @@ def _put(layer: Layer, merged: dict[str, Any]) -> None:
             _put(value, below)
         else:
             merged[key] = value
+
+
+def leaves(layer: Layer, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the dotted path and value of each setting that a layer gives, written nested or with dots.
+
+    >>> dict(leaves({"model": {"name": "fake"}, "serving.tries": 2}))
+    {'model.name': 'fake', 'serving.tries': 2}
+    """
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

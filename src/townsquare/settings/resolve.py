@@ -168,26 +168,15 @@ def _changes(found: Settings) -> dict[int, Settings]:
     before = found
     setting = [(event.step, number, event.set) for number, event in enumerate(found.config.events, 1) if event.set]
     for step, number, layer in sorted(setting, key=lambda item: item[:2]):
-        where = f"{event_name(number, step)}, set"
         try:
             after = _resolve(_as_given(before), layer)
+            for family, params in after.params.items():
+                params.check_change(before.params[family])
         except SettingError as error:
-            raise type(error)(f"{where}, {error.where}", got=error.got, allowed=error.allowed, do=error.do) from None
-        if "mix" in {before.member("policy"), after.member("policy")} and before.member("policy") != "mix":
-            raise SettingError(f"{where}, policy.name", got="'mix'", do="members are drawn for life, at the start")
-        _check_profiles(before, after, where)
+            where = f"{event_name(number, step)}, set, {error.where}"
+            raise type(error)(where, got=error.got, allowed=error.allowed, do=error.do) from None
         changes[step] = before = after
     return changes
-
-
-def _check_profiles(before: Settings, after: Settings, where: str) -> None:
-    """Refuse an event that sets what every agent has of its own."""
-    then, now = before.params["beliefs"], after.params["beliefs"]
-    if getattr(then, "profiles", ""):
-        for name in ("uptake", "anchoring"):
-            if getattr(then, name) != getattr(now, name):
-                do = "agents have it of their own, by beliefs.profiles"
-                raise SettingError(f"{where}, beliefs.{name}", got=shown(getattr(now, name)), do=do)
 
 
 def _as_given(found: Settings) -> dict[str, Any]:

@@ -207,21 +207,19 @@ def allowed(schema: Schema, piece: Schema) -> str:
     return f"{words} {_range(piece)}".strip()
 
 
+_LIMITS = {
+    "minimum": "of at least",
+    "exclusiveMinimum": "above",
+    "maximum": "of at most",
+    "exclusiveMaximum": "below",
+}
+
+
 def _range(piece: Schema) -> str:
     low, high = piece.get("minimum"), piece.get("maximum")
-    above, below = piece.get("exclusiveMinimum"), piece.get("exclusiveMaximum")
     if low is not None and high is not None:
         return f"from {low:g} to {high:g}" if max(abs(low), abs(high)) < 1e6 else f"from {low} to {high}"
-    parts = []
-    if low is not None:
-        parts.append(f"of at least {low}")
-    if above is not None:
-        parts.append(f"above {above}")
-    if high is not None:
-        parts.append(f"of at most {high}")
-    if below is not None:
-        parts.append(f"below {below}")
-    return " and ".join(parts)
+    return " and ".join(f"{words} {piece[key]}" for key, words in _LIMITS.items() if piece.get(key) is not None)
 
 
 def known_paths(schema: Schema) -> Iterator[str]:

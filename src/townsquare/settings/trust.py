@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import shlex
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from townsquare.core.errors import SettingError
 from townsquare.settings.config import Config
-from townsquare.settings.layers import Layer
+from townsquare.settings.layers import Layer, leaves
 from townsquare.settings.problems import Problem, raise_all, shown
 
 OWN = ("model.base_url", "serving.key_env", "serving.calls", "serving.prices")
@@ -27,19 +27,6 @@ OWN = ("model.base_url", "serving.key_env", "serving.calls", "serving.prices")
 _SERVERS, _VARIABLE, _MODEL = *OWN[:2], "model.name"
 _NOT_IN_SCENARIOS = ("serving", "model.base_url", "strength.model")
 _ALLOWED = "a value that you give yourself: on the command line, or in a configuration file of your own"
-
-
-def leaves(layer: Layer, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted path and value of each setting that a layer gives, written nested or with dots.
-
-    >>> dict(leaves({"model": {"name": "fake"}, "serving.tries": 2}))
-    {'model.name': 'fake', 'serving.tries': 2}
-    """
-    for key, value in layer.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def check_scenario(layer: Layer, given: Collection[str], name: str) -> None:
@@ -68,7 +55,7 @@ def check_scenario(layer: Layer, given: Collection[str], name: str) -> None:
         [
             Problem((path,), shown(value), _ALLOWED, _take_out(path), where=f"{event}{path} (scenario {name})")
             for event, path, value in found
-            if value is not None and (event or path not in given) and _is_own(path)
+            if value not in (None, {}) and (event or path not in given) and _is_own(path)
         ],
         {},
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
 from townsquare.core import schema
-from townsquare.models.contract import Call, CallStore, member_asks
-from townsquare.models.store import kept_at
-from townsquare.record.contract import Recorder
+from townsquare.models.contract import Call, member_asks
 from townsquare.settings.resolve import Settings
 from townsquare.simulation.policies import mix
 
@@ -40,12 +37,6 @@ def remembers(settings: Settings) -> bool:
     """Whether agents remember in this run."""
     enabled = settings.config.memory.enabled
     return reads_memory(settings) if enabled is None else enabled
-
-
-def calls_beside(recorder: Recorder, other: str | None = None) -> CallStore:
-    """Where the calls of a run are kept: beside its database, or in memory with it; ``other`` is ``serving.calls``."""
-    folder: Path | None = getattr(recorder, "folder", None)
-    return kept_at(None if folder is None else folder / CALLS_FILE, other)
 
 
 # Calls of language models as rows of a step.

@@ -8,9 +8,9 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from townsquare.core.member_errors import in_step
 from townsquare.core.runtime import held_memory
 from townsquare.core.schema import ActionStatus
 from townsquare.core.threads import threads_for
-from townsquare.models.client import Door, OnCall, nothing
-from townsquare.models.open import check_chosen, open_door
-from townsquare.models.usage import check_priced
+from townsquare.models.client import ModelClient, OnCall, nothing
+from townsquare.models.open import check_model, model_client
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import Recorder, RunHeader, StepMark
@@ -37,7 +36,7 @@ from townsquare.settings.config import Budget
 from townsquare.settings.named_files import check_contents
 from townsquare.settings.resolve import Settings
 from townsquare.settings.trust import approve, named_by
-from townsquare.simulation.model_calls import asks, calls_beside
+from townsquare.simulation.model_calls import CALLS_FILE, asks
 from townsquare.simulation.scenario_copy import copy_scenario, recorded_scenario
 from townsquare.simulation.step import begin, step
 from townsquare.simulation.world import World
@@ -51,13 +50,13 @@ def simulate(
     *,
     scenario: Scenario | None = None,
     on_step: OnStep | None = None,
-    door: Door | None = None,
+    client: ModelClient | None = None,
     on_call: OnCall | None = None,
     with_copy: bool = True,
 ) -> Run:
     """Execute a run from step 0, record it, and return it.
 
-    ``recorder`` is where to: a folder, any recorder, or memory if none is given. ``door`` is who answers what members
+    ``recorder`` is where to: a folder, any recorder, or memory if none is given. ``client`` is who answers what members
     ask of a language model; if none is given and one is needed, the settings say which, and calls are kept beside the
     run, so that none is asked twice. ``on_call`` is told of each call as it ends, from another thread. ``with_copy``:
     the folder of a new run gets a copy of its scenario, unless that is large or comes with Townsquare.
@@ -80,73 +79,75 @@ def simulate(
     if settings.scenario_digest not in ("", scenario.digest):
         raise WrongVersion(f"scenario {scenario.name}", got="other contents than the settings were resolved with")
     check_contents(settings.file_contents, contents_now(settings, scenario.folder))
-    if door is None and asks(settings):
-        check_chosen(settings.config.model, settings.config.serving)  # said before a folder is made
-        check_priced(settings.config.budget, settings.config.model.name, settings.config.serving.prices)
+    if client is None and asks(settings):
+        check_model(settings.config)  # said before a folder is made
     last = recorder.open(header(settings))
-    state, health, own = "stopped", "", None
+    state, health = "stopped", ""
     if isinstance(recorder, FolderRecorder | PostgresRecorder):
         approve(recorder.folder, named_by(settings.config))  # whoever goes on with this run chose these
     try:
-        if with_copy and last < 0 and isinstance(recorder, FolderRecorder):
-            copy_scenario(scenario, [settings], recorder.folder)
-        if door is None and asks(settings):
-            store = calls_beside(recorder, settings.config.serving.calls)
-            door = own = open_door(settings.config, store, settings.config.seed, on_call=on_call)
-        with held_memory(settings.config.agents), threads_for(settings.config.agents):
-            _execute(settings, scenario, recorder, on_step or (lambda mark: None), door, last)
-        state = "finished"
+        with ExitStack() as stack:
+            if with_copy and last < 0 and isinstance(recorder, FolderRecorder):
+                copy_scenario(scenario, [settings], recorder.folder)
+            if client is None and asks(settings):
+                folder: Path | None = getattr(recorder, "folder", None)
+                calls = folder and folder / CALLS_FILE
+                opened = model_client(settings.config, settings.config.seed, calls, on_call=on_call)
+                client = stack.enter_context(opened)
+            stack.enter_context(held_memory(settings.config.agents))
+            stack.enter_context(threads_for(settings.config.agents))
+            _execute(settings, scenario, recorder, on_step or (lambda mark: None), client, last)
+            state = "finished"
     finally:
-        if door is not None:
-            health = door.spent.health(settings.config.serving.unhealthy_above)
-        if own is not None:
-            own.close()
-            own.store.close()
+        if client is not None:
+            health = client.spent.health(settings.config.serving.unhealthy_above)
         recorder.close(state, health)
     return Run.of(recorder) if isinstance(recorder, MemoryRecorder) else Run.open(recorder.folder)
 
 
 def _execute(
-    settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, door: Door | None, last: int
+    settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, client: ModelClient | None, last: int
 ) -> None:
     """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
-    if door is None:
+    if client is None:
         behind = settings.config.agents >= LARGE
     else:
-        behind = settings.config.agents >= MANY and door.concurrency > 1
-    with Committer(recorder, on_step, behind=behind, aside=door is None) as committer:
+        behind = settings.config.agents >= MANY and client.concurrency > 1
+    with Committer(recorder, on_step, behind=behind, aside=client is None) as committer:
         try:
-            _take_steps(settings, scenario, committer, door, last)
+            _take_steps(settings, scenario, committer, client, last)
         finally:
-            if door is not None:
-                door.meanwhile = nothing
+            if client is not None:
+                client.meanwhile = nothing
 
 
-def _take_steps(settings: Settings, scenario: Scenario, committer: Committer, door: Door | None, last: int) -> None:
+def _take_steps(
+    settings: Settings, scenario: Scenario, committer: Committer, client: ModelClient | None, last: int
+) -> None:
     began, n_online = time.perf_counter(), 0
     with in_step(0):
-        setup, world, out = begin(settings, scenario, door)
+        setup, world, out = begin(settings, scenario, client)
     while True:
         mark = _mark(world, out, n_online, time.perf_counter() - began)
         committer.commit(out, mark)
         del out
         if world.step == settings.config.steps:
             return
-        if door is not None:
-            _may_ask(door, settings.config.budget, committer, mark.step, last)
+        if client is not None:
+            _may_ask(client, settings.config.budget, committer, mark.step, last)
         began = time.perf_counter()
         with in_step(world.step + 1):
             out, n_online = step(setup, world)
 
 
-def _may_ask(door: Door, budget: Budget, committer: Committer, step: int, last: int) -> None:
+def _may_ask(client: ModelClient, budget: Budget, committer: Committer, step: int, last: int) -> None:
     """Before the calls of another step are paid for: earlier ones must be as they were, and the budget leave room."""
-    door.meanwhile = committer.report
+    client.meanwhile = committer.report
     if step <= last:
         committer.wait()
     if step >= last:
         try:
-            door.spent.check(budget, step)
+            client.spent.check(budget, step)
         except BudgetReached:
             committer.wait()
             raise
@@ -258,9 +259,7 @@ class Committer:
     def __enter__(self) -> Committer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         stopped = self._finish_writing()
         if stopped is not None:
             raise stopped

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from townsquare.core.draws import Draws, Stage, StageDraws
 from townsquare.core.schema import ActionKind
-from townsquare.models.client import Door
+from townsquare.models.client import ModelClient
 from townsquare.models.contract import bound
 from townsquare.record.batches import Batches
 from townsquare.scenario.contents import Scenario
@@ -35,15 +35,14 @@ from townsquare.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything a step needs beside the world; ``later`` holds, by step, what events put in its place."""
+    """Everything a step needs beside the world."""
 
     settings: Settings
     arrivals: Arrivals
     bank: Bank
     allowed: frozenset[ActionKind]
     about: About
-    door: Door | None = None
-    later: tuple[tuple[int, Setup], ...] = ()
+    client: ModelClient | None = None
 
     @property
     def statements(self) -> list[str]:
@@ -51,20 +50,18 @@ class Setup:
         return [proposition.text for proposition in self.arrivals.scenario.propositions]
 
     def under(self, settings: Settings) -> Setup:
-        """The same under other settings."""
+        """Return the same under other settings, such as those that an event has set."""
+        if settings is self.settings:
+            return self
         arrivals = replace(self.arrivals, settings=settings)
         config = settings.config
         about = replace(self.about, memory=config.memory, model=config.model, show_flags=config.feed.show_flags)
         return replace(self, settings=settings, arrivals=arrivals, allowed=allowed_kinds(settings), about=about)
 
-    def at(self, step: int) -> Setup:
-        """What holds in a step."""
-        return next((setup for first, setup in reversed(self.later) if step >= first), self)
-
     def member(self, family: str) -> tuple[Any, Any]:
         """The chosen member of a family, with a language model to ask where it asks one, and its parameters."""
         chosen = self.settings.members[family]
-        return chosen if self.door is None else bound(chosen, self.door), self.settings.params[family]
+        return chosen if self.client is None else bound(chosen, self.client), self.settings.params[family]
 
 
 def step(setup: Setup, world: World) -> tuple[Batches, int]:
@@ -72,7 +69,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
     Returns the rows of the step and how many agents were online.
     """
-    setup = setup.at(world.step + 1)
+    setup = setup.under(setup.settings.at(world.step + 1))
     config, who = setup.settings.config, [np.empty(0, np.int32)]
     (ranker, policy, moderator, rule) = (setup.member(f) for f in ("ranker", "policy", "moderation", "beliefs"))
     draw = Draws(config.seed, world.step + 1)
@@ -99,9 +96,9 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     commit(belief_step.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=config.record.trail))
     if remembers(setup.settings):
         commit(memory.remember(world, out, np.sort(np.concatenate(who)), config.memory, reads_memory(setup.settings)))
-        commit(memory.reflections_due(world, config, setup.statements, setup.door))
-    if setup.door is not None:
-        commit(Change(call_rows(setup.door.taken(), world.step + 1)))
+        commit(memory.reflections_due(world, config, setup.statements, setup.client))
+    if setup.client is not None:
+        commit(Change(call_rows(setup.client.taken(), world.step + 1)))
     world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
     return out, sum(agents.size for agents in who)
 
@@ -122,20 +119,19 @@ def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.N
         yield persons[batch == number]
 
 
-def begin(settings: Settings, scenario: Scenario, door: Door | None = None) -> tuple[Setup, World, Batches]:
+def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = None) -> tuple[Setup, World, Batches]:
     """The world before the first step, and the rows of step 0."""
     check_names(scenario, settings)
     arrivals = Arrivals.plan(settings, scenario)
-    if door is not None:
-        arrivals = replace(arrivals, judges=arrivals.judges.with_model(door))
+    if client is not None:
+        arrivals = replace(arrivals, judges=arrivals.judges.with_model(client))
     world = World(len(scenario.propositions), settings.config.feed.newest)
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
     config, propositions = settings.config, scenario.propositions
     names, statements = tuple(one.name for one in propositions), tuple(one.text for one in propositions)
     about = About(names, statements, config.memory, config.model, config.feed.show_flags)
-    setup = Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings), about, door)
-    return replace(setup, later=tuple((step, setup.under(then)) for step, then in settings.changes)), world, out
+    return Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings), about, client), world, out
 
 
 def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:

@@ -12,7 +12,7 @@ from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.core.draws import U64, Stage, StageDraws
 from townsquare.core.errors import ContractError
 from townsquare.testing.belief_cases import Case, Index, leaves, take
-from townsquare.testing.member_calls import Suspect
+from townsquare.testing.member_calls import MemberUnderTest
 
 Result = tuple[BeliefState, Trail]
 
@@ -27,8 +27,8 @@ def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
     return _suspect(rule).call(what, function)
 
 
-def _suspect(rule: BeliefRule) -> Suspect:
-    return Suspect(FAMILY, rule.name)
+def _suspect(rule: BeliefRule) -> MemberUnderTest:
+    return MemberUnderTest(FAMILY, rule)
 
 
 def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:

@@ -17,14 +17,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import orjson
 from aiohttp import web
 
+from townsquare.models.capabilities import INSTRUCTION
 from townsquare.models.contract import Message, Request
-from townsquare.models.dialect import INSTRUCTION
 from townsquare.models.fake import made
 from townsquare.models.usage import estimate
 
@@ -56,11 +55,10 @@ class Behavior:
     Attributes
     ----------
     latency : float
-        Seconds that an answer takes; with ``uneven`` a share of it that depends on the request, so that replies come
-        back in another order.
+        Seconds that an answer takes.
     spread : float
         Seconds by which that differs at most from request to request, evenly spread up and down and a function of the
-        request.
+        request, so that replies come back in another order.
     formats : frozenset of str
         Ways of asking for an object that it takes, of ``FORMATS``; others are answered by 400.
     ignored : frozenset of str
@@ -85,7 +83,6 @@ class Behavior:
 
     latency: float = 0.0
     spread: float = 0.0
-    uneven: bool = False
     formats: frozenset[str] = FORMATS
     ignored: frozenset[str] = frozenset()
     refused: frozenset[str] = frozenset()
@@ -167,9 +164,7 @@ class ChatServer:
     def __enter__(self) -> ChatServer:
         return self.start()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     async def _listen(self) -> None:
@@ -242,9 +237,9 @@ class ChatServer:
         behavior = self.behavior
         fault = (behavior.fault(number, body) if behavior.fault else None) or Fault()
         wait = behavior.latency
-        if behavior.uneven or behavior.spread:
+        if behavior.spread:
             share = int.from_bytes(hashlib.sha256(raw).digest()[:4], "big") / 2**32
-            wait = wait * share if behavior.uneven else max(0.0, wait + behavior.spread * (2 * share - 1))
+            wait = max(0.0, wait + behavior.spread * (2 * share - 1))
         if name_of(body) != "contact":
             self.seen.worked += wait
         if wait or fault.hang:
@@ -346,10 +341,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
     parser.add_argument("--spread", type=float, default=0.0, help="seconds by which that differs, up and down")
-    parser.add_argument("--uneven", action="store_true", help="a share of it that depends on the request")
     parser.add_argument("--slots", type=int, default=0, help="requests at once; others get 429")
     asked = parser.parse_args(arguments)
-    behavior = Behavior(latency=asked.latency, spread=asked.spread, uneven=asked.uneven, slots=asked.slots)
+    behavior = Behavior(latency=asked.latency, spread=asked.spread, slots=asked.slots)
     with ChatServer(behavior, asked.port) as server:
         sys.stdout.write(server.url + "\n")
         sys.stdout.flush()

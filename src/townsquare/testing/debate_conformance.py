@@ -30,8 +30,7 @@ from townsquare.debate.contract import (
 )
 from townsquare.models.prompts.bands import TEN_BINS, ten_bins
 from townsquare.settings.base import MemberParams
-from townsquare.testing.fake_asker import with_fake
-from townsquare.testing.member_calls import Suspect
+from townsquare.testing.member_calls import MemberUnderTest
 
 TOPIC = "compulsory-voting"
 ROUNDS = 4
@@ -69,9 +68,7 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
-    speaker = with_fake(speaker)
-    suspect = Suspect("speaker", speaker.name)
-    chosen = params or suspect.check_params(speaker.params)
+    test = MemberUnderTest.of("speaker", speaker, params)
     context = a_context()
     seen = tuple(ActiveRecord(0, "Voting is a duty.", 1, 0.5, Origin.SEED) for _ in range(2))
     for number in range(1, ROUNDS + 1):
@@ -79,23 +76,23 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
         for side, stance in ((0, 0.6), (1, -0.3)):
             words = TEN_BINS[int(ten_bins(stance))]
             turn = Turn(number, side, context.bank.statement, "", stance, words, seen, "No.", ())
-            _check_turn(suspect, speaker, chosen, turn, context)
+            _check_turn(test, turn, context)
 
 
-def _check_turn(suspect: Suspect, speaker: Speaker, params: MemberParams, turn: Turn, context: DebateContext) -> None:
+def _check_turn(test: MemberUnderTest, turn: Turn, context: DebateContext) -> None:
     before = (set(context.said), list(context.claims))
-    said: Any = suspect.call("say", lambda: speaker.say(turn, context, params))
-    again: Any = suspect.call("say", lambda: speaker.say(turn, context, params))
+    said: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
+    again: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
     if (context.said, context.claims) != before:
-        raise suspect.broken("writes on the context", "a message, and nothing changed")
+        raise test.broken("writes on the context", "a message, and nothing changed")
     if repr(said) != repr(again):
-        raise suspect.broken("another message when asked again", "a function of the turn and the context")
+        raise test.broken("another message when asked again", "a function of the turn and the context")
     if not isinstance(said, Utterance) or not said.text.strip():
-        raise suspect.broken(repr(said)[:80], "Utterance with a text")
+        raise test.broken(repr(said)[:80], "an Utterance with a text")
     for claim in said.claims or ():
-        check_claim(speaker.name, claim)
+        check_claim(test.name, claim)
         if claim.text in context.said:
-            raise suspect.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
+            raise test.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
         context.said.add(claim.text)
 
 
@@ -111,46 +108,42 @@ def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
     ContractError
         For the first thing that broke.
     """
-    debater = with_fake(debater)
-    suspect = Suspect("debater", debater.name)
-    chosen = params or suspect.check_params(debater.params)
-    courses = [_course(suspect, debater, chosen) for _ in range(2)]
+    test = MemberUnderTest.of("debater", debater, params)
+    courses = [_course(test) for _ in range(2)]
     if courses[0] != courses[1]:
-        raise suspect.broken("another course with equal messages", "a function of side, context and messages")
+        raise test.broken("another course with equal messages", "a function of side, context and messages")
 
 
-def _course(suspect: Suspect, debater: Debater, params: MemberParams) -> list[float]:
+def _course(test: MemberUnderTest) -> list[float]:
     context = a_context()
     side = a_side(context)
-    agent: DebateAgent = suspect.call("begin", lambda: debater.begin(side, context, params))
+    agent: DebateAgent = test.call("begin", lambda: test.member.begin(side, context, test.params))
     if abs(agent.stance - side.attained) > CLOSE:
-        raise suspect.broken(f"a start at {agent.stance:.6f}", f"the attained stance, {side.attained:.6f}")
+        raise test.broken(f"a start at {agent.stance:.6f}", f"the attained stance, {side.attained:.6f}")
     course = [agent.stance]
     for number, at in enumerate(np.flatnonzero(~context.bank.seed)[20:28]):
         row = context.row_of(Claim.of(context.bank, int(at)))
         message = ("yes" if number % 2 else "no", (row,))
         own = ReceivedMessage(*message, own=True, dialogue=())
-        if suspect.call("take", partial(agent.take, own)) or agent.stance != course[-1]:
-            raise suspect.broken("moved by its own message", "unmoved, where own claims are no evidence")
-        _check_take(suspect, debater, agent, ReceivedMessage(*message, own=False, dialogue=()), course)
+        if test.call("take", partial(agent.take, own)) or agent.stance != course[-1]:
+            raise test.broken("moved by its own message", "unmoved, where own claims are no evidence")
+        _check_take(test, agent, ReceivedMessage(*message, own=False, dialogue=()), course)
     for k in (0, 1, 5):
-        if len(suspect.call("retrieve", partial(agent.retrieve, "yes", k))) > k:
-            raise suspect.broken(f"more than {k} records", "at most k")
+        if len(test.call("retrieve", partial(agent.retrieve, "yes", k))) > k:
+            raise test.broken(f"more than {k} records", "at most k")
     return course
 
 
-def _check_take(
-    suspect: Suspect, debater: Debater, agent: DebateAgent, heard: ReceivedMessage, course: list[float]
-) -> None:
-    moves = check_moved(debater.name, agent, suspect.call("take", lambda: agent.take(heard)))
+def _check_take(test: MemberUnderTest, agent: DebateAgent, heard: ReceivedMessage, course: list[float]) -> None:
+    moves = check_moved(test.name, agent, test.call("take", lambda: agent.take(heard)))
     amount = math.fsum(move.amount for move in moves)
     before, after = course[-1], agent.stance
-    moved = 2 * (math.atanh(after) - math.atanh(before)) if debater.has_records else after - before
+    moved = 2 * (math.atanh(after) - math.atanh(before)) if test.member.has_records else after - before
     if abs(amount - moved) > CLOSE:
-        raise suspect.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
+        raise test.broken(f"changes that sum to {amount:.6f}", f"the move, {moved:.6f}")
     for move in moves:
-        if debater.has_records and (move.kind is None or move.claim < 0):
-            raise suspect.broken(repr(move), f"a record, and one of {', '.join(k.name for k in HoldingChange)}")
+        if test.member.has_records and (move.kind is None or move.claim < 0):
+            raise test.broken(repr(move), f"a record, and one of {', '.join(k.name for k in HoldingChange)}")
     course.append(after)
 
 
@@ -165,22 +158,22 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
     ContractError
         For the first thing that broke.
     """
-    judge = with_fake(judge)
-    suspect = Suspect("stance_judge", judge.name)
-    chosen = params or suspect.check_params(judge.params)
+    test = MemberUnderTest.of("stance_judge", judge, params)
     context = a_context()
     texts = [*JUDGED, *context.bank.text[:3]]
 
     def read(some: Sequence[str]) -> np.ndarray:
-        found = suspect.call("read", lambda: np.asarray(judge.read(some, context.bank, context.vectors, chosen)))
+        found = test.call(
+            "read", lambda: np.asarray(test.member.read(some, context.bank, context.vectors, test.params))
+        )
         if found.shape != (len(some),) or found.dtype != np.float64:
-            raise suspect.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
+            raise test.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
         if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():
-            raise suspect.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
+            raise test.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
         return found
 
     whole = {"stances": read(texts)}
-    suspect.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")
+    test.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")
     alone = {"stances": np.concatenate([read([text]) for text in texts])}
-    suspect.check_same("other texts beside it give other", whole, alone, "a number of the text alone")
+    test.check_same("other texts beside it give other", whole, alone, "a number of the text alone")
     read([])

@@ -11,7 +11,7 @@ from townsquare.core.threads import threads_for
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.population.sample import People, sample_people
 from townsquare.settings.config import MemberParams, Population
-from townsquare.testing.member_calls import Suspect
+from townsquare.testing.member_calls import MemberUnderTest
 
 SIZES = (1, 2, 7, 60)
 
@@ -51,40 +51,37 @@ def check_graph(
     ContractError
         For the first thing that broke.
     """
-    suspect = Suspect("graph", kind.name)
-    settings = suspect.check_params(kind.params) if params is None else params
+    test = MemberUnderTest.of("graph", kind, params)
     for n in sizes:
         public = people or sample_people(0, n, Population(), ("tax",), seed)
-        one, two = (_build(suspect, kind, settings, n, seed, folder, public) for _ in range(2))
-        suspect.check_same("the same call twice gives other", one._asdict(), two._asdict(), "a pure function")
-        _check_edges(suspect, one, n)
-        born: object = kind.follows_at_birth(settings, n)
+        one, two = (_build(test, n, seed, folder, public) for _ in range(2))
+        test.check_same("the same call twice gives other", one._asdict(), two._asdict(), "a pure function")
+        _check_edges(test, one, n)
+        born: object = kind.follows_at_birth(test.params, n)
         if not isinstance(born, int) or born < 0:
-            raise suspect.broken(f"follows_at_birth is {born!r}", "a whole number of at least 0")
+            raise test.broken(f"follows_at_birth is {born!r}", "a whole number of at least 0")
 
 
-def _build(
-    suspect: Suspect, kind: GraphKind, params: MemberParams, n: int, seed: int, folder: Path | None, people: People
-) -> Edges:
+def _build(test: MemberUnderTest, n: int, seed: int, folder: Path | None, people: People) -> Edges:
     draws = Draws(seed, 0)(Stage.GRAPH)
-    built: object = suspect.call(
-        "build", lambda: kind.build(n, params, draws, folder=folder, names=people.names, people=people)
+    built: object = test.call(
+        "build", lambda: test.member.build(n, test.params, draws, folder=folder, names=people.names, people=people)
     )
     if not isinstance(built, Edges):
-        raise suspect.broken(f"build returned {type(built).__name__}", "Edges")
+        raise test.broken(f"build returned {type(built).__name__}", "Edges")
     return built
 
 
-def _check_edges(suspect: Suspect, edges: Edges, n: int) -> None:
+def _check_edges(test: MemberUnderTest, edges: Edges, n: int) -> None:
     for name, column in edges._asdict().items():
         if not isinstance(column, np.ndarray) or column.dtype != np.int32 or column.ndim != 1:
-            raise suspect.broken(f"{name} is no (e,) int32", "two arrays of int32, one entry a follow")
+            raise test.broken(f"{name} is no (e,) int32", "two arrays of int32, one entry a follow")
         if column.size and not 0 <= column.min() <= column.max() < n:
-            raise suspect.broken(f"{name} holds rows {column.min()} to {column.max()}", f"rows of agents, 0 to {n - 1}")
+            raise test.broken(f"{name} holds rows {column.min()} to {column.max()}", f"rows of agents, 0 to {n - 1}")
     follower, followed = edges
     if follower.shape != followed.shape:
-        raise suspect.broken(f"{follower.size} followers, {followed.size} followed", "as many of both")
+        raise test.broken(f"{follower.size} followers, {followed.size} followed", "as many of both")
     if (follower == followed).any():
-        raise suspect.broken("a follow of oneself", "none")
+        raise test.broken("a follow of oneself", "none")
     if np.unique(follower.astype(np.int64) * n + followed).size != follower.size:
-        raise suspect.broken("a follow twice", "each once")
+        raise test.broken("a follow twice", "each once")

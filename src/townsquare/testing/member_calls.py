@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy.typing as npt
 from townsquare.core import schema
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
+from townsquare.models.contract import Outcome, Reply, Request, bound
+from townsquare.models.fake import made
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.world import World
 
@@ -20,12 +22,47 @@ _STORES = ("follows", "seen", "reactions", "ratings")
 Given = TypeVar("Given")
 
 
+class FakeAsker:
+    """Answers as ``fake`` does, a pure function of the request and the seed; without threads, stores or servers."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed = seed
+
+    def ask(self, requests: Iterable[Request]) -> list[Reply]:
+        """Return one reply a request."""
+        return [
+            Reply(Outcome.OK, made(one, one.draw(self._seed)), "", "", one.identity("fake", ("fake",), self._seed))
+            for one in requests
+        ]
+
+
 @dataclass(frozen=True, slots=True)
-class Suspect:
-    """The member under check, by family and name, for the messages."""
+class MemberUnderTest:
+    """The member under check, by family, with its settings.
+
+    Attributes
+    ----------
+    family : str
+    member : object
+        Ready to ask the fake, if it asks a language model.
+    params : MemberParams
+        Its settings; ``of`` takes the defaults if none are given.
+    """
 
     family: str
-    name: str
+    member: Any
+    params: Any = None
+
+    @classmethod
+    def of(cls, family: str, member: Any, params: MemberParams | None = None) -> MemberUnderTest:
+        """Return the member with settings, and with the fake to ask."""
+        test = cls(family, bound(member, FakeAsker()), params)
+        return test if params is not None else replace(test, params=test._default_params())
+
+    @property
+    def name(self) -> str:
+        """The name of the member, for the messages."""
+        return str(self.member.name)
 
     def broken(self, got: str, allowed: str = "", do: str = "") -> ContractError:
         """The error to raise."""
@@ -35,8 +72,8 @@ class Suspect:
         """What ``function`` returns; a mistake that it makes becomes a ContractError that says ``what`` did it."""
         return call_member(self.family, self.name, what, function)
 
-    def check_params(self, params: object) -> MemberParams:
-        """Default settings of the member."""
+    def _default_params(self) -> MemberParams:
+        params = self.member.params
         if not (isinstance(params, type) and issubclass(params, MemberParams)):
             raise self.broken(f"params {params!r}", "a subclass of MemberParams")
         return self.call("params", params)

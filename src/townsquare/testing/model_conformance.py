@@ -7,42 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from townsquare.core.errors import ContractError
-from townsquare.models.contract import Answer, ChatModel, Message, Outcome, Request
-from townsquare.models.parse import clean
-from townsquare.models.validate import checker
+from townsquare.core.files import clean
+from townsquare.models.contract import Answer, ChatModel, Message, Outcome, Request, object_schema
+from townsquare.models.validate import schema_fault
 
 SEED = 1
 MOST_TEXT = 20_000
-_TEXT = {"type": "string", "maxLength": 40}
+_REACTION = object_schema(
+    post={"type": "integer", "minimum": 1, "maximum": 4},
+    action={"enum": ["like", "share", "ignore"]},
+    text={"anyOf": [{"type": "string", "maxLength": 40}, {"type": "null"}]},
+)
 SCHEMAS: tuple[Mapping[str, Any], ...] = (
     {},
-    {
-        "type": "object",
-        "properties": {"verdict": {"enum": ["true", "false", "unverified"]}, "sure": {"type": "boolean"}},
-        "required": ["verdict", "sure"],
-        "additionalProperties": False,
-    },
-    {
-        "type": "object",
-        "properties": {
-            "reactions": {
-                "type": "array",
-                "maxItems": 3,
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "post": {"type": "integer", "minimum": 1, "maximum": 4},
-                        "action": {"enum": ["like", "share", "ignore"]},
-                        "text": {"anyOf": [_TEXT, {"type": "null"}]},
-                    },
-                    "required": ["post", "action", "text"],
-                    "additionalProperties": False,
-                },
-            },
-        },
-        "required": ["reactions"],
-        "additionalProperties": False,
-    },
+    object_schema(verdict={"enum": ["true", "false", "unverified"]}, sure={"type": "boolean"}),
+    object_schema(reactions={"type": "array", "maxItems": 3, "items": _REACTION}),
 )
 
 
@@ -123,7 +102,7 @@ def _check_answer(name: str, request: Request, answer: object) -> Answer:
     if not isinstance(answer, Answer) or not isinstance(answer.outcome, Outcome):
         raise broken(repr(answer)[:200], "an Answer with an Outcome")
     if answer.outcome is Outcome.OK:
-        fault = checker(request.schema).fault(answer.value) if request.schema else ""
+        fault = schema_fault(request.schema, answer.value) if request.schema else ""
         if fault or not (request.schema or isinstance(answer.value, str)):
             raise broken(fault or type(answer.value).__name__, "a value that fits the schema, or text for none")
         if answer.error:

@@ -15,8 +15,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checks import FAMILY, Columns, reviewed, rows_of
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.testing.busy_world import BusyWorld, busy_world
-from townsquare.testing.fake_asker import with_fake
-from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
 _ROUNDS = 4
 
@@ -45,42 +44,38 @@ def check_moderator(moderator: Moderator, params: MemberParams | None = None, se
     ContractError
         For the first thing that broke.
     """
-    moderator = with_fake(moderator)
-    suspect = Suspect(FAMILY, moderator.name)
-    settings = suspect.check_params(moderator.params) if params is None else params
+    test = MemberUnderTest.of(FAMILY, moderator, params)
     if not moderator.adds <= set(ActionKind):
-        raise suspect.broken(f"adds {sorted(moderator.adds)}", "kinds of action")
+        raise test.broken(f"adds {sorted(moderator.adds)}", "kinds of action")
     for takedown in (True, False):
-        _check_review(suspect, moderator, settings, busy_world(seed, 0), takedown)
+        _check_review(test, busy_world(seed, 0), takedown)
         made = busy_world(seed)
         for _ in range(_ROUNDS):
-            rows = _check_review(suspect, moderator, settings, made, takedown)
+            rows = _check_review(test, made, takedown)
             made.world.append(Change(rows))
             made.world.finish(made.world.step + 1, 2000, made.draws(Stage.FEED))
 
 
-def _check_review(
-    suspect: Suspect, moderator: Moderator, params: MemberParams, made: BusyWorld, takedown: bool
-) -> Mapping[str, schema.Columns]:
+def _check_review(test: MemberUnderTest, made: BusyWorld, takedown: bool) -> Mapping[str, schema.Columns]:
     world, before = made.world, snapshot(made.world)
 
     def review(later: int = 0, may: bool = takedown) -> dict[str, Columns]:
         draws = made.draws(Stage.MODERATE, later)
-        return rows_of(moderator.name, reviewed(moderator, world, draws, params, may), world.step + 1)
+        return rows_of(test.name, reviewed(test.member, world, draws, test.params, may), world.step + 1)
 
     rows = review()
-    suspect.check_same("review changed", before, snapshot(world), "a world that is only read")
+    test.check_same("review changed", before, snapshot(world), "a world that is only read")
     for name, again in review().items():
-        suspect.check_same(f"the same review twice gives other {name}", rows[name], again, "a pure function")
+        test.check_same(f"the same review twice gives other {name}", rows[name], again, "a pure function")
     for other in (review(later=7), review(may=not takedown)):
-        _check_lasting(suspect, rows["verdicts"], other["verdicts"])
+        _check_lasting(test, rows["verdicts"], other["verdicts"])
     return {name: part for name, part in rows.items() if len(next(iter(part.values())))}
 
 
-def _check_lasting(suspect: Suspect, one: Columns, two: Columns) -> None:
+def _check_lasting(test: MemberUnderTest, one: Columns, two: Columns) -> None:
     """Posts that both reviews looked at got the same."""
     _, at, other = np.intersect1d(one["post"], two["post"], return_indices=True)
     for name in ("verdict", "confidence"):
         if not np.array_equal(one[name][at], two[name][other], equal_nan=True):
             allowed = "what a post gets whenever it is reviewed, takedowns or not"
-            raise suspect.broken(f"another {name} in another step", allowed, "draw with lasting=True")
+            raise test.broken(f"another {name} in another step", allowed, "draw with lasting=True")

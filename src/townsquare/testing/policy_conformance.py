@@ -15,8 +15,7 @@ from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import FAMILY, Policy, decided
 from townsquare.simulation.views import Chosen, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
-from townsquare.testing.fake_asker import with_fake
-from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
 Array = npt.NDArray[Any]
 _NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
@@ -47,31 +46,29 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
     ContractError
         For the first thing that broke.
     """
-    policy = with_fake(policy)
-    suspect = Suspect(FAMILY, policy.name)
-    settings = suspect.check_params(policy.params) if params is None else params
+    test = MemberUnderTest.of(FAMILY, policy, params)
     for steps in (0, 5):
         made = busy_world(seed, steps)
         views = made.views()
-        _check_choice(suspect, policy, settings, made, views)
-        _decide(policy, settings, made, views.only(np.zeros(views.agents.size, np.bool_)))
-        _check_alone(suspect, policy, settings, made, views)
-    _check_truth(suspect, policy, settings, seed)
+        _check_choice(test, made, views)
+        _decide(test, made, views.only(np.zeros(views.agents.size, np.bool_)))
+        _check_alone(test, made, views)
+    _check_truth(test, seed)
 
 
-def _decide(policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> Chosen:
-    return decided(policy, views, made.draws(Stage.POLICY), params)
+def _decide(test: MemberUnderTest, made: BusyWorld, views: Views) -> Chosen:
+    return decided(test.member, views, made.draws(Stage.POLICY), test.params)
 
 
-def _check_choice(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> None:
+def _check_choice(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
     before, rows = snapshot(made.world), {name: np.array(column) for name, column in views.rows.items()}
     for column in views.rows.values():
         np.asarray(column).flags.writeable = False
-    chosen = _decide(policy, params, made, views)
-    suspect.check_same("decide changed", before, snapshot(made.world), "a world that is only read")
-    suspect.check_same("decide changed", rows, views.rows, "rows that are only read")
-    again = _decide(policy, params, made, views)
-    suspect.check_same("the same call twice gives other", _columns(chosen, views), _columns(again, views), "pure")
+    chosen = _decide(test, made, views)
+    test.check_same("decide changed", before, snapshot(made.world), "a world that is only read")
+    test.check_same("decide changed", rows, views.rows, "rows that are only read")
+    again = _decide(test, made, views)
+    test.check_same("the same call twice gives other", _columns(chosen, views), _columns(again, views), "pure")
     place = np.searchsorted(views.agents, chosen.agent)
     inside = (chosen.row >= views.indptr[place]) & (chosen.row < views.indptr[place + 1])
     checks = (
@@ -80,18 +77,18 @@ def _check_choice(suspect: Suspect, policy: Policy, params: MemberParams, made: 
     )
     for good, name, allowed in checks:
         if not good.all():
-            raise suspect.broken(f"{name} {getattr(chosen, name)[~good][0]}", allowed)
+            raise test.broken(f"{name} {getattr(chosen, name)[~good][0]}", allowed)
 
 
-def _check_alone(suspect: Suspect, policy: Policy, params: MemberParams, made: BusyWorld, views: Views) -> None:
-    whole = _columns(_decide(policy, params, made, views), views)
+def _check_alone(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
+    whole = _columns(_decide(test, made, views), views)
     for start in range(3):
         some = np.arange(views.agents.size) % 3 == start
         part = views.only(some)
-        alone = _columns(_decide(policy, params, made, part), part)
+        alone = _columns(_decide(test, made, part), part)
         kept = np.isin(whole["agent"], views.agents[some])
         with_others = {name: column[kept] for name, column in whole.items()}
-        suspect.check_same("asked alone, agents choose another", with_others, alone, "the same, whoever else is asked")
+        test.check_same("asked alone, agents choose another", with_others, alone, "the same, whoever else is asked")
 
 
 def _columns(chosen: Chosen, views: Views) -> dict[str, Array]:
@@ -115,7 +112,7 @@ def _columns(chosen: Chosen, views: Views) -> dict[str, Array]:
     return out
 
 
-def _check_truth(suspect: Suspect, policy: Policy, params: MemberParams, seed: int) -> None:
+def _check_truth(test: MemberUnderTest, seed: int) -> None:
     """The same world in which everything that was true is false makes nobody act otherwise."""
     said: list[Mapping[str, Array]] = []
     for turned in (False, True):
@@ -124,5 +121,5 @@ def _check_truth(suspect: Suspect, policy: Policy, params: MemberParams, seed: i
             veracity = made.world.posts.write("veracity")
             veracity[:] = Veracity.TRUE + Veracity.FALSE - veracity
         views = made.views()
-        said.append(_columns(_decide(policy, params, made, views), views))
-    suspect.check_same("the ground truth changes", said[0], said[1], "agents never see it")
+        said.append(_columns(_decide(test, made, views), views))
+    test.check_same("the ground truth changes", said[0], said[1], "agents never see it")

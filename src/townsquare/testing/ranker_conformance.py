@@ -6,7 +6,7 @@ from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.rankers.contract import FAMILY, Ranker, scores
 from townsquare.testing.busy_world import busy_world
-from townsquare.testing.member_calls import Suspect, snapshot
+from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
 
 @threads_for(0)
@@ -30,11 +30,10 @@ def check_ranker(ranker: Ranker, params: MemberParams | None = None, seed: int =
     ContractError
         For the first thing that broke.
     """
-    suspect = Suspect(FAMILY, ranker.name)
-    settings = suspect.check_params(ranker.params) if params is None else params
+    test = MemberUnderTest.of(FAMILY, ranker, params)
     for steps in (0, 1, 5):
         made = busy_world(seed, steps)
         before = snapshot(made.world)
-        one, two = (scores(ranker, made.world.posts, made.world.step + 1, settings) for _ in range(2))
-        suspect.check_same("score changed", before, snapshot(made.world), "a world that is only read")
-        suspect.check_same("the same call twice gives other", {"scores": one}, {"scores": two}, "a pure function")
+        one, two = (scores(ranker, made.world.posts, made.world.step + 1, test.params) for _ in range(2))
+        test.check_same("score changed", before, snapshot(made.world), "a world that is only read")
+        test.check_same("the same call twice gives other", {"scores": one}, {"scores": two}, "a pure function")

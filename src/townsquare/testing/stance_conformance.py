@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from townsquare.beliefs.stance.contract import FAMILY, StanceScorer, scores
-from townsquare.testing.member_calls import Suspect
+from townsquare.testing.member_calls import MemberUnderTest
 
 TEXTS = (
     "I am for it, and so should you be.",
@@ -39,10 +39,9 @@ def check_stance_scorer(scorer: StanceScorer, texts: Sequence[str] = TEXTS) -> N
     ContractError
         For the first thing that broke.
     """
-    suspect = Suspect(FAMILY, scorer.name)
-    suspect.check_params(scorer.params)
+    test = MemberUnderTest.of(FAMILY, scorer)
     if scorer.measures not in ("stance", "tone"):
-        raise suspect.broken(f"measures {scorer.measures!r}", "stance or tone")
+        raise test.broken(f"measures {scorer.measures!r}", "stance or tone")
     whole = scores(scorer, list(texts), list(PROPOSITIONS))
     back = scores(scorer, list(texts)[::-1], list(PROPOSITIONS)[::-1])[::-1, ::-1]
     part = scores(scorer, list(texts)[1:], list(PROPOSITIONS)[:1])
@@ -52,8 +51,6 @@ def check_stance_scorer(scorer: StanceScorer, texts: Sequence[str] = TEXTS) -> N
         ("other texts and statements beside them give", whole[1:, :1], part),
     )
     for what, one, two in cases:
-        suspect.check_same(
-            f"{what} other", {"scores": one}, {"scores": two}, "a number of its text and statement alone"
-        )
+        test.check_same(f"{what} other", {"scores": one}, {"scores": two}, "a number of its text and statement alone")
     for some, statements in (([], list(PROPOSITIONS)), (list(texts), []), ([], [])):
         scores(scorer, some, statements)

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
 from townsquare.core.files import clean
-from townsquare.models.contract import Asker, Message, Request, needed
+from townsquare.models.contract import Asker, Message, Request, needed, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams
 
@@ -131,13 +131,8 @@ def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) 
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
-    item = {"type": "object", "properties": entry, "required": list(entry), "additionalProperties": False}
-    return {
-        "type": "object",
-        "properties": {name: {"type": "array", "maxItems": most, "items": item}},
-        "required": [name],
-        "additionalProperties": False,
-    }
+    items = object_schema(**entry)
+    return object_schema(**{name: {"type": "array", "maxItems": most, "items": items}})
 
 
 def bind(asker: Asker) -> Extractor:

@@ -164,7 +164,7 @@ class _Again:
             return
         yield self._start.get("beliefs")
         for step in range(1, self._run.last_step + 1):
-            yield self._advance(self._setup.at(step), self._run.added(step))
+            yield self._advance(self._setup.under(self._setup.settings.at(step)), self._run.added(step))
 
     def _advance(self, setup: Setup, added: ColumnsOf) -> schema.Columns:
         world, config = self._world, setup.settings.config

@@ -41,24 +41,8 @@ def template(name: str) -> string.Template:
 
 
 def filled(name: str, **parts: object) -> str:
-    """A prompt with every place filled in; a place without a part is a fault of the calling code (``KeyError``)."""
-    return "".join([piece if place is None else str(parts[place]) for piece, place in _pieces(name)]).strip()
-
-
-@cache
-def _pieces(name: str) -> list[tuple[str, str | None]]:
-    """A prompt in pieces: text, and None; or "" and the name of a place. Prompts are filled in thousands of times."""
-    prompt = template(name)
-    if not prompt.is_valid():
-        raise ValueError(f"prompt {name}: a $ that begins no place")
-    pieces: list[tuple[str, str | None]] = []
-    at = 0
-    for found in prompt.pattern.finditer(prompt.template):
-        place = found["named"] or found["braced"]
-        pieces.append((prompt.template[at : found.start()] + ("" if place else "$"), None))
-        pieces += [("", place)] if place else []
-        at = found.end()
-    return [*pieces, (prompt.template[at:], None)]
+    """Return a prompt with every place filled in; a place without a part is a fault of the caller (``KeyError``)."""
+    return template(name).substitute(parts).strip()
 
 
 def quoted(value: Any) -> str:

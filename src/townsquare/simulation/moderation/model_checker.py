@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from townsquare.core.files import clean
 from townsquare.core.schema import Verdict
-from townsquare.models.contract import Asker, Message, Reply, Request
+from townsquare.models.contract import Asker, Message, Reply, Request, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.simulation.moderation.checker import CheckerParams, Findings
 from townsquare.simulation.world import World
@@ -20,17 +20,12 @@ from townsquare.simulation.world import World
 EXPLANATION, SOURCE, SOURCES = 600, 160, 5
 PERCENT = 100  # whole numbers: grammars of servers keep to their bounds, and not to those of fractions
 NO_ANSWER = "The checker gave no answer that could be used."
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdict": {"enum": ["true", "false", "unverified"]},
-        "explanation": {"type": "string", "maxLength": EXPLANATION},
-        "confidence": {"type": "integer", "minimum": 0, "maximum": PERCENT},
-        "sources": {"type": "array", "maxItems": SOURCES, "items": {"type": "string", "maxLength": SOURCE}},
-    },
-    "required": ["verdict", "explanation", "confidence", "sources"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(
+    verdict={"enum": ["true", "false", "unverified"]},
+    explanation={"type": "string", "maxLength": EXPLANATION},
+    confidence={"type": "integer", "minimum": 0, "maximum": PERCENT},
+    sources={"type": "array", "maxItems": SOURCES, "items": {"type": "string", "maxLength": SOURCE}},
+)
 _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict.UNVERIFIED}
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from townsquare.core.coded_rows import column_at
 from townsquare.core.files import clean
 from townsquare.core.schema import NONE, ActionKind
+from townsquare.models.contract import object_schema
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.simulation.policies.llm_feed import FeedPage
 from townsquare.simulation.views import Chosen, Views, nothing_chosen
@@ -34,15 +35,6 @@ class _Params(Protocol):
 def _stance(names: tuple[str, ...]) -> dict[str, Any]:
     # Whole numbers: grammars of servers keep to their bounds, and not to those of fractions.
     return {"about": {"enum": [*names, "none"]}, "stance": {"type": "integer", "minimum": -TENTHS, "maximum": TENTHS}}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def react_schema(
@@ -71,7 +63,8 @@ def react_schema(
     ]
     entries = [branch for branch in branches if branch]
     post = {"post": post_schema(names, settings, params)} if writes else {}
-    return _object({"actions": {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}, **post})
+    actions = {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}
+    return object_schema(actions=actions, **post)
 
 
 def _branch(
@@ -86,7 +79,7 @@ def _branch(
     if not words or not targets:
         return {}
     why = {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
-    return _object({"action": {"enum": words}, "target": {"enum": targets}, **more, **why})
+    return object_schema(action={"enum": words}, target={"enum": targets}, **more, **why)
 
 
 def _writing(longest: int) -> dict[str, Any]:
@@ -101,7 +94,7 @@ def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Param
     }
     if params.reasoning:
         entry["reasoning"] = {"type": "string", "maxLength": REASON}
-    return _object(entry)
+    return object_schema(**entry)
 
 
 class Replies:

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from townsquare.core import registry
 from townsquare.core.draws import StageDraws
+from townsquare.core.errors import SettingError
 from townsquare.models.contract import Asker, bound
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy, decided
@@ -55,6 +56,11 @@ class Params(MemberParams):
         "draw",
         description="who gets which: by chance; or by followers at the start, the first member those who have most",
     )
+
+    def check_change(self, before: MemberParams) -> None:
+        """Refuse to begin in the middle of a run."""
+        if not isinstance(before, Params):
+            raise SettingError("policy.name", got="'mix'", do="members are drawn for life, at the start")
 
 
 def members_of(

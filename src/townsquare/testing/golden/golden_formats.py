@@ -55,20 +55,20 @@ class UpdateCase(BaseModel):
     rounds: list[UpdateRound]
 
 
-class Arguments(BaseModel):
+class ActionArguments(BaseModel):
     """What an action was called with, as far as it matters here."""
 
     text: str | None = None
     content: str | None = None
 
 
-class Record(BaseModel):
+class LoggedAction(BaseModel):
     """One action of the log."""
 
     agent_id: str
     agent_name: str
     action_type: str
-    args: Arguments
+    args: ActionArguments
     success: bool
     post_id: str | None
 
@@ -85,7 +85,7 @@ class ApplyRound(BaseModel):
     """One round: the log, (likes, dislikes) by post, and every agent's belief after it."""
 
     round: int
-    records: list[Record]
+    records: list[LoggedAction]
     likes: dict[str, tuple[Count, Count]]
     out: dict[str, AppliedBelief]
 

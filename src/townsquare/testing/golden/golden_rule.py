@@ -1,4 +1,4 @@
-"""Golden checks of the shipped ``exposure`` rule, through the same door that a simulation uses."""
+"""Golden checks of the shipped ``exposure`` rule, through the same entry that a simulation uses."""
 
 from __future__ import annotations
 

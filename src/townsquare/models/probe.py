@@ -12,28 +12,32 @@ import time
 
 from townsquare.core.errors import Unreachable
 from townsquare.models import reply
-from townsquare.models.contract import Message, Outcome, Request
+from townsquare.models.capabilities import Mode
+from townsquare.models.contract import Message, Outcome, Request, object_schema
 from townsquare.models.conversation import NEVER_PASSES, STEPS_DOWN
-from townsquare.models.dialect import Mode
-from townsquare.models.http import CROWDED, MOST_ASKED, NO_ANSWER, RETRIED, NoResponse, Parcel, Sent, backoff
+from townsquare.models.http import (
+    CROWDED,
+    MOST_ASKED,
+    NO_ANSWER,
+    RETRIED,
+    HttpRequest,
+    HttpResponse,
+    NoResponse,
+    backoff,
+)
 from townsquare.models.parse import candidates
 from townsquare.models.reply import BadEnvelope
-from townsquare.models.servers import ASIDE, Endpoint, Line
+from townsquare.models.servers import ASIDE, Backend, Endpoint
 
 CODE = "tq7"
 QUESTION = Request(
     purpose="contact",
     messages=(Message("user", "Answer in the form that was agreed on."),),
-    schema={
-        "type": "object",
-        "properties": {
-            "code": {"type": "string", "enum": [CODE]},
-            "words": {"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 12}},
-            "number": {"type": "number", "minimum": -1, "maximum": 1},
-        },
-        "required": ["code", "words", "number"],
-        "additionalProperties": False,
-    },
+    schema=object_schema(
+        code={"type": "string", "enum": [CODE]},
+        words={"type": "array", "maxItems": 2, "items": {"type": "string", "maxLength": 12}},
+        number={"type": "number", "minimum": -1, "maximum": 1},
+    ),
     name="contact",
     max_tokens=512,
 )
@@ -51,11 +55,11 @@ class NoContact(Exception):
         self.do = do
 
 
-class Ladder:
-    """Settles how to speak to the servers of a line."""
+class CapabilityProbe:
+    """Settles how to speak to the servers of a backend."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
         self._under_way: dict[Endpoint, asyncio.Task[None]] = {}
         self._faults: dict[Endpoint, NoContact] = {}
 
@@ -67,14 +71,14 @@ class Ladder:
         Unreachable
             None of them can be used.
         """
-        servers = self._line.endpoints.all
-        if all(endpoint.dialect.mode is not None for endpoint in servers):
+        servers = self._backend.endpoints.all
+        if all(endpoint.capabilities.mode is not None for endpoint in servers):
             return
         now = time.monotonic()
         for endpoint in servers:
-            if endpoint.dialect.mode is None and now >= endpoint.not_before and endpoint not in self._under_way:
+            if endpoint.capabilities.mode is None and now >= endpoint.not_before and endpoint not in self._under_way:
                 self._under_way[endpoint] = asyncio.create_task(self._contact(endpoint))
-        while all(endpoint.dialect.mode is None for endpoint in servers):
+        while all(endpoint.capabilities.mode is None for endpoint in servers):
             if not self._under_way:
                 raise self._unreachable()
             await asyncio.wait(self._under_way.values(), return_when=asyncio.FIRST_COMPLETED)
@@ -89,49 +93,51 @@ class Ladder:
     def _unreachable(self) -> Unreachable:
         do = "; ".join(dict.fromkeys(fault.do for fault in self._faults.values()))
         faults = "; ".join(f"{endpoint.url}: {fault}" for endpoint, fault in self._faults.items())
-        return Unreachable(f"model {self._line.name}", got=self._line.transport.scrubbed(faults), do=do)
+        return Unreachable(f"model {self._backend.name}", got=self._backend.transport.scrubbed(faults), do=do)
 
     async def _contact(self, endpoint: Endpoint) -> None:
         """Find a server's rung, or leave it aside for a while."""
         try:
             for mode in Mode:
                 if await self._honours(endpoint, mode):
-                    endpoint.dialect.mode = mode
-                    self._line.endpoints.wake()
+                    endpoint.capabilities.mode = mode
+                    self._backend.endpoints.wake()
                     return
         except NoContact as error:
             self._faults[endpoint] = error
-            self._line.endpoints.pause(endpoint, ASIDE)
+            self._backend.endpoints.pause(endpoint, ASIDE)
         finally:
             del self._under_way[endpoint]
 
     async def _honours(self, endpoint: Endpoint, mode: Mode) -> bool:
         failures = 0
         while True:
-            body = endpoint.dialect.body(self._line.model, QUESTION, QUESTION.messages, None, mode)
+            body = endpoint.capabilities.body(self._backend.model, QUESTION, QUESTION.messages, None, mode)
             failures += 1
             try:
-                sent = await self._line.transport.send(endpoint.url, Parcel(body, QUESTION, None, failures - 1))
+                sent = await self._backend.transport.send(endpoint.url, HttpRequest(body, QUESTION, None, failures - 1))
                 if sent.status == 200:
                     return _is_honoured(sent, mode)
                 error, wait = f"HTTP {sent.status}: {reply.error_text(sent.body)}", sent.asked_wait
             except (NoResponse, BadEnvelope) as failure:
                 sent, error, wait = None, str(failure), None
             if sent is not None and sent.status not in RETRIED:
-                if sent.status in STEPS_DOWN and (learnt := endpoint.dialect.learn(error, body)):
-                    self._line.note(endpoint.url, learnt)
+                if sent.status in STEPS_DOWN and (learnt := endpoint.capabilities.learn(error, body)):
+                    self._backend.note(endpoint.url, learnt)
                     continue
                 if sent.status in STEPS_DOWN and mode < Mode.TEXT:
                     return False
                 raise NoContact(error, self._remedy(sent.status))
-            most = self._line.tries if sent is not None and sent.status in CROWDED else min(TRIES, self._line.tries)
+            most = (
+                self._backend.tries if sent is not None and sent.status in CROWDED else min(TRIES, self._backend.tries)
+            )
             if failures >= most or (wait or 0) > MOST_ASKED:
                 if sent is not None and sent.status == 500 and mode < Mode.TEXT:
                     return False
                 raise self._given_up(sent, error)
-            await self._line.transport.sleep(backoff(failures, wait, self._line.dice))
+            await self._backend.transport.sleep(backoff(failures, wait, self._backend.dice))
 
-    def _given_up(self, sent: Sent | None, error: str) -> NoContact:
+    def _given_up(self, sent: HttpResponse | None, error: str) -> NoContact:
         """A server that was asked again until it was enough."""
         if sent is None:
             late = error.startswith(NO_ANSWER)
@@ -147,13 +153,13 @@ class Ladder:
 
     def _remedy(self, status: int) -> str:
         if status in REFUSED_KEY:
-            return self._line.key_hint or "see what the server says of the key"
+            return self._backend.key_hint or "see what the server says of the key"
         if status in STEPS_DOWN:
             return "correct the name of the model, or model.base_url"
         return "see why the server fails, or correct model.base_url"
 
 
-def _is_honoured(sent: Sent, mode: Mode) -> bool:
+def _is_honoured(sent: HttpResponse, mode: Mode) -> bool:
     """Whether a reply shows that the server did what it was asked.
 
     Bounds of numbers are no part of that: llama.cpp, for one, heeds schemas but for those.

@@ -21,7 +21,7 @@ _NOT_TAKEN = re.compile("unsupported|not support|unrecogni[sz]ed|unknown|unexpec
 
 
 class Mode(IntEnum):
-    """The rungs of the ladder: ways of asking for an object, the strictest first."""
+    """The rungs of capabilities: ways of asking for an object, the strictest first."""
 
     SCHEMA = 0
     """``response_format`` with the JSON Schema."""
@@ -36,7 +36,7 @@ class Mode(IntEnum):
 
 
 @dataclass
-class Dialect:
+class Capabilities:
     """What has been learnt about a server.
 
     Attributes
@@ -85,9 +85,9 @@ class Dialect:
     def learn(self, said: str, body: Mapping[str, Any]) -> str:
         """Take what a refusal says about parameters; what was learnt, or "" if nothing was.
 
-        >>> Dialect().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
+        >>> Capabilities().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
         'max_completion_tokens instead of max_tokens'
-        >>> Dialect().learn("The prompt speaks of temperature.", {"temperature": 0.3})
+        >>> Capabilities().learn("The prompt speaks of temperature.", {"temperature": 0.3})
         ''
         """
         low = said.lower()
