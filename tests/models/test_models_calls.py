@@ -37,7 +37,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> CallStore:
         return MemoryCalls()
     if request.param == "sqlite":
         return SqliteCalls(tmp_path)
-    return Layered(SqliteCalls(tmp_path), MemoryCalls([call(99)]))
+    past = MemoryCalls()
+    past.put_all([call(99)])
+    return Layered(SqliteCalls(tmp_path), past)
 
 
 def test_stores_hold_what_was_put(store: CallStore) -> None:

@@ -105,7 +105,7 @@ def destination(model: Model, serving: Serving) -> str:
         return ""
     member.open(rest, model, serving)
     variable = member.variable(model, serving)
-    key = f"with the key in {variable}" if variable and find_key([variable]) else "without a key"
+    key = f"with the key in {variable}" if find_key(variable) else "without a key"
     return f"{model.name} at {', '.join(member.servers(rest, model))}, {key}"
 
 
@@ -163,8 +163,8 @@ def model_client(
         As :func:`open_model`. With ``none`` only asking raises.
     """
     other = None if offline else past or config.serving.calls
-    others = [] if other is None else [SqliteCalls(other, read_only=True)]
+    below = None if other is None else SqliteCalls(other, read_only=True)
     first = MemoryCalls() if calls is None else SqliteCalls(calls, read_only=offline)
-    store = Layered(first, *others) if others else first
+    store = first if below is None else Layered(first, below)
     with closing(store), client_of(config, store, seed, offline=offline, on_call=on_call) as client:
         yield client

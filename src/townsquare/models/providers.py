@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +70,7 @@ class Provider:
         """The model at work; connects to nothing yet."""
         urls = self.servers(rest, model)
         variable = self.variable(model, serving)
-        key = find_key([variable]) if variable else None
+        key = find_key(variable)
         if key is None and (serving.key_env or (self.public and self._is_own(model))):
             where = f"the key of {self.name}"
             raise SettingError(where, got="none", do=f"set {variable} in the environment or in the file .env")
@@ -105,22 +104,18 @@ _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 _PLAIN = re.compile(r"[\x21-\x7e]+")
 
 
-def find_key(names: Sequence[str], folder: Path | str = ".") -> str | None:
-    """The first of these variables that is set, in the environment or else in ``.env``; None if none is.
+def find_key(name: str | None) -> str | None:
+    """Return the key that a variable holds, in the environment or else in ``.env``; None if it is not set.
 
     Raises
     ------
     SettingError
         It holds more than the characters of a key.
     """
-    written = _written(Path(folder) / FILE)
-    for name in names:
-        key = (os.environ.get(name) or written.get(name, "")).strip()
-        if key:
-            if not _PLAIN.fullmatch(key):
-                raise SettingError(name, got="something with spaces or signs that no key has", do="set it anew")
-            return key
-    return None
+    key = (os.environ.get(name) or _written(Path(FILE)).get(name, "")).strip() if name else ""
+    if key and not _PLAIN.fullmatch(key):
+        raise SettingError(str(name), got="something with spaces or signs that no key has", do="set it anew")
+    return key or None
 
 
 def _written(path: Path) -> dict[str, str]:

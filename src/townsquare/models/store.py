@@ -1,4 +1,4 @@
-"""Where calls are kept: in memory, in ``calls.db`` beside a run, or in one store that reads through to others.
+"""Where calls are kept: in memory, in ``calls.db`` beside a run, or in one store that reads through to another.
 
 ``calls.db`` is SQLite in WAL mode: others may attach and read its one table ``ts_calls`` while it is written. A call
 is on disk before :meth:`SqliteCalls.put_all` returns. Calls that end at the same moment share one commit.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from operator import attrgetter
@@ -47,8 +47,8 @@ class MemoryCalls:
     {}
     """
 
-    def __init__(self, calls: Iterable[Call] = ()) -> None:
-        self._calls = {call.identity: call for call in calls}
+    def __init__(self) -> None:
+        self._calls: dict[str, Call] = {}
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """Return the recorded ones of these calls, by identity."""
@@ -169,10 +169,10 @@ class SqliteCalls:
 
 
 class Layered:
-    """Reads through to others: what ``first`` does not hold, the others may, in order.
+    """Reads through to another: what ``first`` does not hold, ``below`` may.
 
-    For branches, which share the past of another run, and for ``serving.calls``. What is found in another is put into
-    ``first``, so that the run can be replayed by itself. The others are not written to; closing closes them too.
+    For branches, which share the past of another run, and for ``serving.calls``. What is found below is put into
+    ``first``, so that the run can be replayed by itself. ``below`` is not written to; closing closes both.
 
     >>> from townsquare.models.contract import Request
     >>> past = MemoryCalls()
@@ -180,27 +180,25 @@ class Layered:
     {}
     """
 
-    def __init__(self, first: CallStore, *others: CallStore) -> None:
-        self.first, self.others = first, others
+    def __init__(self, first: CallStore, below: CallStore) -> None:
+        self.first, self.below = first, below
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """Return the recorded ones of these calls, by identity."""
-        found = dict(self.first.get_all(identities))
-        for other in self.others:
-            missing = [identity for identity in identities if identity not in found]
-            if below := other.get_all(missing):
-                self.put_all(list(below.values()))
-                found.update(below)
-        return found
+        found = self.first.get_all(identities)
+        others = self.below.get_all([identity for identity in identities if identity not in found])
+        if others:
+            self.first.put_all(list(others.values()))
+        return {**found, **others}
 
     def put_all(self, calls: Sequence[Call]) -> None:
         """Record calls in the first store."""
         self.first.put_all(calls)
 
     def close(self) -> None:
-        """Close all of them."""
-        for store in (self.first, *self.others):
-            store.close()
+        """Close both."""
+        self.first.close()
+        self.below.close()
 
 
 def _call(row: tuple[Any, ...]) -> Call:

@@ -5,6 +5,7 @@ files.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -55,6 +56,13 @@ def setting(default: Any, meaning: str, **limits: Any) -> Any:
     if callable(default):
         return Field(default_factory=default, description=meaning, json_schema_extra=marks, **limits)
     return Field(default, description=meaning, json_schema_extra=marks, **limits)
+
+
+def marked(model: BaseModel) -> Iterator[tuple[str, Any, Mapping[str, Any]]]:
+    """Yield the key of each setting, its value, and what it says of itself beyond type and limits."""
+    for name, field in type(model).model_fields.items():
+        marks = field.json_schema_extra
+        yield field.alias or name, getattr(model, name), marks if isinstance(marks, dict) else {}
 
 
 class MemberParams(BaseModel):

@@ -1,6 +1,6 @@
 """Files that settings name, such as ``population.file``: what they hold belongs to the identity of a run.
 
-A setting that is the path of a file says so in its field: ``json_schema_extra={"file": "scenario"}`` if a relative path
+A setting that is the path of a file says so in its field: ``setting(..., file="scenario")`` if a relative path
 is looked for in the folder of the scenario before the working directory, ``"here"`` if in the latter alone.
 """
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from townsquare.core import files
 from townsquare.core.errors import WrongVersion
+from townsquare.settings.base import marked
 
 KINDS = ("scenario", "here")
 
@@ -42,10 +43,9 @@ def named_files(sections: Iterable[BaseModel], folder: Path | None, kinds: Seque
     """Path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
     found = {}
     for model in sections:
-        for name, field in type(model).model_fields.items():
-            extra, path = field.json_schema_extra, getattr(model, name)
-            if isinstance(extra, dict) and extra.get("file") in kinds and path:
-                found[path] = files.find(path, folder if extra["file"] == "scenario" else None)
+        for _, path, marks in marked(model):
+            if marks.get("file") in kinds and path:
+                found[path] = files.find(path, folder if marks["file"] == "scenario" else None)
     return found
 
 

@@ -1,8 +1,8 @@
 """Settings that name what a scenario has, such as ``leave_out.posts``: what they name must be there.
 
-A field says so: ``json_schema_extra={"names": "agents"}``, or ``posts``, ``sources``, ``propositions``. Its value
+A field says so: ``setting(..., names="agents")``, or ``posts``, ``sources``, ``propositions``. Its value
 is a row, a name, or a list or a mapping of such. Settings of another member inside a value, as in a mix, are found by
-``json_schema_extra={"params_of": "policy"}`` beside a field ``name``.
+``setting(..., params_of="policy")`` beside a field ``name``.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from townsquare.core.errors import SettingError
 from townsquare.core.registry import did_you_mean
+from townsquare.settings.base import marked
 from townsquare.settings.schema import SECTIONS, params_of
 
 
@@ -96,15 +97,13 @@ def check_references(there: Nameable, sections: Mapping[str, BaseModel], params:
 
 def _named(model: BaseModel, prefix: str) -> Iterator[tuple[str, str, int | str]]:
     """(dotted path, kind, row or name) of everything that a model names."""
-    for name, field in type(model).model_fields.items():
-        value, where = getattr(model, name), f"{prefix}.{field.alias or name}"
-        extra = field.json_schema_extra
-        kind = extra.get("names") if isinstance(extra, dict) else None
-        if isinstance(kind, str):
-            yield from ((where, kind, one) for one in _several(value))
-        elif isinstance(extra, dict) and isinstance(family := extra.get("params_of"), str):
+    for key, value, marks in marked(model):
+        where = f"{prefix}.{key}"
+        if "names" in marks:
+            yield from ((where, marks["names"], one) for one in _several(value))
+        elif "params_of" in marks:
             member: Any = getattr(model, "name", "")
-            yield from _named(params_of(family, member).model_validate(value), where)
+            yield from _named(params_of(marks["params_of"], member).model_validate(value), where)
         else:
             for number, one in enumerate(_several(value)):
                 if isinstance(one, BaseModel):

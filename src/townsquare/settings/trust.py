@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from townsquare.core.errors import SettingError
+from townsquare.settings.base import marked
 from townsquare.settings.config import Config
 from townsquare.settings.layers import Layer, leaves
 from townsquare.settings.problems import Problem, raise_all, shown
@@ -89,12 +90,11 @@ def check_inside(sections: Iterable[tuple[str, BaseModel]], paths: Collection[st
     if folder is None:
         return
     for section, model in sections:
-        for name, field in type(model).model_fields.items():
-            extra, value = field.json_schema_extra, getattr(model, name)
-            path = f"{section}.{field.alias or name}"
-            if not (isinstance(extra, dict) and "file" in extra and value and path in paths):
+        for key, value, marks in marked(model):
+            path = f"{section}.{key}"
+            if not ("file" in marks and value and path in paths):
                 continue
-            if not _is_inside(folder / value if extra["file"] == "scenario" else Path(value), folder):
+            if not _is_inside(folder / value if marks["file"] == "scenario" else Path(value), folder):
                 where, do = f"{path} (scenario in {folder})", f"copy it there, or add `--set {path}=...`"
                 raise SettingError(where, got=shown(value), allowed="a file in the folder of the scenario", do=do)
 
