@@ -17,6 +17,7 @@ from typing import Any
 
 from page_parts import replaced
 
+from townsquare.core.text_table import Table, as_markdown
 from townsquare.humans.fit.baselines import BASELINES
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.fit import RULE
@@ -24,14 +25,12 @@ from townsquare.humans.fit.grids import GRIDS
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import NEXT
 from townsquare.humans.fit.study import Study, study
-from townsquare.humans.fit.traces import traces_of
 from townsquare.humans.read import read_humans
 from townsquare.humans.trajectories import Trajectories
-from townsquare.pages.people.figures import groups_figure, scores_figure, surfaces_figure, traces_figure
+from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import cautions
-from townsquare.pages.people.tables import as_markdown, table_1, table_a7
+from townsquare.pages.people.tables import table_1, table_a7
 from townsquare.pages.people.words import ALIKE, BETTER, METHODS, WORSE, kind_of, with_interval
-from townsquare.pages.report.section import Table
 from townsquare.pages.report.words import listed, number, percent
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -223,16 +222,9 @@ def tables(results: Results) -> dict[str, Callable[[], str]]:
 def draw(results: Results) -> Iterator[Path]:
     """Write the figures of the page."""
     for name in FOLDERS:
-        found = results.fit(name)
-        figures = {
-            "scores": scores_figure(found),
-            "groups": groups_figure(found),
-            "surfaces": surfaces_figure(found),
-            "traces": traces_figure(traces_of(found), found),
-        }
-        for stem, figure in figures.items():
+        for stem, figure in figures_of(results.fit(name)).items():
             path = IMAGES / f"humans-{name}-{stem}.png"
-            figure.savefig(path, dpi=110, metadata={"Software": None})
+            path.write_bytes(figure.png())
             yield path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import subprocess
@@ -15,7 +14,7 @@ import pytest
 
 from townsquare import cli
 from townsquare.cli import main
-from townsquare.cli.app import COMMANDS, PERSONAS
+from townsquare.cli.app import COMMANDS, GROUPS, PERSONAS, app
 from townsquare.cli.doctor import State, examine, fits, in_units
 from townsquare.experiments.size import planned_size
 from townsquare.record.run import Run
@@ -279,17 +278,25 @@ def test_bytes_in_words() -> None:
 # --- all commands ------------------------------------------------------------------------------------------
 
 
-def test_every_command_that_prints_results_has_json() -> None:
-    from importlib import import_module
-
-    targets = [*(target for target, _ in COMMANDS.values()), *(f"personas:{target}" for target, _ in PERSONAS.values())]
+def test_every_command_that_prints_results_has_json(capsys: Capture) -> None:
+    commands = [*([name] for name in COMMANDS), *(["personas", name] for name in PERSONAS)]
     without = []
-    for target in targets:
-        module, name = target.split(":")
-        command = getattr(import_module(f"townsquare.cli.{module}"), name)
-        if "as_json" not in inspect.signature(command).parameters:
-            without.append(target)
-    assert set(without) <= {"listings:schema", "view:view"}  # one prints nothing but JSON, one serves pages
+    for command in commands:
+        assert main([*command, "--help"]) == 0
+        if "--json" not in capsys.readouterr().out:
+            without.append(" ".join(command))
+    assert set(without) <= {"schema", "view"}  # one prints nothing but JSON, one serves pages
+
+
+def test_every_option_has_a_help_text() -> None:
+    """Help texts stand in docstrings, where one is easily forgotten."""
+    apps = [app[name] for name in COMMANDS] + [
+        app[group][name] for group, (_, names) in GROUPS.items() for name in names
+    ]
+    arguments = [argument for one in apps for argument in one.assemble_argument_collection(parse_docstring=True)]
+    assert len(arguments) > 150
+    helps = {argument.name: argument.parameter.help or "" for argument in arguments if argument.show}
+    assert [name for name, text in helps.items() if not text or "\n" in text] == []
 
 
 def test_reports_as_json(recorded: Path, capsys: Capture) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 
 import townsquare as ts
 from pages import HOSTILE, Elements, Visit, assert_self_contained, browser
@@ -18,7 +19,7 @@ from townsquare.core.errors import RecordError
 from townsquare.core.schema import ActionKind, AgentKind, LogKind, PostKind, Veracity, Verdict
 from townsquare.pages.report import write_report
 from townsquare.pages.report.axes import reference
-from townsquare.pages.report.svg import inline, panel
+from townsquare.pages.report.svg import Figure, inline
 from townsquare.pages.report.theme import SHADES, colour
 
 __all__ = ["browser"]
@@ -204,8 +205,13 @@ def test_a_page_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
 # --- figures -------------------------------------------------------------------------------------------------------
 
 
+def drawn(draw: Callable[[Any], object], label: str = "label") -> str:
+    """A figure as it stands in a page."""
+    return Figure("key", "caption", None, lambda axes, _: draw(axes), label).inline()
+
+
 def test_colours_get_the_class_of_their_role_and_nothing_stays_inline() -> None:
-    text = panel(lambda axes: axes.plot([0, 1], [1, 2], color=colour("false")), "key", 'a "label" & <b>')
+    text = drawn(lambda axes: axes.plot([0, 1], [1, 2], color=colour("false")), 'a "label" & <b>')
     assert 'class="stroke-false"' in text
     assert "style" not in text
     assert 'aria-label="a &quot;label&quot; &amp; &lt;b&gt;"' in text
@@ -213,14 +219,18 @@ def test_colours_get_the_class_of_their_role_and_nothing_stays_inline() -> None:
 
 
 def test_labels_are_no_formulas() -> None:
-    assert "$x^2$" in panel(lambda axes: axes.set_xlabel("$x^2$") and None, "key", "label")
+    assert "$x^2$" in drawn(lambda axes: axes.set_xlabel("$x^2$"))
 
 
 def test_a_figure_is_a_function_of_what_it_draws() -> None:
     def draw(axes: Any) -> None:
         axes.fill_between([0, 1], [0, 1], [1, 2], color=colour("true"))
 
-    assert panel(draw, "key", "label") == panel(draw, "key", "label")
+    assert drawn(draw) == drawn(draw)
+
+
+def test_a_figure_is_called_by_its_caption_where_it_has_no_label() -> None:
+    assert 'aria-label="caption"' in drawn(lambda axes: axes.set_xlabel("x"), "")
 
 
 def test_shades_are_distinct_and_two_schemes_each() -> None:
@@ -310,7 +320,7 @@ def test_frames_of_the_hand_made_run_are_those_of_the_schema() -> None:
     ],
 )
 def test_a_reference_is_named_where_no_course_passes(course: list[float], end: str) -> None:
-    axes = Figure().add_subplot()
+    axes = Canvas().add_subplot()
     axes.plot(range(len(course)), course)
     reference(axes, 0.5, "half")
     assert [text.get_horizontalalignment() for text in axes.texts] == [end]

@@ -40,6 +40,8 @@ def test_everything_is_a_file(folder: Path, tmp_path: Path, capsys: pytest.Captu
         png = (tmp_path / "out" / "figures" / f"{name}.png").read_bytes()
         assert png.startswith(b"\x89PNG")
         ElementTree.parse(tmp_path / "out" / "figures" / f"{name}.svg")
+    levels = pl.read_csv(tmp_path / "out" / "figures" / "levels.csv")
+    assert {"step", "true", "false", "gap", "ratio"} <= set(levels.columns)
     tables = {path.stem for path in (tmp_path / "out" / "tables").iterdir()}
     assert tables >= {"belief_course", "cascades", "influence", *BELIEF_ANALYSES}
     course = pl.read_csv(tmp_path / "out" / "tables" / "polarization_course.csv")

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 from townsquare.cli.console import complain, explain
 from townsquare.cli.signals import no_interrupt_lost
@@ -47,7 +49,6 @@ def _called(words: list[str]) -> int:
     from cyclopts import CycloptsError
 
     from townsquare.cli.app import app
-    from townsquare.cli.damage import damage_in
 
     try:
         with private_umask():
@@ -72,7 +73,7 @@ def _called(words: list[str]) -> int:
     except Exception as error:
         if KeyboardInterrupt.__name__ in str(error):  # Polars makes one of its own errors of it
             raise KeyboardInterrupt from error
-        damage = damage_in(words)
+        damage = _damage_in(words)
         if damage is None:
             return _unexpected(error)
         explain(damage)
@@ -90,3 +91,33 @@ def _unexpected(error: Exception) -> int:
             kind="unexpected error",
         )
     return UNEXPECTED
+
+
+def _damage_in(words: Sequence[str]) -> TownsquareError | None:
+    """What is wrong with the first run that these words of a command name and that is not as it was recorded.
+
+    Only looked for once something has failed: reading a run checks what it reads as far as that costs nothing, and
+    this checks everything.
+    """
+    from townsquare.record.run import Run
+    from townsquare.settings.resolve import check_version
+
+    for folder in _runs(words):
+        try:
+            run = Run.open(folder)
+            check_version(run.settings, str(folder))
+            run.verify()
+        except TownsquareError as error:
+            return error
+        except Exception:  # it cannot be told what is wrong, so that the error that led here says more
+            return None
+    return None
+
+
+def _runs(words: Sequence[str]) -> Iterator[Path]:
+    from townsquare.record.places import record_file
+
+    for word in words:
+        with suppress(OSError, ValueError):
+            if record_file(Path(word)).is_file():
+                yield Path(word)

@@ -10,35 +10,38 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, console, show_json, table
+from townsquare.cli.console import complain, number, show, show_json
 
 if TYPE_CHECKING:
     import polars as pl
 
-Only = Annotated[
-    list[str] | None,
-    Parameter(negative="", help="Analyses by their names, as cascades,homophily; by default all. See --list."),
-]
-Without = Annotated[
-    Path | None,
-    Parameter(help="The paired run without moderation: same scenario and seed, as the arms of a comparison are."),
-]
-OutFolder = Annotated[Path | None, Parameter(help="Folder to write into; by default RUN/analysis.")]
-ListThem = Annotated[bool, Parameter(name="--list", negative="", help="Print what there is, and write nothing.")]
-
 
 def analyze(
-    folder: Annotated[Path | None, Parameter(name="RUN", help="The folder of a recorded run.")] = None,
+    folder: Annotated[Path | None, Parameter(name="RUN")] = None,
     /,
     *,
-    only: Only = None,
-    without: Without = None,
-    out: OutFolder = None,
+    only: list[str] | None = None,
+    without: Path | None = None,
+    out: Path | None = None,
     safe_cells: options.SafeCells = False,
-    list_them: ListThem = False,
+    list_them: Annotated[bool, Parameter(name="--list")] = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write the tables of every analysis of a run as CSV. With --json, print them instead."""
+    """Write the tables of every analysis of a run as CSV. With --json, print them instead.
+
+    Parameters
+    ----------
+    folder
+        The folder of a recorded run.
+    only
+        Analyses by their names, as cascades,homophily; by default all. See --list.
+    without
+        The paired run without moderation: same scenario and seed, as the arms of a comparison are.
+    out
+        Folder to write into; by default RUN/analysis.
+    list_them
+        Print what there is, and write nothing.
+    """
     from townsquare.analysis.catalogue import analyze as each
     from townsquare.analysis.catalogue import every_analysis
     from townsquare.core.errors import SettingError
@@ -51,13 +54,11 @@ def analyze(
         return _list(as_json=as_json)
     if folder is None:
         raise SettingError("RUN", got="nothing", allowed="the folder of a recorded run, or --list")
-    named = None if only is None else [name for words in only for name in words.replace(",", " ").split()]
+    named = None if only is None else options.words_of(only)
     run = Run.open(folder)
     found = each(run, named, None if without is None else Run.open(without), every_analysis(run))
     if as_json:
-        shown = {name: _plain(frame) for name, frame in found}
-        show_json({"run": str(folder), "analyses": shown})
-        return 0
+        return show_json({"run": str(folder), "analyses": {name: _plain(frame) for name, frame in found}})
     out = out or folder / "analysis"
     rows, missing = [], []
     for name, frame in found:
@@ -66,8 +67,8 @@ def analyze(
             continue
         out.mkdir(parents=True, exist_ok=True)
         as_cells(frame, safe=safe_cells).write_csv(out / f"{name}.csv")
-        rows.append((name, f"{frame.height:,}"))
-    console().print(table("", ("table", "rows"), rows, ("rows",)))
+        rows.append((name, frame.height))
+    show("", rows, (str, "table"), (number, "rows"))
     for name, error in missing:
         complain(f"{name} was left out: {error}", kind="missing")
     print(f"analysis  {out}")
@@ -75,12 +76,8 @@ def analyze(
 
 
 def _plain(frame: pl.DataFrame | Exception) -> Any:
-    """Rows as objects; NaN, which JSON has not, as null."""
-    import polars as pl
-
-    if isinstance(frame, Exception):
-        return {"missing": str(frame)}
-    return frame.with_columns(pl.col(pl.Float64).fill_nan(None)).to_dicts()
+    """Rows as objects."""
+    return {"missing": str(frame)} if isinstance(frame, Exception) else frame.to_dicts()
 
 
 def _list(*, as_json: bool) -> int:
@@ -91,7 +88,7 @@ def _list(*, as_json: bool) -> int:
     if as_json:
         show_json(said)
     else:
-        console().print(table("", ("table", "what it is"), list(said.items())))
+        show("", list(said.items()), (str, "table", "what it is"))
     return 0
 
 

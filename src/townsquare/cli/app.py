@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 app = App(
     name="townsquare",
@@ -12,8 +12,8 @@ app = App(
     version=lambda: version("townsquare"),
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main() says something
+    default_parameter=Parameter(negative=""),  # an option has a negative form only where it is named
 )
-check = App(name="check", help="Check this installation against recorded numbers.", help_format="plaintext")
 
 COMMANDS = {
     "run": ("run:run", "Simulate a scenario and record everything."),
@@ -47,32 +47,43 @@ COMMANDS = {
     "scenarios": ("listings:scenarios", "List the bundled scenarios and presets."),
     "schema": ("listings:schema", "Print the JSON Schema of all settings."),
 }
-for _name, (_target, _help) in COMMANDS.items():
-    app.command(f"townsquare.cli.{_target}", name=_name, help=_help)
-check.command("townsquare.cli.check:golden", name="golden", help="Compare golden files of published functions.")
-_EXPRESSION_HELP = "Compare the stances that speakers are given with what a judge reads in their words."
-check.command("townsquare.cli.check_expression:expression", name="expression", help=_EXPRESSION_HELP)
-_JUDGE_HELP = "Compare the embedded judges of arguments with what people labelled."
-check.command("townsquare.cli.check_judge:judge", name="judge", help=_JUDGE_HELP)
-_THETA_HELP = "Measure which cosine means near-duplicate for an embedder."
-check.command("townsquare.cli.check_theta:theta", name="theta", help=_THETA_HELP)
-_POLICY_HELP = "Compare the embedded policy with people, and with language-model agents made of them."
-check.command("townsquare.cli.check_policy:policy", name="policy", help=_POLICY_HELP)
-app.command(check)
-
-prompts = App(name="prompts", help="Show what language models are told.", help_format="plaintext")
-prompts.command("townsquare.cli.forecast:prompts_list", name="list", help="List the prompts.")
-prompts.command("townsquare.cli.forecast:prompts_show", name="show", help="Print a prompt, filled in.")
-app.command(prompts)
-
-PERSONAS = {
-    "from-survey": ("from_survey", "Make one persona of each respondent of a survey."),
-    "sample": ("sample", "Draw personas as a run would have them."),
-    "describe": ("describe", "Count answers beside the shares that the question bank states."),
+CHECKS = {
+    "golden": ("check:golden", "Compare golden files of published functions."),
+    "expression": (
+        "check_expression:expression",
+        "Compare the stances that speakers are given with what a judge reads in their words.",
+    ),
+    "judge": ("check_judge:judge", "Compare the embedded judges of arguments with what people labelled."),
+    "theta": ("check_theta:theta", "Measure which cosine means near-duplicate for an embedder."),
+    "policy": (
+        "check_policy:policy",
+        "Compare the embedded policy with people, and with language-model agents made of them.",
+    ),
 }
-personas = App(name="personas", help="Make personas, and count what they answer.", help_format="plaintext")
-for _name, (_target, _help) in PERSONAS.items():
-    personas.command(f"townsquare.cli.personas:{_target}", name=_name, help=_help)
-personas.command("townsquare.cli.ask:rewrite", name="rewrite", help="Have a language model write personas anew.")
-app.command(personas)
+PROMPTS = {
+    "list": ("forecast:prompts_list", "List the prompts."),
+    "show": ("forecast:prompts_show", "Print a prompt, filled in."),
+}
+PERSONAS = {
+    "from-survey": ("personas:from_survey", "Make one persona of each respondent of a survey."),
+    "sample": ("personas:sample", "Draw personas as a run would have them."),
+    "describe": ("personas:describe", "Count answers beside the shares that the question bank states."),
+    "rewrite": ("ask:rewrite", "Have a language model write personas anew."),
+}
+GROUPS = {
+    "check": ("Check this installation against recorded numbers.", CHECKS),
+    "prompts": ("Show what language models are told.", PROMPTS),
+    "personas": ("Make personas, and count what they answer.", PERSONAS),
+}
+
+
+def _add(to: App, commands: dict[str, tuple[str, str]]) -> None:
+    for name, (target, said) in commands.items():
+        to.command(f"townsquare.cli.{target}", name=name, help=said)
+
+
+_add(app, COMMANDS)
+for _group, (_help, _commands) in GROUPS.items():
+    app.command(_added := App(name=_group, help=_help, help_format="plaintext"))
+    _add(_added, _commands)
 app.register_install_completion_command(help="Install completion of commands and options for this shell.")

@@ -5,25 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
-from townsquare.cli.console import complain, console, safe, show_json, table
+from townsquare.cli.console import MOST_SHOWN, answer, complain, cut, number, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.models.client import ModelClient
-
-Model = Annotated[str, Parameter(help="provider/model, as the setting `model`; `fake` answers without any.")]
-Agents = Annotated[str, Parameter(name="--agents", help="Who: numbers and spans such as 3,17,40-49; or `all`.")]
 
 
 @contextmanager
 def _client(model: str, sets: list[str] | None, seed: int, path: Path | None) -> Iterator[ModelClient]:
     """The client for a command; calls are kept in ``path``, or nowhere."""
-    from townsquare.cli.servers import show_servers
+    from townsquare.cli.calls import show_servers
     from townsquare.models.open import model_client
     from townsquare.settings.resolve import parse_set, resolve
 
@@ -39,18 +34,27 @@ def interview(
     folder: options.Folder,
     /,
     *,
-    agents: Agents,
-    question: Annotated[str, Parameter(help="What they are asked.")],
-    model: Model,
-    step: Annotated[
-        int | None, Parameter(converter=options.whole, help="After which step; the last if not given.")
-    ] = None,
+    agents: str,
+    question: str,
+    model: str,
+    step: options.Whole | None = None,
     sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Ask agents of a recorded run a question, as they were after a step. Nothing of the run changes.
 
     Calls are recorded in RUN/interviews/calls.db; a question that was put before is answered from there.
+
+    Parameters
+    ----------
+    agents
+        Who: numbers and spans such as 3,17,40-49; or `all`.
+    question
+        What they are asked.
+    model
+        provider/model, as the setting `model`; `fake` answers without any.
+    step
+        After which step; the last if not given.
     """
     from townsquare.experiments.interview import interview as ask
     from townsquare.experiments.interview import persons_at
@@ -88,20 +92,30 @@ def _spans(text: str) -> list[int]:
 
 
 def panel(
-    posts: Annotated[Path, Parameter(name="POSTS", help="File of posts; a column `feed` makes several feeds of it.")],
-    personas: Annotated[Path | None, Parameter(name="PERSONAS", help="People, as JSON lines.")] = None,
+    posts: Path,
+    personas: Path | None = None,
     /,
     *,
     agents: options.Agents = None,
-    policy: Annotated[str, Parameter(help="What makes them act.")] = "statistical",
+    policy: str = "statistical",
     seed: options.Seed = None,
     out: options.Out = None,
     sets: options.Sets = None,
     safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Have everybody react once to given feeds, without a network between them."""
-    from townsquare.cli.servers import show_servers_of
+    """Have everybody react once to given feeds, without a network between them.
+
+    Parameters
+    ----------
+    posts
+        File of posts; a column `feed` makes several feeds of it.
+    personas
+        People, as JSON lines.
+    policy
+        What makes them act.
+    """
+    from townsquare.cli.calls import show_servers_of
     from townsquare.core.spreadsheets import as_cells
     from townsquare.experiments.panel import hold_panel, panel_settings, reactions, split_feeds
     from townsquare.experiments.run_folders import check_unused, folder_for
@@ -113,26 +127,21 @@ def panel(
     with folder_for(out, f"panel-{posts.stem}") as folder:
         check_unused(folder)
         feeds = split_feeds(posts, folder / "feeds")
-        for number, (name, feed) in enumerate(feeds.items(), 1):
+        for nth, (name, feed) in enumerate(feeds.items(), 1):
             settings = panel_settings(feed, people, personas, [f"policy={policy}", *(sets or ())], seed)
-            if number == 1:
+            if nth == 1:
                 show_servers_of([settings])
             calls = Calls(settings.config.serving.prices)
-            runs[name] = hold_panel(settings, folder / f"feed-{number}", calls.add)
+            runs[name] = hold_panel(settings, folder / f"feed-{nth}", calls.add)
             if calls.note(1):
                 complain(f"feed {name}: {calls.note(1)}", kind="note")
         found = reactions(runs)
         as_cells(found, safe=safe_cells).write_csv(folder / "reactions.csv")
     if as_json:
-        show_json({"panel": str(folder), "people": people, "reactions": found.to_dicts()})
-        return 0
+        return show_json({"panel": str(folder), "people": people, "reactions": found.to_dicts()})
     kinds = [name for name in found.columns[4:] if found[name].sum()]
-    rows = [
-        (row["feed"], row["position"], safe(row["text"], 60), *(f"{row[kind]:,}" for kind in kinds))
-        for row in found.iter_rows(named=True)
-    ]
-    heads = ("feed", "position", "text", *kinds)
-    console().print(table(f"{people:,} people, each shown every post of a feed once", heads, rows, right=kinds))
+    columns = (str, "feed", "position"), (cut(60), "text"), (number, *kinds)
+    show(f"{people:,} people, each shown every post of a feed once", found, *columns)
     print(f"panel   {folder}\ntable   {folder / 'reactions.csv'}")
     unhealthy = [run.health for run in runs.values() if run.health]
     for said in unhealthy:
@@ -141,17 +150,27 @@ def panel(
 
 
 def rewrite(
-    file: Annotated[Path, Parameter(name="FILE", help="Personas, as JSON lines.")],
+    file: Path,
     /,
     *,
-    out: Annotated[Path, Parameter(help="File of personas to write.")],
-    model: Model,
+    out: Path,
+    model: str,
     sets: options.Sets = None,
     seed: options.Seed = None,
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Have a language model write personas anew; each is checked to keep every answer, else it stays as it was."""
+    """Have a language model write personas anew; each is checked to keep every answer, else it stays as it was.
+
+    Parameters
+    ----------
+    file
+        Personas, as JSON lines.
+    out
+        File of personas to write.
+    model
+        provider/model, as the setting `model`; `fake` answers without any.
+    """
     from townsquare.experiments.rewrite import rewrite as again
     from townsquare.scenario.population.personas import read_personas, write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
@@ -164,10 +183,9 @@ def rewrite(
         write_personas(
             out, people.traits, bank, ids=people.ids, texts=made.texts, activity=people.activity, stance=people.stance
         )
-    if as_json:
-        show_json({"personas": str(out), "n": len(people), "rewritten": sum(made.kept), "not": made.why})
-        return 0
-    print(f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}")
-    for row, reason in list(made.why.items())[:5]:
+    facts = {"personas": str(out), "n": len(people), "rewritten": sum(made.kept), "not": made.why}
+    said = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
+    answer(facts, said, as_json=as_json)
+    for row, reason in () if as_json else list(made.why.items())[:MOST_SHOWN]:
         complain(f"persona {people.ids[row]}: {safe(reason)}", kind="as it was")
     return 0

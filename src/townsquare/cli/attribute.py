@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import console, safe, show_json, table
+from townsquare.cli.console import exact, known, number, safe, show, show_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,15 +20,25 @@ def attribute(
     folder: options.Folder,
     /,
     *,
-    by: Annotated[str, Parameter(help="post, author, writer, veracity, label, cause or step.")] = "author",
-    agent: Annotated[
-        int | None, Parameter(converter=options.whole, help="One person; without it, the mean over everybody.")
-    ] = None,
-    proposition: Annotated[str | None, Parameter(help="One proposition, by its name.")] = None,
-    every: Annotated[bool, Parameter(name="--all", negative="", help="Print every group, not the largest.")] = False,
+    by: str = "author",
+    agent: options.Whole | None = None,
+    proposition: str | None = None,
+    every: Annotated[bool, Parameter(name="--all")] = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show what each post, author, class of veracity or label contributed to the change of beliefs."""
+    """Show what each post, author, class of veracity or label contributed to the change of beliefs.
+
+    Parameters
+    ----------
+    by
+        post, author, writer, veracity, label, cause or step.
+    agent
+        One person; without it, the mean over everybody.
+    proposition
+        One proposition, by its name.
+    every
+        Print every group, not the largest.
+    """
     from townsquare.analysis.beliefs import of_proposition
     from townsquare.analysis.causes.attribution import attribution, attribution_error
     from townsquare.analysis.causes.contributions import changes
@@ -40,8 +50,7 @@ def attribute(
     moved = moved if agent is None else moved.filter(moved["agent"] == agent)
     apart = attribution_error(run)
     if as_json:
-        show_json({"by": by, "agent": agent, "largest_difference": apart, "groups": found.to_dicts()})
-        return 0
+        return show_json({"by": by, "agent": agent, "largest_difference": apart, "groups": found.to_dicts()})
     for name, part in found.group_by("name", maintain_order=True):
         here = moved.filter(moved["proposition"] == part["proposition"][0])
         _show(str(name[0]), by, part, here, every=every)
@@ -53,24 +62,27 @@ def attribute(
 
 
 def _show(name: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every: bool) -> None:
-    shown = part if every else part.head(LARGEST)
-    rows = [_row(row) for row in shown.iter_rows(named=True)]
-    rest = part.tail(part.height - shown.height)
+    listed = part if every else part.head(LARGEST)
+    rows: list[tuple[Any, ...]] = [
+        (_key(row), _what(row), row["rows"], row["per_person"], row["gross"]) for row in listed.to_dicts()
+    ]
+    rest, sums = part.tail(part.height - listed.height), ("per_person", "gross")
     if rest.height:
-        rows.append(("", f"{rest.height} more", "", f"{rest['per_person'].sum():+.6f}", f"{rest['gross'].sum():.4f}"))
-    rows.append(("", "sum", "", f"{part['per_person'].sum():+.6f}", f"{part['gross'].sum():.4f}"))
-    rows.append(("", "recorded change", "", f"{_mean(moved):+.6f}", ""))
+        rows.append(("", f"{rest.height} more", None, *(rest[name].sum() for name in sums)))
+    rows.append(("", "sum", None, *(part[name].sum() for name in sums)))
+    mean = float(sum(moved["change"].to_list()) / max(1, moved.height))
+    rows.append(("", "recorded change", None, mean, None))
     many = f"mean of {moved.height} persons" if moved.height != 1 else "one person"
-    columns = (by, "", "trail rows", "moved by", "pulled in all")
-    title = f"{name}: what changed it, in stance, {many}"
-    console().print(table(title, columns, rows, right=("trail rows", "moved by", "pulled in all")))
+    show(
+        f"{name}: what changed it, in stance, {many}", rows, (str, by, ""), (known(number), "trail rows"),
+        (exact, "moved by"), (known("{:.4f}".format), "pulled in all"),
+    )  # fmt: skip
 
 
-def _mean(moved: pl.DataFrame) -> float:
-    return float(sum(moved["change"].to_list()) / max(1, moved.height))
+def _key(row: dict[str, Any]) -> str:
+    return "" if row["key"] < 0 else str(row["key"])
 
 
-def _row(row: dict[str, Any]) -> tuple[str, ...]:
+def _what(row: dict[str, Any]) -> str:
     what = row["what"] if row["cause"] in ("shown", row["what"]) else f"{row['what']} ({row['cause']})"
-    key = "" if row["key"] < 0 else str(row["key"])
-    return key, safe(what, LONGEST_TEXT), f"{row['rows']:,}", f"{row['per_person']:+.6f}", f"{row['gross']:.4f}"
+    return safe(what, LONGEST_TEXT)

@@ -10,49 +10,55 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import Vary
-from townsquare.cli.console import complain, console, safe, show_json, table
+from townsquare.cli.console import answer, complain, show, show_json
 
 
 def bundle(
-    *targets: Annotated[str, Parameter(name="RUN", help="Folders of runs or comparisons; or a scenario to plan.")],
-    out: Annotated[Path, Parameter(help="The file to write.")] = Path("bundle.json"),
-    hypotheses: Annotated[Path | None, Parameter(help="A YAML list (outcome, arm, expect) or a text.")] = None,
+    *targets: Annotated[str, Parameter(name="RUN")],
+    out: Path = Path("bundle.json"),
+    hypotheses: Path | None = None,
     vary: Vary = None,
-    seeds: Annotated[str, Parameter(help="Of planned runs: how many (10), a list (3,5,8) or a range (1-20).")] = "1",
-    agents: options.Agents = None,
-    steps: options.Steps = None,
-    sets: options.Sets = None,
+    seeds: str = "1",
+    sized: options.Sized = options.SIZED,
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Freeze configuration, hypotheses, measures, versions and hashes; before the runs, it is a preregistration."""
+    """Freeze configuration, hypotheses, measures, versions and hashes; before the runs, it is a preregistration.
+
+    Parameters
+    ----------
+    out
+        The file to write.
+    hypotheses
+        A YAML list (outcome, arm, expect) or a text.
+    seeds
+        Of planned runs: how many (10), a list (3,5,8) or a range (1-20).
+    targets
+        Folders of runs or comparisons; or a scenario to plan.
+    """
     from townsquare.experiments.arms import parse_seeds
     from townsquare.experiments.bundle.freeze import freeze, planned, recorded
-    from townsquare.scenario.settings import resolve_with_scenario
-    from townsquare.settings.resolve import layers_for
 
-    entries, baseline = [], ""
+    entries = []
     folders = [Path(target) for target in targets if _is_recorded(Path(target))]
     for folder in folders:
         entries += recorded(folder, out.parent)
     others = [target for target in targets if Path(target) not in folders]
     planned_targets: list[str | None] = [*others] or ([] if folders else [None])
     for target in planned_targets:
-        scenario, file = options.split_target(target)
-        layers, origins = layers_for(scenario, file, sets or (), agents=agents, steps=steps)
-        base = resolve_with_scenario(*layers, origins=origins)
+        base = sized.settings(target)
         entries += planned(base, options.varied(vary or []), parse_seeds(seeds, base.config.seed))
-    baseline = entries[0].arm if entries else ""
-    made = freeze(entries, hypotheses, baseline)
+    made = freeze(entries, hypotheses, entries[0].arm if entries else "")
     with options.writing(out, replace=replace):
         made.save(out)
-    if as_json:
-        show_json({"bundle": str(out), "digest": made.digest, "runs": len(entries), "made": made.made})
-        return 0
     kind = "preregistration: nothing of it has been run" if made.preregistration else "record of runs"
-    print(f"bundle   {out}\nkind     {kind}\nruns     {len(entries)}\nmade     {made.made}\ndigest   {made.digest}")
-    print("Whoever has the digest can tell whether the file was changed: give it to somebody, or publish it.")
-    return 0
+    facts = {"bundle": str(out), "digest": made.digest, "runs": len(entries), "made": made.made}
+    return answer(
+        facts,
+        f"bundle   {out}\nkind     {kind}\nruns     {len(entries)}\nmade     {made.made}\ndigest   {made.digest}",
+        "Whoever has the digest can tell whether the file was changed: give it to somebody, or publish it.",
+        as_json=as_json,
+    )
 
 
 def _is_recorded(folder: Path) -> bool:
@@ -63,23 +69,31 @@ def _is_recorded(folder: Path) -> bool:
 
 
 def verify(
-    file: Annotated[Path, Parameter(name="BUNDLE", help="A file of `townsquare bundle`.")],
+    file: Annotated[Path, Parameter(name="BUNDLE")],
     /,
     *,
-    runs: Annotated[
-        list[Path] | None, Parameter(negative="", help="Runs or comparisons made later, held against the plan.")
-    ] = None,
-    sample: Annotated[int, Parameter(converter=options.whole, help="How many runs to execute again.")] = 1,
-    digest: Annotated[str | None, Parameter(help="The digest that was given out when it was made.")] = None,
+    runs: list[Path] | None = None,
+    sample: options.Whole = 1,
+    digest: str | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Check a bundle and its runs, execute a sample of them again, and say what became of the hypotheses."""
-    from townsquare.core.errors import SettingError
+    """Check a bundle and its runs, execute a sample of them again, and say what became of the hypotheses.
+
+    Parameters
+    ----------
+    file
+        A file of `townsquare bundle`.
+    runs
+        Runs or comparisons made later, held against the plan.
+    sample
+        How many runs to execute again.
+    digest
+        The digest that was given out when it was made.
+    """
     from townsquare.experiments.bundle.check import FAILED, Finding, check
     from townsquare.experiments.bundle.freeze import Bundle
 
-    if sample < 0:
-        raise SettingError("--sample", got=str(sample), allowed="a whole number of at least 0")
+    options.at_least("--sample", sample, 0)
     made = Bundle.load(file)
     found = check(made, file.parent, sample, runs or (), lambda name: complain(f"executing {name}", kind="verify"))
     if digest is not None and digest != made.digest:
@@ -88,7 +102,6 @@ def verify(
     if as_json:
         show_json({"bundle": str(file), "digest": made.digest, "findings": [asdict(one) for one in found]})
     else:
-        rows = [(one.state, one.what, safe(one.said)) for one in found]
-        console().print(table(str(file), ("", "what", "found"), rows))
+        show(str(file), found, (str, "=state", "what", "found=said"))
         print(f"{len(failed)} of {len(found)} checks failed." if failed else "No check failed.")
     return 1 if failed else 0

@@ -8,16 +8,20 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, console, show_json, table
-
-MOST_SHOWN = 5
+from townsquare.cli.console import MOST_SHOWN, list_some, number, show, show_json
 
 
 def golden(
-    *files: Annotated[Path, Parameter(name="FILE", help="JSON lines of recorded inputs and outputs.")],
+    *files: Annotated[Path, Parameter(name="FILE")],
     as_json: options.AsJson = False,
 ) -> int:
-    """Compare golden files of SimSwarm's published functions with what Townsquare computes; exit 1 if one differs."""
+    """Compare golden files of SimSwarm's published functions with what Townsquare computes; exit 1 if one differs.
+
+    Parameters
+    ----------
+    files
+        JSON lines of recorded inputs and outputs.
+    """
     from townsquare.core.errors import SettingError
     from townsquare.testing.golden.golden import check
 
@@ -27,37 +31,20 @@ def golden(
     if as_json:
         show_json(
             [
-                {
-                    "file": str(one.path),
-                    "kind": one.kind,
-                    "passed": one.passed,
-                    "cases": one.cases,
-                    "rounds": one.rounds,
-                    "largest_difference": {name: str(apart) for name, apart in one.largest_difference.items()},
-                    "failures": one.failures,
-                }
+                {name: getattr(one, name) for name in ("kind", "passed", "cases", "rounds", "failures")}
+                | {"file": str(one.path)}
+                | {"largest_difference": {name: str(apart) for name, apart in one.largest_difference.items()}}
                 for one in found
             ]
         )
     else:
         rows = [
-            (
-                one.path,
-                one.kind,
-                f"{one.cases:,}",
-                f"{one.rounds:,}",
-                name,
-                f"{apart:.3g}",
-                "yes" if one.passed else "NO",
-            )
+            (str(one.path), one.kind, one.cases, one.rounds, name, apart, "yes" if one.passed else "NO")
             for one in found
             for name, apart in (one.largest_difference or {"nothing": 0.0}).items()
         ]
-        columns = ("file", "kind", "cases", "rounds", "quantity", "largest difference", "agrees")
-        console().print(table("", columns, rows, right=("cases", "rounds", "largest difference")))
+        numbers = (number, "cases", "rounds"), (str, "quantity"), ("{:.3g}".format, "largest difference")
+        show("", rows, (str, "file", "kind"), *numbers, (str, "agrees"))
         for one in found:
-            for sentence in one.failures[:MOST_SHOWN]:
-                complain(sentence, kind="differs")
-            if len(one.failures) > MOST_SHOWN:
-                complain(f"{len(one.failures) - MOST_SHOWN} more in {one.path}", kind="differs")
+            list_some(one.failures, "differs", MOST_SHOWN, f"more in {one.path}")
     return 0 if all(one.passed for one in found) else 1

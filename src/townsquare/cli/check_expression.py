@@ -7,47 +7,53 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import console, number, show_json, table
-from townsquare.cli.progress import ProgressDisplay, mode
-
-Topics = Annotated[str, Parameter(name="TOPIC", help="Bundled topics or files of arguments; by default all ten.")]
+from townsquare.cli.console import number, show, show_json
 
 
 def expression(
-    *topics: Topics,
-    levels: Annotated[int, Parameter(help="Stances, evenly from -1 to 1.")] = 21,
-    trials: Annotated[int, Parameter(help="Texts for each stance and topic.")] = 3,
+    *topics: Annotated[str, Parameter(name="TOPIC")],
+    levels: int = 21,
+    trials: int = 3,
     sets: options.Sets = None,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Sweep the stance, let the speaker speak, judge the text alone: r, slope and intercept, beside the paper's."""
+    """Sweep the stance, let the speaker speak, judge the text alone: r, slope and intercept, beside the paper's.
+
+    Parameters
+    ----------
+    levels
+        Stances, evenly from -1 to 1.
+    trials
+        Texts for each stance and topic.
+    topics
+        Bundled topics or files of arguments; by default all ten.
+    """
     from townsquare.beliefs.evidence.bank_files import bundled_topics
     from townsquare.debate import expression as check
     from townsquare.settings.layers import parse_set
 
     listed = list(topics) or [topic.slug for topic in bundled_topics()]
     layers = [parse_set(text) for text in sets or ()]
-    with ProgressDisplay(len(listed), mode(quiet=quiet, as_json=as_json), "judging texts, topic by topic") as progress:
+    with shown.progress(len(listed), "judging texts, topic by topic") as progress:
         found = check.expression(layers, listed, levels, trials, progress.at)
     line = found.line
-    if as_json:
-        show_json(
+    if shown.as_json:
+        return show_json(
             {
                 "event": "result", "topics": listed, "texts": line.n + found.unread, "unread": found.unread,
                 "r": line.r, "p": line.p, "slope": line.slope, "slope_low": line.low, "slope_high": line.high,
                 "intercept": line.intercept, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE},
             }
         )  # fmt: skip
-        return 0
+    slope = f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]"
     rows = [
         ("r", number(line.r, 3), f"{check.PAPER_R:g}"),
-        ("slope", f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]", f"{check.PAPER_SLOPE:g}"),
+        ("slope", slope, f"{check.PAPER_SLOPE:g}"),
         ("intercept", number(line.intercept, 2), "not given"),
         ("texts", number(line.n), "not given"),
         ("texts without a stance", number(found.unread), "not given"),
     ]
-    console().print(table("", ("", "here", "paper"), rows, right=("here", "paper")))
+    show("", rows, (str, "", "here", "paper"), words=[""])
     print("The paper's speakers and judge are language models. An embedded judge that knows the arguments of the bank")
     print("tells whether what is said fits the stance; --set judge=embedded takes one that has never seen them.")
     return 0

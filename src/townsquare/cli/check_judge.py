@@ -3,57 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import console, number, show_json, table
+from townsquare.cli.console import answer, digits, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.humans.judges.judge_report import JudgeReport
 
-File = Annotated[
-    Path | None, Parameter(name="FILE", help="CSV or JSON lines with topic, side, argument and perhaps quality.")
-]
-Bank = Annotated[Path | None, Parameter(help="Other arguments on the same topics, which 'as shipped' learns from.")]
-Quality = Annotated[str, Parameter(help="The column of ratings; by default quality, WA, MACE-P, strength or score.")]
-Sample = Annotated[Path | None, Parameter(help="A run, to write texts of for labelling instead.")]
-SampleOut = Annotated[Path | None, Parameter(help="With --sample: the CSV to write; by default RUN/to-label.csv.")]
-Count = Annotated[int, Parameter(name="--texts", help="With --sample: how many texts.")]
+
 DIGITS = 3
-PAPER = {
-    "finds a claim": "0.970",
-    "exactly one": "0.770",
-    "several": "0.200",
-    "strongest claim: accuracy": "0.969",
-    "its macro F1": "0.969",
-    "strength r": "0.720",
-}
 MEASURES = (
-    ("extraction", "finds a claim"),
-    ("exact_one", "exactly one"),
-    ("over_split", "several"),
-    ("false_claims", "off topic"),
-    ("strongest_accuracy", "strongest claim: accuracy"),
-    ("strongest_f1", "its macro F1"),
-    ("accuracy", "whole text: accuracy"),
-    ("macro_f1", "macro F1"),
-    ("pearson", "strength r"),
-    ("spearman", "rho"),
+    ("extraction", "finds a claim", "0.970"),
+    ("exact_one", "exactly one", "0.770"),
+    ("over_split", "several", "0.200"),
+    ("false_claims", "off topic", ""),
+    ("strongest_accuracy", "strongest claim: accuracy", "0.969"),
+    ("strongest_f1", "its macro F1", "0.969"),
+    ("accuracy", "whole text: accuracy", ""),
+    ("macro_f1", "macro F1", ""),
+    ("pearson", "strength r", "0.720"),
+    ("spearman", "rho", ""),
 )
+"""Measures by name, with their titles and the numbers of the paper."""
 BY_TOPIC = ("n", "extraction", "exact_one", "accuracy", "macro_f1", "pearson", "spearman")
 
 
 def judge(
-    file: File = None,
+    file: Path | None = None,
     /,
     *,
-    bank: Bank = None,
-    quality: Quality = "",
-    sample: Sample = None,
-    out: SampleOut = None,
-    texts: Count = 100,
+    bank: Path | None = None,
+    quality: str = "",
+    sample: Path | None = None,
+    out: Path | None = None,
+    texts: int = 100,
     seed: options.Seed = None,
     as_json: options.AsJson = False,
 ) -> int:
@@ -61,6 +45,21 @@ def judge(
 
     With --sample RUN, write texts of a run to label: fill the columns side (pro, con, none) and quality, then give
     the file to this command.
+
+    Parameters
+    ----------
+    file
+        CSV or JSON lines with topic, side, argument and perhaps quality.
+    bank
+        Other arguments on the same topics, which 'as shipped' learns from.
+    quality
+        The column of ratings; by default quality, WA, MACE-P, strength or score.
+    sample
+        A run, to write texts of for labelling instead.
+    out
+        With --sample: the CSV to write; by default RUN/to-label.csv.
+    texts
+        With --sample: how many texts.
     """
     from townsquare.core.errors import SettingError
     from townsquare.humans.judges.judge_report import judge_report
@@ -73,9 +72,8 @@ def judge(
     assert file is not None
     found = judge_report(file, bank, quality)
     if as_json:
-        show_json({"event": "result", **_plain(found)})
-    else:
-        _show(found)
+        return show_json({"event": "result", **_plain(found)})
+    _show(found)
     return 0
 
 
@@ -88,12 +86,9 @@ def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bo
         raise SettingError("--out", got=f"{out}, which is there", allowed="a new file", do="labels may be in it")
     rows = sample_to_label(Run.open(folder), texts, seed)
     rows.write_csv(out)
-    if as_json:
-        show_json({"event": "result", "sample": str(out), "rows": rows.height})
-    else:
-        print(f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty")
-        print(f"then: townsquare check judge {out}")
-    return 0
+    said = f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty"
+    facts = {"event": "result", "sample": str(out), "rows": rows.height}
+    return answer(facts, said, f"then: townsquare check judge {out}", as_json=as_json)
 
 
 def _plain(found: JudgeReport) -> dict[str, object]:
@@ -104,25 +99,19 @@ def _plain(found: JudgeReport) -> dict[str, object]:
         "overall": [scores._asdict() for scores in found.overall],
         "by_topic": [scores._asdict() for scores in found.by_topic],
         "notices": list(found.notices),
-        "paper": PAPER,
+        "paper": {title: paper for _, title, paper in MEASURES if paper},
     }
 
 
 def _show(found: JudgeReport) -> None:
     print(f"{found.n:,} arguments on {len(found.topics)} topics in {found.place}\n")
-    rows = [
-        (title, *(number(getattr(scores, name), DIGITS) for scores in found.overall), PAPER.get(title, ""))
-        for name, title in MEASURES
-    ]
-    methods = tuple(scores.method for scores in found.overall)
-    console().print(table("", ("", *methods, "paper"), rows, right=(*methods, "paper")))
+    rows = [(title, *(getattr(one, name) for one in found.overall), paper) for name, title, paper in MEASURES]
+    methods = [scores.method for scores in found.overall]
+    show("", rows, (str, ""), (digits(DIGITS), *methods), (str, "paper"), words=[""])
     if len(found.topics) > 1:
-        cells = [
-            (scores.topic, scores.method, *(number(getattr(scores, name), DIGITS) for name in BY_TOPIC))
-            for scores in found.by_topic
-        ]
-        titles = ("n", *(dict(MEASURES)[name] for name in BY_TOPIC[1:]))
-        console().print(table("By topic", ("topic", "method", *titles), cells, right=titles))
+        titles = {name: title for name, title, _ in MEASURES}
+        columns = [f"{titles.get(name, name)}={name}" for name in BY_TOPIC]
+        show("By topic", found.by_topic, (str, "topic", "method"), (digits(DIGITS), *columns))
     for notice in found.notices:
         print(f"- {notice}")
     print("- the paper's numbers are of language models on 100 arguments of other topics, and of a fine-tuned DeBERTa")

@@ -3,55 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import console, number, show_json, table
+from townsquare.cli.console import digits, number, show, show_json
 
 if TYPE_CHECKING:
+    from townsquare.core.text_table import Format
     from townsquare.humans.policy.check import Compared, PolicyReport
 
-Folder = Annotated[
-    Path, Parameter(name="DIR", help="People's actions on fixed feeds; docs/policy-fit.md says in what form.")
-]
-Draws = Annotated[int, Parameter(converter=options.whole, help="Resamples of people, for intervals.")]
-Refit = Annotated[bool, Parameter(negative="--no-held-out", help="Also refit, with people and posts held out: slow.")]
-SkipBad = Annotated[bool, Parameter(negative="", help="Leave out rows that are wrong, and count them.")]
+
 DIGITS = 3
 
 
 def policy(
-    folder: Folder,
+    folder: Annotated[Path, Parameter(name="DIR")],
     /,
     *,
-    held_out: Refit = True,
-    draws: Draws = 1000,
+    held_out: Annotated[bool, Parameter(negative="--no-held-out")] = True,
+    draws: options.Whole = 1000,
     seed: options.Seed = None,
-    skip_bad: SkipBad = False,
+    skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
 ) -> int:
     """Show the embedded policy the posts that people were shown, and compare what both did.
 
     Beside it: language-model agents made of the same people, where the folder has their actions, and one half of the
     people against the other, which is as near as anything can be expected to come.
+
+    Parameters
+    ----------
+    folder
+        People's actions on fixed feeds; docs/policy-fit.md says in what form.
+    held_out
+        Also refit, with people and posts held out: slow.
+    draws
+        Resamples of people, for intervals.
     """
-    from townsquare.core.errors import SettingError
     from townsquare.humans.policy.check import check_policy_against
     from townsquare.humans.policy.data import read_panel
 
-    if draws < 1:
-        raise SettingError("--draws", got=str(draws), allowed="at least 1")
+    options.at_least("--draws", draws)
     panel = read_panel(folder, skip_bad=skip_bad)
     found = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:
-        show_json({"event": "result", **_plain(found)})
-    else:
-        _show(found)
+        return show_json({"event": "result", **_plain(found)})
+    _show(found)
     return 0
 
 
@@ -75,38 +77,32 @@ def _show(found: PolicyReport) -> None:
     print(f"{found.n} people, {found.posts} posts, {found.actions} actions\n")
     parts = (PEOPLE_OUT, BOTH_OUT, OTHERS)
     whole = [name for name in found.found if name not in parts]
-    rows = [
-        (m.title, _or_dash(found.people[m.name]), *(_value(found.found[n][m.name]) for n in whole)) for m in MEASURES
-    ]
-    _print("What each set did", ("", "people", *whole), [row for row in rows if row[1] != "–"])
-    shares = [("people", *(number(x, DIGITS) for x in found.people_mix))]
-    shares += [(name, *(number(x, DIGITS) for x in mix)) for name, mix in found.mixes.items()]
-    _print("Action mix: shares of the kinds", ("", *(kind.name.lower() for kind in KINDS)), shares)
-    far = [(m.title, *(_apart(found.found[n][m.name]) for n in whole)) for m in MEASURES]
-    _print("How far from all people, 0 is alike [95 % over people]", ("", *whole), far)
+
+    def listed(title: str, sets: list[str], cell: Callable[[Compared], Any], format_: Format, *more: str) -> None:
+        """One row a measure, one column a set of actions, after what people did if there is ``more``."""
+        people = [[found.people[m.name]] if more else [] for m in MEASURES]
+        rows = [
+            (m.title, *own, *(cell(found.found[name][m.name]) for name in sets))
+            for m, own in zip(MEASURES, people, strict=True)
+            if not own or math.isfinite(own[0])
+        ]
+        show(title, rows, (str, ""), (format_, *more, *sets), words=[""])
+
+    three = digits(DIGITS)
+    listed("What each set did", whole, lambda one: one.value, three, "people")
+    mixes = [("people", *found.people_mix), *((name, *mix) for name, mix in found.mixes.items())]
+    show("Action mix: shares of the kinds", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
+    listed("How far from all people, 0 is alike [95 % over people]", whole, _apart, str)
     names = [*whole, *(n for n in parts if n in found.found)]
-    half = [(m.title, *(number(found.found[n][m.name].half, DIGITS) for n in names)) for m in MEASURES]
-    _print("How far from a half of the people, on average", ("", *names), half)
+    listed("How far from a half of the people, on average", names, lambda one: one.half, three)
     rivals = [name for name in names if not math.isnan(found.found[name]["mix"].closer) and name != AGENTS]
     if rivals:
-        nearer = [(m.title, *(number(found.found[n][m.name].closer, 2) for n in rivals)) for m in MEASURES]
-        _print("Share of draws in which it is nearer to people than gpt-4o's agents", ("", *rivals), nearer)
+        title = "Share of draws in which it is nearer to people than gpt-4o's agents"
+        listed(title, rivals, lambda one: one.closer, digits(2))
     for sentence in found.notices:
         print(f"- {sentence}")
     print("- distances: Jensen-Shannon bits (mix), difference (silent share, Gini), difference of logarithms (actions,")
     print("  dispersion, false to true), 1 less Spearman's rank correlation (ranks of posts)")
-
-
-def _print(title: str, columns: tuple[str, ...], rows: Sequence[Sequence[object]]) -> None:
-    console().print(table(title, columns, rows, right=columns[1:]))
-
-
-def _or_dash(value: float) -> str:
-    return number(value, DIGITS)
-
-
-def _value(one: Compared) -> str:
-    return number(one.value, DIGITS)
 
 
 def _apart(one: Compared) -> str:

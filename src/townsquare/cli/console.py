@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from townsquare.core.errors import TownsquareError
 from townsquare.core.redact import redacted
+from townsquare.core.text_table import Columns, Format, Table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+MOST_SHOWN = 5
+"""Rows that were left out, of which a command complains at most."""
 PIPE_WIDTH = 160  # characters: a table that goes into a file is not cut to a terminal that is not there
 
 
@@ -44,19 +47,12 @@ def explain(error: TownsquareError) -> None:
     complain("\n".join(lines))
 
 
-def show_json(value: object) -> None:
-    """One line of JSON on stdout; undefined numbers are null."""
-    print(json.dumps(_finite(value)), flush=True)
+def show_json(value: object) -> int:
+    """Print one line of JSON on stdout, with null for undefined numbers, and return the exit code 0."""
+    from townsquare.core.documents import finite
 
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): _finite(below) for key, below in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(below) for below in value]
-    return value
+    print(json.dumps(finite(value)), flush=True)
+    return 0
 
 
 def console(*, errors: bool = False) -> Console:
@@ -68,18 +64,60 @@ def console(*, errors: bool = False) -> Console:
     return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], right: Sequence[str] = ()) -> Table:
-    """A table of harmless cells; ``right`` are columns of numbers."""
-    from rich import box
-    from rich.table import Table
+def answer(facts: Mapping[str, object], *lines: object, as_json: bool) -> int:
+    """Print a result: its facts as JSON, or its lines; return the exit code 0."""
+    if as_json:
+        return show_json(facts)
+    for line in lines:
+        print(line)
+    return 0
+
+
+def show(caption: str, rows: Any, *columns: Columns, words: Collection[str] | None = None) -> None:
+    """Print a table; the parameters are those of :func:`townsquare.core.text_table.table`."""
+    show_table(table(caption, rows, *columns, words=words))
+
+
+def show_table(shown: Table) -> None:
+    """Print a table of harmless cells, words to the left and numbers to the right."""
+    from rich import box, table
     from rich.text import Text
 
-    made = Table(title=Text(safe(title)) if title else None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        made.add_column(Text(column), justify="right" if column in right else "left", no_wrap=column in right)
-    for row in rows:
+    title = Text(safe(shown.caption)) if shown.caption else None
+    made = table.Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for at, heading in enumerate(shown.head):
+        is_number = at not in shown.words
+        made.add_column(Text(safe(heading)), justify="right" if is_number else "left", no_wrap=is_number)
+    for row in shown.rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
-    return made
+    console().print(made)
+
+
+def list_some(lines: Sequence[str], kind: str, most: int, more: str) -> None:
+    """Complain of the first of some lines, and say how many ``more`` there are."""
+    for line in lines[:most]:
+        complain(line, kind=kind)
+    if len(lines) > most:
+        complain(f"{len(lines) - most:,} {more}", kind=kind)
+
+
+def cut(longest: int) -> Format:
+    """A format for texts of which no more is shown."""
+    return partial(safe, longest=longest)
+
+
+def digits(most: int, *, sign: bool = False) -> Format:
+    """A format for numbers with so many digits at most."""
+    return partial(signed if sign else number, digits=most)
+
+
+def known(format_: Format) -> Format:
+    """A format that leaves the cell empty where there is no value."""
+    return lambda value: "" if value is None else format_(value)
+
+
+exact = "{:+.6f}".format
+"""A format for contributions to a stance."""
 
 
 def number(value: float | None, digits: int = 4) -> str:

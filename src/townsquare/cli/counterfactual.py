@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import compared_pair
-from townsquare.cli.console import complain, console, show_json, signed, table
+from townsquare.cli.console import complain, number, show, show_json, signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,20 +21,26 @@ def counterfactual(
     folder: options.Folder,
     /,
     *,
-    leave_out: Annotated[
-        list[str],
-        Parameter(name="--without", negative="", help="post=N, author=N, record=N or veracity=false. Repeated: all."),
-    ],
-    agent: Annotated[int | None, Parameter(converter=options.whole, help="Show one person beside the mean.")] = None,
-    again: Annotated[
-        bool, Parameter(name="--run", negative="", help="Simulate without it, so that what people see changes too.")
-    ] = False,
-    seeds: Annotated[str | None, Parameter(help="With --run: how many (10), a list (3,5) or a range (1-20).")] = None,
+    leave_out: Annotated[list[str], Parameter(name="--without")],
+    agent: options.Whole | None = None,
+    again: Annotated[bool, Parameter(name="--run")] = False,
+    seeds: str | None = None,
     out: options.Out = None,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Compute beliefs again without something, with what people saw held fixed, or in another run."""
+    """Compute beliefs again without something, with what people saw held fixed, or in another run.
+
+    Parameters
+    ----------
+    leave_out
+        post=N, author=N, record=N or veracity=false. Repeated: all.
+    agent
+        Show one person beside the mean.
+    again
+        Simulate without it, so that what people see changes too.
+    seeds
+        With --run: how many (10), a list (3,5) or a range (1-20).
+    """
     from townsquare.analysis.causes.attribution import check_person
     from townsquare.core.errors import SettingError
     from townsquare.experiments.counterfactual import Removal, without
@@ -42,13 +48,13 @@ def counterfactual(
 
     run, removal = Run.open(folder), Removal.parse(leave_out)
     if again:
-        return _other_run(run, folder, removal, seeds, out, quiet=quiet, as_json=as_json)
+        return _other_run(run, folder, removal, seeds, out, shown)
     for name, given in (("--seeds", seeds), ("--out", out)):
         if given is not None:
             raise SettingError(name, got=str(given), allowed="with --run")
     check_person(run, agent)
     found, exact = without(run, removal), _agrees(run)
-    if as_json:
+    if shown.as_json:
         _json(run, found, agent, exact=exact)
     else:
         _show(run, found, agent, exact=exact)
@@ -84,19 +90,19 @@ def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
 
 
 def _show(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
+    import polars as pl
+
     from townsquare.analysis.beliefs import names
     from townsquare.experiments.counterfactual.again import HELD_FIXED
 
     called = dict(names(run).select("proposition", "name").rows())
-    rows = [
-        (called[one["proposition"]], signed(one["mean_recorded"]), signed(one["mean_without"]), signed(one["effect"]),
-         signed(one["absolute_effect"]), f"{one['affected']:,} of {one['agents']:,}", signed(one["largest"]),
-         f"{one['changed_side']:,}")
-        for one in found.effect.iter_rows(named=True)
-    ]  # fmt: skip
-    columns = ("proposition", "recorded", "without", "effect", "mean size", "affected", "largest", "other side")
-    title = f"Mean stances at the end, without {found.removal.words()}"
-    console().print(table(title, columns, rows, right=columns[1:]))
+    affected = pl.format("{} of {}", "affected", "agents").alias("affected")
+    show(
+        f"Mean stances at the end, without {found.removal.words()}", found.effect.with_columns(affected),
+        (called.__getitem__, "proposition"),
+        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean size=absolute_effect"),
+        (str, "affected"), (signed, "largest"), (number, "other side=changed_side"), words=("proposition",),
+    )  # fmt: skip
     if agent is not None:
         _show_agent(found, called, agent)
     print(f"{found.rows:,} exposures counted no more. The effect is recorded less without.")
@@ -111,25 +117,15 @@ def _show_agent(found: Without, called: dict[int, str], agent: int) -> None:
     import polars as pl
 
     last = found.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
-    rows = [
-        (called[proposition], signed(recorded), signed(without), signed(recorded - without))
-        for proposition, recorded, without in last.select("proposition", "recorded", "without").rows()
-    ]
-    columns = ("proposition", "recorded", "without", "effect")
-    console().print(table(f"Agent {agent} at the end", columns, rows, right=columns[1:]))
+    effects = last.with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
+    columns = (called.__getitem__, "proposition"), (signed, "recorded", "without", "effect")
+    show(f"Agent {agent} at the end", effects, *columns, words=("proposition",))
 
 
 def _other_run(
-    run: Run,
-    folder: Path,
-    removal: Removal,
-    seeds: str | None,
-    out: options.Out,
-    *,
-    quiet: bool,
-    as_json: bool,
+    run: Run, folder: Path, removal: Removal, seeds: str | None, out: options.Out, shown: options.Shown
 ) -> int:
-    from townsquare.cli.servers import approved_settings, show_servers_of
+    from townsquare.cli.calls import approved_settings, show_servers_of
     from townsquare.experiments.arms import parse_seeds
     from townsquare.experiments.counterfactual.other_run import FREE_TO_CHANGE, leave_out_of
     from townsquare.settings.resolve import IDENTITY
@@ -146,7 +142,7 @@ def _other_run(
     before = {key: value for key, value in own.items() if value}
     first = settings.config.seed
     listed = parse_seeds(seeds, first) if seeds else [first]
-    code = compared_pair(base, {"leave_out": [before, gone]}, listed, out, quiet=quiet, as_json=as_json)
-    if not quiet and not as_json:
+    code = compared_pair(base, {"leave_out": [before, gone]}, listed, out, shown)
+    if not shown.quiet and not shown.as_json:
         print(FREE_TO_CHANGE)
     return code

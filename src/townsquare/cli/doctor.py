@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import console, show_json, table
-from townsquare.experiments.size import PlannedSize
+from townsquare.cli.console import show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.size import PlannedSize
@@ -26,10 +25,8 @@ def doctor(
     target: options.Target = None,
     /,
     *,
-    agents: options.Agents = None,
-    steps: options.Steps = None,
+    sized: options.Sized = options.SIZED,
     out: options.Out = None,
-    sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
     """Show what is installed and what is missing; with a scenario or configuration, also what its run would need.
@@ -38,13 +35,11 @@ def doctor(
     """
     from townsquare.experiments.size import planned_size
     from townsquare.scenario.load import load_scenario
-    from townsquare.scenario.settings import resolve_for
 
     folder = out or Path("runs")
     found, size = examine(folder), None
-    if target is not None or agents is not None or steps is not None or sets:
-        scenario, file = options.split_target(target)
-        config = resolve_for(scenario, file, sets or (), agents=agents, steps=steps).config
+    if target is not None or sized.is_given():
+        config = sized.settings(target).config
         size = planned_size(config, load_scenario(config.scenario))
         found += fits(size, folder)
     whole = not any(one.state == State.MISSING for one in found)
@@ -57,8 +52,7 @@ def doctor(
 
 
 def _show(found: list[Finding], size: PlannedSize | None) -> None:
-    rows = [(one.what, one.state.value, one.found) for one in found]
-    console().print(table("", ("what", "state", "found"), rows))
+    show("", found, (str, "what", "state", "found"))
     for one in found:
         if one.do:
             print(f"{one.what}: {one.do}")
@@ -106,27 +100,27 @@ def examine(folder: Path, package: str = "townsquare") -> list[Finding]:
     return [_python(), *_packages(package), *_extras(package), _browser(), _kernels(), *_machine(folder)]
 
 
+def _finding(what: str, found: str, do: str, *, right: bool, otherwise: State = State.MISSING) -> Finding:
+    """A finding that is right, or that says what to do."""
+    return Finding(what, State.OK if right else otherwise, found, "" if right else do)
+
+
 def fits(size: PlannedSize, folder: Path) -> list[Finding]:
     """Whether a planned run fits on the disk of ``folder`` and into the memory that is free."""
     room, memory = shutil.disk_usage(_nearest(folder)).free, free_memory()
-    enough_disk = size.disk <= room
     disk = f"up to {in_units(size.disk)} (estimate) of {in_units(room)} free"
     store = "fewer agents or steps, record.trail=false, or another disk"
-    found = [
-        Finding("disk for the run", State.OK if enough_disk else State.MISSING, disk, "" if enough_disk else store)
-    ]
     said = f"up to {in_units(size.memory)} (estimate) of {in_units(memory)} free" if memory else "unknown"
-    enough = not memory or size.memory <= memory
     less = "fewer agents, feed.comments=0, or a smaller feed"
-    return [*found, Finding("memory for the run", State.OK if enough else State.MISSING, said, "" if enough else less)]
+    return [
+        _finding("disk for the run", disk, store, right=size.disk <= room),
+        _finding("memory for the run", said, less, right=not memory or size.memory <= memory),
+    ]
 
 
 def _python() -> Finding:
-    version = platform.python_version()
-    right = sys.version_info[:2] >= OLDEST
-    oldest = ".".join(map(str, OLDEST))
-    do = "" if right else f"install Python {oldest} or newer"
-    return Finding("Python", State.OK if right else State.MISSING, version, do)
+    do = f"install Python {'.'.join(map(str, OLDEST))} or newer"
+    return _finding("Python", platform.python_version(), do, right=sys.version_info[:2] >= OLDEST)
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str, str]]:
@@ -150,14 +144,8 @@ def _packages(package: str) -> Iterator[Finding]:
             version = _installed(name)
             right = bool(version) and _numbers(version) >= _numbers(least)
             needed = f", {least} or newer is needed" if least and not right else ""
-            do = (
-                ""
-                if right
-                else f"python -m pip install '{name}>={least}'"
-                if least
-                else f"python -m pip install {name}"
-            )
-            yield Finding(f"package {name}", State.OK if right else State.MISSING, (version or "none") + needed, do)
+            do = f"python -m pip install '{name}>={least}'" if least else f"python -m pip install {name}"
+            yield _finding(f"package {name}", (version or "none") + needed, do, right=right)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -172,31 +160,24 @@ def _extras(package: str) -> Iterator[Finding]:
     for extra, names in sorted(wanted.items()):
         missing = [name for name in names if not _installed(name)]
         said = f"without {', '.join(missing)}" if missing else ", ".join(f"{name} {_installed(name)}" for name in names)
-        do = f"python -m pip install '{package}[{extra}]'" if missing else ""
-        yield Finding(f"extra {extra}", State.ABSENT if missing else State.OK, said, do)
+        do = f"python -m pip install '{package}[{extra}]'"
+        yield _finding(f"extra {extra}", said, do, right=not missing, otherwise=State.ABSENT)
 
 
 def _browser() -> Finding:
     path = next((found for name in BROWSERS if (found := shutil.which(name))), "")
-    do = (
-        ""
-        if path
-        else "apt-get install chromium   # or the package manager of your system; only tests of pages need it"
-    )
-    return Finding("chromium", State.OK if path else State.ABSENT, path or "none", do)
+    do = "apt-get install chromium   # or the package manager of your system; only tests of pages need it"
+    return _finding("chromium", path or "none", do, right=bool(path), otherwise=State.ABSENT)
 
 
 def _kernels() -> Finding:
     """Compiled kernels are kept beside the package, or in ``NUMBA_CACHE_DIR``."""
     home = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
-    kept = sum(1 for _ in home.rglob("*.nbi"))
-    can_write = os.access(_nearest(home), os.W_OK)
+    kept, can_write = sum(1 for _ in home.rglob("*.nbi")), os.access(_nearest(home), os.W_OK)
+    said, do = f"{kept} kept in {home}", "python -m townsquare.cli.warm"
     if not kept and not can_write:
-        return Finding(
-            "compiled kernels", State.ABSENT, f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
-        )
-    do = "" if kept else "python -m townsquare.cli.warm"
-    return Finding("compiled kernels", State.OK if kept else State.ABSENT, f"{kept} kept in {home}", do)
+        said, do = f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
+    return _finding("compiled kernels", said, do, right=bool(kept), otherwise=State.ABSENT)
 
 
 def _machine(folder: Path) -> Iterator[Finding]:
@@ -206,8 +187,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
     where = _nearest(folder)
     can_write = os.access(where, os.W_OK)
     said = f"{in_units(shutil.disk_usage(where).free)} free in {where}" + ("" if can_write else ", which is read-only")
-    do = "" if can_write else "choose another folder with --out"
-    yield Finding("disk", State.OK if can_write else State.MISSING, said, do)
+    yield _finding("disk", said, "choose another folder with --out", right=can_write)
 
 
 def free_memory() -> int:

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import show_json
-from townsquare.cli.progress import ProgressDisplay, mode
+from townsquare.cli.console import answer
 from townsquare.cli.signals import OrderToEnd
-
-Into = Annotated[Path | None, Parameter(help="Folder to copy into; by default one of the same name under runs/.")]
 
 
 def fetch(
-    address: Annotated[str, Parameter(name="ADDRESS", help="Where it stands, as s3://BUCKET/PREFIX.")],
+    address: str,
     /,
     *,
-    out: Annotated[
-        Path | None, Parameter(help="Folder to copy into; by default one under runs/ of the last name.")
-    ] = None,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    out: Path | None = None,
+    shown: options.Shown = options.SHOWN,
 ) -> int:
     """Copy a run, a comparison or debates into a folder, where all other commands take them.
 
     Runs that are there already are not copied again.
+
+    Parameters
+    ----------
+    address
+        Where it stands, as s3://BUCKET/PREFIX.
+    out
+        Folder to copy into; by default one under runs/ of the last name.
     """
     from townsquare.experiments.cluster.fetching import fetch_all
     from townsquare.experiments.cluster.stores import store_at
@@ -39,13 +37,6 @@ def fetch(
         progress.total = total
         progress.at(done)
 
-    with (
-        OrderToEnd(),
-        ProgressDisplay(0, mode(quiet=quiet, as_json=as_json), f"fetching {store.where}", "part") as progress,
-    ):
+    with OrderToEnd(), shown.progress(0, f"fetching {store.where}", "part") as progress:
         runs = fetch_all(store, folder, at)
-    if as_json:
-        show_json({"event": "result", "folder": str(folder), "runs": runs})
-    else:
-        print(folder)
-    return 0
+    return answer({"event": "result", "folder": str(folder), "runs": runs}, folder, as_json=shown.as_json)

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, console, show_json, table
-
-Like = Annotated[Path | None, Parameter(help="A recorded run whose replies say how long replies are.")]
-Sample = Annotated[int, Parameter(help="Agents a step whose questions are put together, at most.")]
+from townsquare.cli.console import answer, complain, show, show_json
 
 
 def forecast(
     target: options.Target = None,
     /,
     *,
-    agents: options.Agents = None,
-    steps: options.Steps = None,
-    seed: options.Seed = None,
-    sets: options.Sets = None,
-    like: Like = None,
-    sample: Sample = 200,
+    chosen: options.Chosen = options.CHOSEN,
+    like: Path | None = None,
+    sample: int = 200,
     as_json: options.AsJson = False,
 ) -> int:
     """Estimate calls, tokens and cost of a run with a language model; asks none.
 
     The run is executed with the embedded policy, and its questions are really put together. Lengths of replies are
     assumed unless --like names a recorded run.
+
+    Parameters
+    ----------
+    like
+        A recorded run whose replies say how long replies are.
+    sample
+        Agents a step whose questions are put together, at most.
     """
     from dataclasses import asdict
 
@@ -38,29 +37,23 @@ def forecast(
     from townsquare.experiments.forecast import forecast as estimate
     from townsquare.models import usage
     from townsquare.record.run import Run
-    from townsquare.scenario.settings import resolve_for
     from townsquare.simulation.model_calls import asks
 
-    scenario, file = options.split_target(target)
-    settings = resolve_for(scenario, file, sets or (), agents=agents, steps=steps, seed=seed)
+    settings = chosen.settings(target)
     if not asks(settings):
-        raise SettingError(
-            "policy", got=settings.member("policy"), do="no language model is asked in this run: add `--set policy=llm`"
-        )
-    if sample < 2:
-        raise SettingError("--sample", got=str(sample), allowed="at least 2")
+        do = "no language model is asked in this run: add `--set policy=llm`"
+        raise SettingError("policy", got=settings.member("policy"), do=do)
+    options.at_least("--sample", sample, 2)
     found = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
     date = usage.of(settings.config.serving.prices).date
+    amounts = ("tokens_in", "tokens_out", "usd")
     if as_json:
         rows = [
-            asdict(one)
-            | {name: getattr(one, name)._asdict() for name in ("tokens_in", "tokens_out")}
-            | {"usd": one.usd._asdict() if one.usd else None}
+            asdict(one) | {name: amount._asdict() if (amount := getattr(one, name)) else None for name in amounts}
             for one in found
         ]
         each = {name: amount._asdict() for name, amount in agent_step(found).items()}
-        show_json({"model": settings.config.model.name, "prices_of": date, "purposes": rows, "agent_step": each})
-        return 0
+        return show_json({"model": settings.config.model.name, "prices_of": date, "purposes": rows, "agent_step": each})
 
     def shown(amount: Amount | None, digits: int = 0) -> str:
         if amount is None:
@@ -68,19 +61,15 @@ def forecast(
         return f"{amount.expected:,.{digits}f} ({amount.low:,.{digits}f} to {amount.high:,.{digits}f})"
 
     def total(name: str) -> Amount | None:
-        amounts = [getattr(one, name) for one in found]
-        return None if None in amounts else Amount(*(sum(ends) for ends in zip(*amounts, strict=True)))
+        each = [getattr(one, name) for one in found]
+        return None if None in each else Amount(*(sum(ends) for ends in zip(*each, strict=True)))
 
-    lines = [
-        (one.purpose, f"{one.calls:,.0f}", shown(one.tokens_in), shown(one.tokens_out), shown(one.usd, 2))
-        for one in found
-    ]
-    calls = sum(one.calls for one in found)
-    lines.append(
-        ("all", f"{calls:,.0f}", shown(total("tokens_in")), shown(total("tokens_out")), shown(total("usd"), 2))
-    )
-    heads = ("purpose", "calls", "tokens in", "tokens out", "USD")
-    console().print(table("", heads, lines, right=heads[1:]))
+    lines = [(one.purpose, one.calls, *(getattr(one, name) for name in amounts)) for one in found]
+    lines.append(("all", sum(one.calls for one in found), *(total(name) for name in amounts)))
+    show(
+        "", lines, (str, "purpose"), ("{:,.0f}".format, "calls"), (shown, "tokens in", "tokens out"),
+        (partial(shown, digits=2), "USD"),
+    )  # fmt: skip
     if each_step := agent_step(found):
         told, said = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
         print(f"an agent takes its turn in a step for {told} tokens in and {said} out")
@@ -94,16 +83,14 @@ def prompts_list(*, as_json: options.AsJson = False) -> int:
     from townsquare.settings.named_files import prompts_digest
 
     names = sorted(templates())
-    if as_json:
-        show_json({"prompts": names, "digest": prompts_digest()})
-    else:
-        print("\n".join(names))
-        print(f"digest {prompts_digest()}")
-    return 0
+    facts = {"prompts": names, "digest": prompts_digest()}
+    return answer(facts, *names, f"digest {prompts_digest()}", as_json=as_json)
 
 
-Agent = Annotated[int | None, Parameter(help="Whose question; any agent's if not given.")]
-Step = Annotated[int, Parameter(help="In which step.")]
+_WITH_EVERY_PROMPT = (
+    "policy=llm", "policy.posts_per_step=1", "memory.reflect_every=1", "moderation.strategy=hybrid",
+    "moderation.checker=model", "memory.reflection=model", "model=fake",
+)  # fmt: skip
 
 
 def prompts_show(
@@ -111,31 +98,37 @@ def prompts_show(
     target: options.Target = None,
     /,
     *,
-    agent: Agent = None,
-    step: Step = 3,
+    agent: int | None = None,
+    step: int = 3,
     agents: options.Agents = 50,
     seed: options.Seed = None,
     sets: options.Sets = None,
-    raw: Annotated[bool, Parameter(negative="", help="The file itself, with its $places.")] = False,
+    raw: bool = False,
 ) -> int:
     """Print a prompt, filled in as a run of a scenario would put it to the model.
 
     The run is executed up to the step with the embedded policy in the model's place.
+
+    Parameters
+    ----------
+    name
+        As `townsquare prompts list` says.
+    agent
+        Whose question; any agent's if not given.
+    step
+        In which step.
+    raw
+        The file itself, with its $places.
     """
     from townsquare.experiments.forecast import prompt_of
     from townsquare.models.prompts.filling import template
-    from townsquare.scenario.settings import resolve_for
 
     text = template(name)
     if raw:
         print(text.template, end="")
         return 0
-    scenario, file = options.split_target(target)
-    asked: tuple[str, ...] = (
-        "policy=llm", "policy.posts_per_step=1", "memory.reflect_every=1", "moderation.strategy=hybrid",
-    )  # fmt: skip
-    asked += ("moderation.checker=model", "memory.reflection=model", "model=fake")
-    settings = resolve_for(scenario, file, (*asked, *(sets or ())), agents=agents, seed=seed, steps=max(step, 1))
+    everything = options.Chosen(agents=agents, steps=max(step, 1), seed=seed, sets=[*_WITH_EVERY_PROMPT, *(sets or ())])
+    settings = everything.settings(target)
     found = prompt_of(settings, name, -1 if agent is None else agent, step)
     if found is None:
         complain(f"nobody is asked {name!r} in step {step} of this run; --raw prints the file", kind="note")

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
-
-from cyclopts import Parameter
+from typing import Literal
 
 from townsquare.cli import options
-from townsquare.cli.console import show_json
+from townsquare.cli.console import answer
 
 
 def export_graph(
     folder: options.Folder,
     /,
     *,
-    step: Annotated[
-        int | None, Parameter(converter=options.whole, help="As it stood after this step; by default, the last one.")
-    ] = None,
-    to: Annotated[Literal["graphml", "gexf", "csv"], Parameter(help="Format.")] = "graphml",
-    out: Annotated[Path | None, Parameter(help="File to write; by default graph-step<n>.<format> in the run.")] = None,
+    step: options.Whole | None = None,
+    to: Literal["graphml", "gexf", "csv"] = "graphml",
+    out: Path | None = None,
     replace: options.Replace = False,
     safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write the follow graph as it stood after a step, with stances and traits of that time at the nodes."""
+    """Write the follow graph as it stood after a step, with stances and traits of that time at the nodes.
+
+    Parameters
+    ----------
+    step
+        As it stood after this step; by default, the last one.
+    to
+        Format.
+    out
+        File to write; by default graph-step<n>.<format> in the run.
+    """
     from townsquare.analysis.follow_graph import graph_at, write_graph
     from townsquare.core.errors import SettingError
     from townsquare.record.run import Run
@@ -35,10 +41,7 @@ def export_graph(
     path = out or folder / f"graph-step{graph.step}.{to}"
     with options.writing(path, replace=replace):
         files = write_graph(graph, path, to, safe_cells=safe_cells)
-    if as_json:
-        facts = {"step": graph.step, "nodes": graph.nodes.height, "follows": graph.follows.height}
-        show_json({"files": [str(file) for file in files], **facts})
-    else:
-        print(f"{graph.nodes.height:,} nodes, {graph.follows.height:,} follows after step {graph.step}")
-        print("\n".join(str(file) for file in files))
-    return 0
+    nodes, follows = graph.nodes.height, graph.follows.height
+    facts = {"files": [str(file) for file in files], "step": graph.step, "nodes": nodes, "follows": follows}
+    said = f"{nodes:,} nodes, {follows:,} follows after step {graph.step}"
+    return answer(facts, said, *files, as_json=as_json)

@@ -8,28 +8,30 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import show_json
+from townsquare.cli.console import answer
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
 
 
 def init(
-    folder: Annotated[Path, Parameter(name="DIR", help="Folder to write into; made if it is not there.")],
+    folder: Annotated[Path, Parameter(name="DIR")],
     /,
     *,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write a commented scenario that runs as it is: scenario.yaml, posts.csv, arguments.csv."""
+    """Write a commented scenario that runs as it is: scenario.yaml, posts.csv, arguments.csv.
+
+    Parameters
+    ----------
+    folder
+        Folder to write into; made if it is not there.
+    """
 
     files = write_starter(folder)
     # A bare word may be the name of a bundled scenario; a path is not.
     target = folder if folder.is_absolute() or len(folder.parts) > 1 else f"./{folder}"
-    if as_json:
-        show_json({"files": [str(file) for file in files], "run": f"townsquare run {target}"})
-    else:
-        print("\n".join(str(file) for file in files))
-        print(f"run it   townsquare run {target}")
-    return 0
+    facts = {"files": [str(file) for file in files], "run": f"townsquare run {target}"}
+    return answer(facts, *files, f"run it   townsquare run {target}", as_json=as_json)
 
 
 # A commented scenario to start from.

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, console, number, safe, show_json, table
+from townsquare.cli.console import complain, number, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.manifest import ArmRun
     from townsquare.record.run import Run
 
-Verify = Annotated[bool, Parameter(negative="", help="Compute all hashes from what is stored, and compare.")]
 
+def inspect(folder: options.Folder, /, *, verify: bool = False, as_json: options.AsJson = False) -> int:
+    """Show what a run or a comparison holds: state, rows, health, content hash.
 
-def inspect(folder: options.Folder, /, *, verify: Verify = False, as_json: options.AsJson = False) -> int:
-    """Show what a run or a comparison holds: state, rows, health, content hash."""
+    Parameters
+    ----------
+    verify
+        Compute all hashes from what is stored, and compare.
+    """
     from townsquare.experiments.manifest import FILE
     from townsquare.record.run import Run
 
@@ -28,10 +30,7 @@ def inspect(folder: options.Folder, /, *, verify: Verify = False, as_json: optio
     facts = _facts(run, folder)
     if verify:
         facts["verified"] = run.verify() == run.content_hash
-    if as_json:
-        show_json(facts)
-    else:
-        _show(facts)
+    (show_json if as_json else _show)(facts)
     return 0 if facts["settings_as_recorded"] else 1
 
 
@@ -88,9 +87,15 @@ def _health(run: Run) -> dict[str, Any]:
 def _show(facts: dict[str, Any]) -> None:
     steps, health = facts["steps"], facts["health"]
     state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
-    lines = [("run", facts["run"]), ("scenario", f"{facts['scenario']}, seed {facts['seed']}"), ("state", state)]
-    lines += [("version", facts["version"]), ("settings", facts["settings_digest"]), ("content", facts["content_hash"])]
-    lines.append(("run hash", facts["run_hash"]))
+    lines = [
+        ("run", facts["run"]),
+        ("scenario", f"{facts['scenario']}, seed {facts['seed']}"),
+        ("state", state),
+        ("version", facts["version"]),
+        ("settings", facts["settings_digest"]),
+        ("content", facts["content_hash"]),
+        ("run hash", facts["run_hash"]),
+    ]
     if not facts["settings_as_recorded"]:
         lines.append(("CHANGED", "the settings were changed after they were recorded: they have another hash"))
     if "verified" in facts:
@@ -115,8 +120,8 @@ def _show(facts: dict[str, Any]) -> None:
         lines += _flags(health["rule"])
     for name, value in lines:
         print(f"{name:9} {safe(value)}")
-    rows = [(name, f"{count:,}", facts["stored_in"][name]) for name, count in facts["rows"].items()]
-    console().print(table("", ("table", "rows", "stored in"), rows, right=("rows",)))
+    rows = [(name, count, facts["stored_in"][name]) for name, count in facts["rows"].items()]
+    show("", rows, (str, "table"), (number, "rows"), (str, "stored in"))
 
 
 def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
@@ -149,19 +154,19 @@ def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
 
     found = Experiment.load(folder)
     verified = {run.folder for run in found.finished if verify and _verified(Run.open(folder / run.folder), run)}
+    keys = ("arm", "seed", "state", "verified", "content_hash")
     rows = [
         (run.arm, run.seed, run.state, "yes" if run.folder in verified else "", run.content_hash[:16])
         for run in found.runs
     ]
     if as_json:
-        keys = ("arm", "seed", "state", "verified", "content_hash")
         runs = [
-            dict(zip(keys, row, strict=True)) | {"error": run.error} for row, run in zip(rows, found.runs, strict=True)
+            {**dict(zip(keys, row, strict=True)), "error": run.error} for row, run in zip(rows, found.runs, strict=True)
         ]
         show_json({"comparison": str(folder), "runs": runs})
     else:
         done = f"{len(found.finished)} of {len(found.runs)} runs {FINISHED}"
-        console().print(table(f"{folder}: {done}", ("arm", "seed", "state", "verified", "content"), rows))
+        show(f"{folder}: {done}", rows, (str, "arm", "seed", "state", "verified", "content"))
     for error in found.errors:
         complain(error, kind="failed")
     return 0 if found.finished else 1

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import console, show_json, table
+from townsquare.cli.console import show, show_json
 
 
 def scenarios(*, as_json: options.AsJson = False) -> int:
@@ -18,24 +15,21 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
 
     found, presets = list_scenarios(), list_presets()
     if as_json:
-        show_json(
-            [
-                *({"kind": "scenario", **line._asdict()} for line in found),
-                *({"kind": "preset", **line._asdict()} for line in presets),
-            ]
-        )
-    else:
-        rows = [(line.name, line.title, line.posts, line.propositions) for line in found]
-        columns = ("scenario", "title", "posts", "propositions")
-        console().print(table("", columns, rows, right=("posts", "propositions")))
-        console().print(table("", ("preset", "title", "of scenario"), [tuple(line) for line in presets]))
+        kinds = (("scenario", found), ("preset", presets))
+        return show_json([{"kind": kind, **line._asdict()} for kind, lines in kinds for line in lines])
+    show("", found, (str, "scenario=name", "title", "posts", "propositions"))
+    show("", [tuple(line) for line in presets], (str, "preset", "title", "of scenario"))
     return 0
 
 
-def schema(
-    *, markdown: Annotated[bool, Parameter(negative="", help="As a page of the documentation instead.")] = False
-) -> int:
-    """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning."""
+def schema(*, markdown: bool = False) -> int:
+    """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning.
+
+    Parameters
+    ----------
+    markdown
+        As a page of the documentation instead.
+    """
     from townsquare.settings.page import settings_page
     from townsquare.settings.schema import json_schema
 

@@ -12,23 +12,28 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from townsquare.cli import options
+
 if TYPE_CHECKING:
     from townsquare.experiments.cluster.stores import ObjectStore
     from townsquare.experiments.manifest import ArmRun
-    from townsquare.record.postgresql.address import Address
 
-Out = Annotated[
-    str | None,
-    Parameter(help="Folder to write into, or an address as s3://BUCKET/PREFIX; by default a new folder under runs/."),
-]
-On = Annotated[
-    str,
-    Parameter(help="A Ray cluster: `ray` for the one here, or one of its own; or ray://HOST:PORT. Else processes."),
-]
-RecordSchema = Annotated[
-    str | None,
-    Parameter(name="--record-schema", help="How names of schemas begin there; by default as that of the folder."),
-]
+ON = "A Ray cluster: `ray` for the one here, or one of its own; or ray://HOST:PORT. Else processes."
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed(options.Recorded):
+    """Where many runs are executed, and where they go."""
+
+    out: str | None = None
+    """Folder to write into, or an address as s3://BUCKET/PREFIX; by default a new folder under runs/."""
+    workers: options.Whole | None = None
+    """Processes at a time; 1 is the command itself. By default one a processor, and 1 for `debate`."""
+    on: Annotated[str, Parameter(help=ON)] = ""
+
+
+PLACED = Placed()
 RUN_YAML = "run.yaml"
 
 
@@ -43,6 +48,11 @@ class OutputLocation:
         """What a file of it is called, where it will be found later; without a name, the whole."""
         where = self.store.where if self.store else str(self.folder)
         return f"{where}/{name}" if name else where
+
+    @property
+    def named(self) -> Path:
+        """The folder, or one of the last name of the address: what schemas on a server are called by."""
+        return Path(self.store.where.rpartition("/")[2]) if self.store else self.folder
 
     def send(self, names: Sequence[str]) -> None:
         """Copy files to the address, if there is one."""
@@ -83,16 +93,3 @@ def output_location(out: str | None, stem: str, known: Sequence[str]) -> Iterato
         yield OutputLocation(folder, store)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def server_for(record: str | None, schema: str | None, place: OutputLocation) -> Address | None:
-    """Where on a server runs go; the schema is what the names of theirs begin with. None for their folders."""
-    from townsquare.core.errors import SettingError
-    from townsquare.record.postgresql.address import Address, checked_schema, schema_for
-
-    if record is None:
-        if schema is not None:
-            raise SettingError("--record-schema", got="without --record", do="say where: --record postgresql://…")
-        return None
-    name = schema_for(Path(place.shown().rpartition("/")[2] if place.store else place.folder))
-    return Address.parse(record, name if schema is None else checked_schema(schema))

@@ -9,53 +9,56 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import HEADLINES, short_arm
-from townsquare.cli.console import console, number, show_json, signed, table
+from townsquare.cli.console import digits, number, show, show_json
 
 
 def power(
-    folder: Annotated[Path, Parameter(name="PILOT", help="The folder of a comparison.")],
+    folder: Annotated[Path, Parameter(name="PILOT")],
     /,
     *,
-    outcome: Annotated[
-        list[str] | None, Parameter(negative="", help="An outcome, such as shift.vaccine_safe; may be repeated.")
-    ] = None,
-    effect: Annotated[
-        float | None, Parameter(help="Smallest difference to find, in the outcome's unit; else the pilot's own.")
-    ] = None,
-    chance: Annotated[float, Parameter(name="--power", help="Chance to find it.")] = 0.8,
-    level: Annotated[float, Parameter(help="Two-sided level of the test.")] = 0.05,
-    tests: Annotated[int, Parameter(converter=options.whole, help="How many tests share the level (Bonferroni).")] = 1,
+    outcome: list[str] | None = None,
+    effect: float | None = None,
+    chance: Annotated[float, Parameter(name="--power")] = 0.8,
+    level: float = 0.05,
+    tests: options.Whole = 1,
     as_json: options.AsJson = False,
 ) -> int:
-    """Say how many seeds find a given effect, by the spread of differences in a pilot comparison."""
-    from townsquare.core.errors import SettingError
+    """Say how many seeds find a given effect, by the spread of differences in a pilot comparison.
+
+    Parameters
+    ----------
+    folder
+        The folder of a comparison.
+    outcome
+        An outcome, such as shift.vaccine_safe; may be repeated.
+    effect
+        Smallest difference to find, in the outcome's unit; else the pilot's own.
+    chance
+        Chance to find it.
+    level
+        Two-sided level of the test.
+    tests
+        How many tests share the level (Bonferroni).
+    """
     from townsquare.experiments.manifest import Experiment
     from townsquare.experiments.power import seeds_needed
 
-    if tests < 1:
-        raise SettingError("--tests", got=str(tests), allowed="a whole number of at least 1")
+    options.at_least("--tests", tests)
     pilot = Experiment.load(folder)
     known = [name for name in pilot.outcomes.columns if name not in ("arm", "seed")]
     names = outcome or [name for name in known if name.partition(".")[0] in HEADLINES]
     found = seeds_needed(pilot.outcomes, pilot.baseline, names, effect, chance, level / tests)
     if as_json:
-        show_json({"pilot": str(folder), "power": chance, "level": level / tests, "needed": found.to_dicts()})
-        return 0
+        facts = {"power": chance, "level": level / tests, "needed": found.to_dicts()}
+        return show_json({"pilot": str(folder), **facts})
     arms = [arm.name for arm in pilot.arms]
-    rows = [
-        (row["outcome"], short_arm(row["arm"], arms), str(row["pairs"]), signed(row["difference"], 3),
-         number(row["sd"], 3), signed(row["effect"], 3), *(_many(row[name]) for name in ("seeds", "seeds_cautious")),
-         row["note"])
-        for row in found.iter_rows(named=True)
-    ]  # fmt: skip
-    columns = ("outcome", "arm", "pairs", "pilot", "sd", "effect", "seeds", "cautious", "")
-    title = f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}"
-    console().print(table(title, columns, rows, right=columns[2:8]))
+    show(
+        f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}", found,
+        (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
+        (digits(3, sign=True), "pilot=difference"), (digits(3), "sd"), (digits(3, sign=True), "effect"),
+        (number, "seeds", "cautious=seeds_cautious"), (str, "=note"),
+    )  # fmt: skip
     print("The cautious number takes the upper 80% bound of the spread, which a small pilot knows badly.")
     if effect is None:
         print("Effects are the pilot's own, which run large by chance: say --effect, the smallest that would matter.")
     return 0
-
-
-def _many(seeds: int | None) -> str:
-    return "–" if seeds is None else f"{seeds:,}"

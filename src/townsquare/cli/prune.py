@@ -7,12 +7,10 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, console, safe, show_json, table
+from townsquare.cli.console import complain, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.pruning import Plan
@@ -20,44 +18,47 @@ if TYPE_CHECKING:
 OK, FAILED, UNASKED = 0, 1, 2
 UNITS = {"h": 3600, "d": 86_400, "w": 604_800}
 """Seconds."""
-Root = Annotated[Path, Parameter(name="FOLDER", help="A folder of runs and comparisons, or the folder of one.")]
-Older = Annotated[str, Parameter(help="Only runs last written so long ago: hours, days or weeks, as 12h, 30d, 2w.")]
-KeepReports = Annotated[
-    bool, Parameter(negative="", help="Also the records of finished runs; report.html and run.yaml stay.")
-]
-Calls = Annotated[
-    bool, Parameter(negative="", help="Also recorded calls of language models (calls.db) of finished runs.")
-]
-Yes = Annotated[bool, Parameter(negative="", help="Remove without asking.")]
 
 
 def prune(
-    folder: Root,
+    folder: Path,
     /,
     *,
-    older: Older = "7d",
-    keep_reports: KeepReports = False,
-    calls: Calls = False,
-    yes: Yes = False,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    older: str = "7d",
+    keep_reports: bool = False,
+    calls: bool = False,
+    yes: bool = False,
+    shown: options.Shown = options.SHOWN,
 ) -> int:
     """List unfinished runs that nobody goes on with, with their sizes, and remove them once you agree.
 
     Runs that are being written are never touched, nor is any file that Townsquare did not write.
+
+    Parameters
+    ----------
+    folder
+        A folder of runs and comparisons, or the folder of one.
+    older
+        Only runs last written so long ago: hours, days or weeks, as 12h, 30d, 2w.
+    keep_reports
+        Also the records of finished runs; report.html and run.yaml stay.
+    calls
+        Also recorded calls of language models (calls.db) of finished runs.
+    yes
+        Remove without asking.
     """
     from townsquare.cli.doctor import in_units
     from townsquare.experiments.pruning import plan
 
     found = plan(folder, time.time() - seconds(older), keep_reports=keep_reports, calls=calls)
-    if not as_json and not quiet:
+    if not shown.as_json and not shown.quiet:
         _show(found)
-    may_ask = sys.stdin.isatty() and not as_json
+    may_ask = sys.stdin.isatty() and not shown.as_json
     agreed = bool(found.items) and (yes or (may_ask and _asked(found)))
     failed = _remove_all(found) if agreed else {}
-    if as_json:
+    if shown.as_json:
         show_json(_result(found, failed, agreed=agreed))
-    elif agreed and not quiet:
+    elif agreed and not shown.quiet:
         removed = [item.size for item in found.items if item.folder not in failed]
         print(f"removed {len(removed)} of {len(found.items)}: {in_units(sum(removed))}")
     if found.items and not agreed:
@@ -118,36 +119,26 @@ def _show(found: Plan) -> None:
     now = time.time()
     rows = [
         (
-            item.folder.relative_to(found.root) if item.folder != found.root else item.folder.name,
+            str(item.folder.relative_to(found.root) if item.folder != found.root else item.folder.name),
             item.what,
-            f"{(now - item.written) / UNITS['d']:.0f}",
+            (now - item.written) / UNITS["d"],
             in_units(item.size),
         )
         for item in found.items
     ]
     if rows:
-        columns = ("run", "what can be removed", "days old", "size")
-        console().print(table("", columns, rows, right=("days old", "size")))
+        columns = (str, "run", "what can be removed"), ("{:.0f}".format, "days old"), (str, "size")
+        show("", rows, *columns, words=("run", "what can be removed"))
     print(f"{len(rows)} to remove below {safe(found.root)}: {in_units(found.size)}")
     for why, count in sorted(Counter(why for _, why in found.left).items()):
         print(f"stays: {count:,} {why}")
 
 
 def _result(found: Plan, failed: dict[Path, str], *, agreed: bool) -> dict[str, object]:
-    return {
-        "event": "result",
-        "folder": str(found.root),
-        "bytes": found.size,
-        "runs": [
-            {
-                "run": str(item.folder),
-                "what": item.what,
-                "bytes": item.size,
-                "written": item.written,
-                "removed": agreed and item.folder not in failed,
-                "error": failed.get(item.folder, ""),
-            }
-            for item in found.items
-        ],
-        "stays": [{"run": str(folder), "why": why} for folder, why in found.left],
-    }
+    runs = [
+        {"run": str(item.folder), "what": item.what, "bytes": item.size, "written": item.written}
+        | {"removed": agreed and item.folder not in failed, "error": failed.get(item.folder, "")}
+        for item in found.items
+    ]
+    stays = [{"run": str(folder), "why": why} for folder, why in found.left]
+    return {"event": "result", "folder": str(found.root), "bytes": found.size, "runs": runs, "stays": stays}

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from cyclopts import Parameter
-
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
 from townsquare.cli.console import complain, show_json
-from townsquare.cli.progress import ProgressDisplay, mode
-
-At = Annotated[int, Parameter(name="--at", help="The first step that is executed under the new settings.")]
 
 
-def replay(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: options.AsJson = False) -> int:
+def replay(folder: options.Folder, /, *, shown: options.Shown = options.SHOWN) -> int:
     """Execute a recorded run again, offline, and compare every step with what was recorded.
 
     Answers of a language model come from the recorded calls alone; the first request that was never recorded ends it.
@@ -28,11 +21,11 @@ def replay(folder: options.Folder, /, *, quiet: options.Quiet = False, as_json: 
     run = Run.open(folder)
     check_replayable(run, str(folder))
     settings = settings_of(run, str(folder))
-    with ProgressDisplay(run.last_step, mode(quiet=quiet, as_json=as_json), f"replay of {folder}") as progress:
+    with shown.progress(run.last_step, f"replay of {folder}") as progress:
         compared = again(folder, settings, lambda mark: progress.at(mark.step))
-    if as_json:
+    if shown.as_json:
         show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
-    elif not quiet:
+    elif not shown.quiet:
         print(f"the same {compared} steps, hash by hash\ncontent  {run.content_hash}")
     return 0
 
@@ -41,22 +34,25 @@ def branch(
     folder: options.Folder,
     /,
     *,
-    at: At,
+    at: int,
     sets: options.Sets = None,
     out: options.Out = None,
-    quiet: options.Quiet = False,
-    as_json: options.AsJson = False,
+    shown: options.Shown = options.SHOWN,
 ) -> int:
     """Execute a recorded run with other settings from a step on; what came before is shared.
 
     Calls of a language model that the run recorded are not asked again. Says which step differs first, and in what.
+
+    Parameters
+    ----------
+    at
+        The first step that is executed under the new settings.
     """
-    from townsquare.cli.servers import approved_settings, show_servers_of
+    from townsquare.cli.calls import approved_settings, show_servers_of
     from townsquare.core.errors import SettingError
     from townsquare.experiments.replay import branch as record
     from townsquare.experiments.replay import branch_settings
     from townsquare.experiments.run_folders import check_single, check_unused, folder_for
-    from townsquare.models.contract import Call
     from townsquare.pages.report import write_report
     from townsquare.record.contract import StepMark
     from townsquare.record.run import Run
@@ -64,9 +60,8 @@ def branch(
 
     check_single(folder)
     if not sets:
-        raise SettingError(
-            "--set", got="nothing", do="say what is to be different, such as `--set moderation.strategy=hybrid`"
-        )
+        do = "say what is to be different, such as `--set moderation.strategy=hybrid`"
+        raise SettingError("--set", got="nothing", do=do)
     old = Run.open(folder)
     settings = branch_settings(approved_settings(old, folder), at, layer_of(sets), folder)
     show_servers_of([settings])
@@ -77,22 +72,13 @@ def branch(
         calls.done(mark.step)
         progress.at(mark.step, calls.note(total))
 
-    def on_call(call: Call) -> None:
-        calls.add(call)
-
     with folder_for(out, f"{folder.name}-branch-{at}") as new:
         check_unused(new)
-        with ProgressDisplay(total, mode(quiet=quiet, as_json=as_json), f"branch of {folder} at step {at}") as progress:
-            found = record(folder, new, settings, on_step, on_call)
+        with shown.progress(total, f"branch of {folder} at step {at}") as progress:
+            found = record(folder, new, settings, on_step, calls.add)
         write_report(found.run, new / "report.html")
-    if as_json:
-        show_json(
-            {"event": "result", "run": str(new), "content_hash": found.run.content_hash}
-            | {"first_step": found.step, "difference": found.difference}
-        )
-    elif quiet:
-        print(new)
-    else:
+    facts = {"content_hash": found.run.content_hash, "first_step": found.step, "difference": found.difference}
+    if not shown.is_told(new, {"run": str(new), **facts}):
         same = "no step differs: the settings made no difference"
         print(f"run      {new}\nreport   {new / 'report.html'}")
         print(f"differs  {f'from step {found.step} on; {found.difference}' if found.step is not None else same}")

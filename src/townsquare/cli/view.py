@@ -15,17 +15,28 @@ from urllib.parse import quote
 
 from cyclopts import Parameter
 
-Target = Annotated[Path, Parameter(help="A run, a comparison, or a folder of them.")]
-Port = Annotated[int | None, Parameter(help="Port on this machine; 0 for any that is free.")]
-Browser = Annotated[bool, Parameter(name="--browser", negative="--no-browser", help="Open the page in the browser.")]
 
-Token = Annotated[
-    bool, Parameter(name="--token", negative="--no-token", help="Answer only with the token of the printed address.")
-]
+def view(
+    folder: Path = Path("runs"),
+    /,
+    *,
+    port: int | None = None,
+    browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
+    token: Annotated[bool, Parameter(negative="--no-token")] = True,
+) -> int:
+    """Show runs in the browser, live while they go on. Only whoever has the printed address can see them.
 
-
-def view(folder: Target = Path("runs"), /, *, port: Port = None, browser: Browser = True, token: Token = True) -> int:
-    """Show runs in the browser, live while they go on. Only whoever has the printed address can see them."""
+    Parameters
+    ----------
+    folder
+        A run, a comparison, or a folder of them.
+    port
+        Port on this machine; 0 for any that is free.
+    browser
+        Open the page in the browser.
+    token
+        Answer only with the token of the printed address.
+    """
     from townsquare.pages.view.access import new_token
     from townsquare.pages.view.serving import address, listen, server
     from townsquare.record.places import record_file

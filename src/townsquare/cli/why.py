@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any
 
 from townsquare.cli import options
-from townsquare.cli.console import console, number, safe, show_json, signed, table
+from townsquare.cli.console import cut, digits, exact, known, safe, show, show_json, signed
 from townsquare.core.errors import SettingError
 
 if TYPE_CHECKING:
-    from townsquare.analysis.causes.why import Cause, Move, Why
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     from townsquare.analysis.causes.records import Evidence, HeldRecord
+    from townsquare.analysis.causes.why import Cause, Move, Why
 
 LARGEST = 10
 LONGEST_TEXT = 60
@@ -27,17 +23,25 @@ def why(
     folder: options.Folder,
     /,
     *,
-    agent: Annotated[int, Parameter(converter=options.whole, help="The agent, by its number.")],
-    step: Annotated[
-        int | None, Parameter(converter=options.whole, help="One step; without it, the largest moves of the run.")
-    ] = None,
-    proposition: Annotated[str | None, Parameter(help="One proposition, by its name.")] = None,
-    without_record: Annotated[
-        int | None, Parameter(help="Compute the belief again without this argument record (rules in log odds).")
-    ] = None,
+    agent: options.Whole,
+    step: options.Whole | None = None,
+    proposition: str | None = None,
+    without_record: int | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show which posts and argument records, by whom, moved an agent's beliefs, and by how much."""
+    """Show which posts and argument records, by whom, moved an agent's beliefs, and by how much.
+
+    Parameters
+    ----------
+    agent
+        The agent, by its number.
+    step
+        One step; without it, the largest moves of the run.
+    proposition
+        One proposition, by its name.
+    without_record
+        Compute the belief again without this argument record (rules in log odds).
+    """
     from townsquare.analysis.causes.records import evidence, has_records
     from townsquare.analysis.causes.why import why as explain
     from townsquare.record.run import Run
@@ -47,17 +51,15 @@ def why(
     counted = has_records(run) or without_record is not None
     records = evidence(run, agent, step, proposition) if counted else ()
     if as_json:
-        show_json(_plain(found) | (plain(records, without_record) if records else {}))
-        return 0
+        return show_json(_plain(found) | (_plain_records(records, without_record) if records else {}))
     if without_record is not None:
-        show_without(records, without_record)
+        _show_without(records, without_record)
         return 0
     if step is None:
         _show_largest(found, str(folder))
-    else:
-        for move in found.moves:
-            _show_move(found, move)
-    show_records(records, LARGEST if step is None else None)
+    for move in () if step is None else found.moves:
+        _show_move(found, move)
+    _show_records(records, LARGEST if step is None else None)
     return 0
 
 
@@ -72,26 +74,19 @@ def _plain(found: Why) -> dict[str, Any]:
 def _show_move(found: Why, move: Move) -> None:
     before = "not on record (it joined in this step)" if move.before is None else f"{move.before:+.6f}"
     print(f"Agent {found.agent}, step {move.step}, {safe(move.proposition)}: {before} -> {move.after:+.6f}")
-    rows = [_row(cause) for cause in move.causes]
-    columns = ("moved by", "by", "trust", "says", "label", "weight", "first seen", "post", "text")
-    if rows:
-        console().print(table("", columns, rows, right=("moved by", "trust", "says", "weight", "post")))
+    if move.causes:
+        rows = [{**asdict(cause), "by": safe(cause.name, 30) or _kind(cause)} for cause in move.causes]
+        show(
+            "", rows, (exact, "moved by=amount"), (str, "by"), (known(digits(3)), "trust"),
+            (known(digits(3, sign=True)), "says=stance"), (str, "label"), (known(digits(3)), "weight"),
+            ({None: "", True: "yes", False: "no"}.__getitem__, "first seen=first_seen"), (known(str), "post"),
+            (cut(LONGEST_TEXT), "text"), words=("by", "label", "first seen", "text"),
+        )  # fmt: skip
     print(f"{_sum(found, move)}\n")
 
 
-def _row(cause: Cause) -> tuple[str, ...]:
-    seen = {None: "", True: "yes", False: "no"}[cause.first_seen]
-    return (
-        f"{cause.amount:+.6f}",
-        safe(cause.name, 30) or _WORDS.get(cause.kind, cause.kind),
-        "" if cause.trust is None else number(cause.trust, 3),
-        "" if cause.stance is None else signed(cause.stance, 3),
-        cause.label,
-        "" if cause.weight is None else number(cause.weight, 3),
-        seen,
-        "" if cause.post is None else str(cause.post),
-        safe(cause.text, LONGEST_TEXT),
-    )
+def _kind(cause: Cause) -> str:
+    return _WORDS.get(cause.kind, cause.kind)
 
 
 def _sum(found: Why, move: Move) -> str:
@@ -108,19 +103,15 @@ def _show_largest(found: Why, folder: str) -> None:
     if not largest:
         print(f"Agent {found.agent} never moved.")
         return
-    rows = [
-        (move.step, move.proposition, signed(move.change), "–" if move.before is None else signed(move.before),
-         signed(move.after), _strongest(move))
-        for move in largest
-    ]  # fmt: skip
-    columns = ("step", "proposition", "change", "from", "to", "most by")
+    rows = [(move.step, move.proposition, move.change, move.before, move.after, _strongest(move)) for move in largest]
     title = f"Largest moves of agent {found.agent} (rule {found.rule})"
-    console().print(table(title, columns, rows, right=("step", "change", "from", "to")))
-    totals = [
-        (total.name, total.proposition, f"{total.amount:+.6f}", total.rows) for total in found.by_author[:LARGEST]
-    ]
-    by_author = ("author", "proposition", "moved it by", "exposures")
-    console().print(table("In all, by author", by_author, totals, right=("moved it by", "exposures")))
+    columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "most by")
+    show(title, rows, *columns)
+    totals = found.by_author[:LARGEST]
+    show(
+        "In all, by author", totals, (str, "author=name", "proposition"), (exact, "moved it by=amount"),
+        (str, "exposures=rows"),
+    )  # fmt: skip
     unexplained = [move for move in found.moves if move.agrees is False]
     if unexplained:
         print(f"{len(unexplained)} of {len(found.moves)} recorded changes are NOT the sum of their contributions.")
@@ -132,18 +123,16 @@ def _show_largest(found: Why, folder: str) -> None:
 def _strongest(move: Move) -> str:
     if not move.causes:
         return ""
-    cause = move.causes[0]
-    return safe(cause.name or _WORDS.get(cause.kind, cause.kind), 40)
+    return safe(move.causes[0].name or _kind(move.causes[0]), 40)
 
 
 # The part of `townsquare why` that shows argument records, and a belief without one of them.
 
 
 LONGEST_RECORD_TEXT = 70
-_COLUMNS = ("id", "adds", "polarity", "strength", "weight", "origin", "state", "since", "post", "from", "text")
 
 
-def plain(found: tuple[Evidence, ...], claim: int | None) -> dict[str, Any]:
+def _plain_records(found: tuple[Evidence, ...], claim: int | None) -> dict[str, Any]:
     """Records, and the belief without one, as JSON-able values."""
     out: dict[str, Any] = {"evidence": [{**asdict(one), "agrees": one.agrees} for one in found]}
     if claim is not None:
@@ -152,7 +141,7 @@ def plain(found: tuple[Evidence, ...], claim: int | None) -> dict[str, Any]:
     return out
 
 
-def show_records(found: tuple[Evidence, ...], most: int | None) -> None:
+def _show_records(found: tuple[Evidence, ...], most: int | None) -> None:
     """The records of an agent, those that count most first; ``most`` of them a proposition, or all."""
     for one in found:
         ordered = sorted(one.records, key=lambda record: (not record.active, -abs(record.amount), record.claim))
@@ -161,9 +150,7 @@ def show_records(found: tuple[Evidence, ...], most: int | None) -> None:
         archived = len(one.records) - active
         title += f", {archived} archived" if archived else ""
         if ordered:
-            rows = [_record_row(record) for record in ordered[:most]]
-            right = ("id", "adds", "polarity", "strength", "weight", "since", "post")
-            console().print(table(title, _COLUMNS, rows, right=right))
+            _show_table_of(title, ordered[:most])
         else:
             print(title)
         more = "" if most is None or len(ordered) <= most else f" ({len(ordered) - most} more records)"
@@ -173,7 +160,7 @@ def show_records(found: tuple[Evidence, ...], most: int | None) -> None:
         print(f"start {one.prior:+.6f} and records give {belief}{more}: {_said(one)}\n")
 
 
-def show_without(found: tuple[Evidence, ...], claim: int) -> None:
+def _show_without(found: tuple[Evidence, ...], claim: int) -> None:
     """The belief that is left without one record."""
     one = _holding(found, claim)
     left = one.without(claim)
@@ -193,21 +180,21 @@ def _holding(found: tuple[Evidence, ...], claim: int) -> Evidence:
     raise SettingError("--without-record", got=str(claim), allowed=held or "none: the agent holds no records")
 
 
-def _record_row(record: HeldRecord) -> tuple[str, ...]:
-    because = f" by {record.by}" if record.by is not None else ""
-    return (
-        str(record.claim),
-        f"{record.amount:+.6f}" if record.active else "0",
-        "for" if record.polarity > 0 else "against",
-        number(record.strength, 3),
-        number(record.weight, 3),
-        record.origin,
-        "active" if record.active else f"{record.change}{because}",
-        str(record.since),
-        "" if record.post is None else str(record.post),
-        safe(record.name, 24),
-        safe(record.text, LONGEST_RECORD_TEXT),
-    )
+def _show_table_of(title: str, records: Sequence[HeldRecord]) -> None:
+    def state(record: HeldRecord) -> str:
+        by = f" by {record.by}" if record.by is not None else ""
+        return "active" if record.active else f"{record.change}{by}"
+
+    rows = [
+        asdict(one) | {"adds": one.amount if one.active else None, "state": state(one), "is_for": one.polarity > 0}
+        for one in records
+    ]
+    show(
+        title, rows, (str, "id=claim"), (lambda adds: "0" if adds is None else exact(adds), "adds"),
+        (("against", "for").__getitem__, "polarity=is_for"), (digits(3), "strength", "weight"),
+        (str, "origin", "state", "since"), (known(str), "post"), (cut(24), "from=name"),
+        (cut(LONGEST_RECORD_TEXT), "text"),
+    )  # fmt: skip
 
 
 def _said(one: Evidence) -> str:

@@ -229,3 +229,18 @@ def _depth_above(value: object, limit: int) -> bool:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:200]
+
+
+def finite(value: Any) -> Any:
+    """The same value with null for every undefined number.
+
+    >>> finite({"a": [float("nan"), 1.5]})
+    {'a': [None, 1.5]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): finite(below) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(below) for below in value]
+    return value

@@ -1,4 +1,4 @@
-"""Panels of debates: courses of stances, levels of a sweep, and final stances with intervals."""
+"""Figures of debates: courses of stances, levels of a sweep, and final stances with intervals."""
 
 from __future__ import annotations
 
@@ -10,66 +10,71 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from townsquare.debate.results import DebateArm, DebateResults
-from townsquare.debate.settings import CON, PRO
+from townsquare.debate.settings import CON, PRO, SIDES
 from townsquare.pages.report.axes import NICE, amounts, reference
-from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.words import clean
 
 Float = npt.NDArray[np.float64]
 
 ROLE = {PRO: "first", CON: "fourth"}
-WORD = {PRO: "pro", CON: "con"}
 MARGIN = 1.05
 
 
-def course_panel(held: DebateResults, arm: DebateArm, key: str, *, judged: bool = False) -> str:
-    """Stances of both over the rounds as inline SVG: trials thin, their mean thick; as kept, or as the judge reads."""
-    if judged:
-        course = held.judged(arm)
-        rounds = np.arange(1, course.shape[1] + 1)
-    else:
-        course = held.stances(arm)
-        rounds = np.arange(course.shape[1])
+def course_figure(held: DebateResults, arm: DebateArm, key: str, caption: str, *, judged: bool = False) -> Figure:
+    """Stances of both over the rounds: trials thin, their mean thick; as kept, or as the judge reads."""
+    course = held.judged(arm) if judged else held.stances(arm)
+    rounds = np.arange(course.shape[1]) + judged
+    what = "judged stance" if judged else "stance"
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes, stances: Float) -> None:
         for seat in (PRO, CON) if arm.is_pair else (PRO,):
-            _bundle(axes, rounds, course[:, :, seat], ROLE[seat], WORD[seat])
-        _stance_axis(axes, "judged stance" if judged else "stance")
+            _bundle(axes, rounds, stances[:, :, seat], ROLE[seat], SIDES[seat])
+        _stance_axis(axes, what)
         _round_axis(axes)
 
-    what = "judged stances" if judged else "stances"
-    return panel(draw, key, clean(f"{what} over {rounds.size} rounds, {arm.name}, {arm.statement}"), height=230)
+    label = f"{what}s over {rounds.size} rounds, {arm.name}, {arm.statement}"
+    return Figure(key, caption, course, draw, label, height=230)
 
 
-def levels_panel(held: DebateResults, arms: Sequence[DebateArm], labels: Sequence[str], key: str) -> str:
+def levels_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
     """The mean stance of pro over the rounds, one line a level; trials thin."""
-    courses = [held.stances(arm)[:, :, PRO] for arm in arms]
+    labels = [f"{name} {level:g}" for level in levels]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes, courses: Sequence[Float]) -> None:
         for number, (label, course) in enumerate(zip(labels, courses, strict=True)):
             _bundle(axes, np.arange(course.shape[1]), course, SERIES[number % len(SERIES)], clean(label, 40))
         _stance_axis(axes, "stance of pro")
         _round_axis(axes)
 
-    return panel(draw, key, clean("mean stance of pro by level: " + ", ".join(labels)), height=290)
+    caption, label = f"Stance of pro by {name}: trials thin, means thick", ", ".join(labels)
+    courses = [held.stances(arm)[:, :, PRO] for arm in arms]
+    return Figure(f"l-{key_of(name)}", caption, courses, draw, f"mean stance of pro by level: {label}", height=290)
 
 
-def finals_panel(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str, key: str) -> str:
+def finals_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
     """Final stance of pro against the level of a setting: trials as dots, means with 95 % intervals."""
-    finals = [held.stances(arm)[:, -1, PRO] for arm in arms]
     estimates = [held.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]
 
-    def draw(axes: Axes) -> None:
-        for level, values in zip(levels, finals, strict=True):
-            axes.scatter([level] * values.size, values, s=14, color=colour("first"), alpha=0.4, linewidths=0)
-        axes.plot(levels, [one.mean for one in estimates], color=colour("first"), marker="o", markersize=5)
-        for level, one in zip(levels, estimates, strict=True):
+    def draw(axes: Axes, finals: Sequence[Float]) -> None:
+        shade = colour("first")
+        for level, values, one in zip(levels, finals, estimates, strict=True):
+            axes.scatter([level] * values.size, values, s=14, color=shade, alpha=0.4, linewidths=0)
             if np.isfinite(one.low):
-                axes.plot([level, level], [one.low, one.high], color=colour("first"), linewidth=2.4)
+                axes.plot([level, level], [one.low, one.high], color=shade, linewidth=2.4)
+        axes.plot(levels, [one.mean for one in estimates], color=shade, marker="o", markersize=5)
         _stance_axis(axes, "final stance of pro")
         axes.set_xlabel(clean(name, 40))
 
-    return panel(draw, key, clean(f"final stance of pro by {name}"), height=260)
+    finals = [held.stances(arm)[:, -1, PRO] for arm in arms]
+    caption = f"Final stance by {name}: trials, means, 95% intervals"
+    return Figure(f"f-{key_of(name)}", caption, finals, draw, f"final stance of pro by {name}")
+
+
+def key_of(name: str) -> str:
+    """The name of a setting as part of an identifier."""
+    return "".join(letter if letter.isalnum() else "-" for letter in name)
 
 
 def _bundle(axes: Axes, rounds: npt.NDArray[np.int64], course: Float, role: str, label: str) -> None:

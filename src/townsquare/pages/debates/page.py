@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
+from townsquare.core.text_table import Table
 from townsquare.debate.measures import Estimate, steps_between
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import PRO
-from townsquare.pages.debates.figures import course_panel, finals_panel, levels_panel
-from townsquare.pages.debates.tables import arms_table, cross_table, starts_table, varied
+from townsquare.pages.debates.figures import course_figure, finals_figure, key_of, levels_figure
+from townsquare.pages.debates.tables import arms_table, cross_table, starts_table, varied, with_interval
 from townsquare.pages.debates.transcript import write_transcript
-from townsquare.pages.report.page import render, write
-from townsquare.pages.report.section import Panel, Section, Table
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.words import count, number
+from townsquare.pages.report.page import Page
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.words import clean, count
 
 REPORT = "report.html"
 MOST_PANELS = 60
@@ -54,15 +55,14 @@ def write_debates(held: DebateResults) -> Path:
     arms = [arm for arm in held.arms if held.records(arm)]
     kept = DebateResults(held.folder, tuple(arms), held.trials, held.failed)
     sections = [*_levels(kept), *_courses(kept), *_measured(kept)] if arms else []
-    text = render(
+    return Page.of(
         "debates.html",
         title=_title(held),
         facts=_facts(held),
         warnings=[f"trial {trial} of {clean(arm, 120)}: {clean(error, 300)}" for arm, trial, error in held.failed],
         sections=sections,
         limits=LIMITS,
-    )
-    return write(text, held.folder / REPORT)
+    ).write(held.folder / REPORT)
 
 
 def _title(held: DebateResults) -> str:
@@ -72,15 +72,16 @@ def _title(held: DebateResults) -> str:
 
 def _facts(held: DebateResults) -> list[tuple[str, str]]:
     done = sum(len(held.records(arm)) for arm in held.arms)
-    debaters = dict.fromkeys(str(arm.settings["debater"]["name"]) for arm in held.arms)
-    speakers = dict.fromkeys(str(arm.settings["speaker"]["name"]) for arm in held.arms)
+
+    def each(*path: str) -> str:
+        values = (reduce(lambda value, name: value[name], path, arm.settings) for arm in held.arms)
+        return clean(", ".join(dict.fromkeys(map(str, values))), 160)
+
     return [
         ("arms", str(len(held.arms))),
         ("debates", f"{done} of {len(held.arms) * held.trials}"),
-        ("rounds", ", ".join(dict.fromkeys(str(arm.settings["rounds"]) for arm in held.arms))),
-        ("debater", clean(", ".join(debaters), 160)),
-        ("speaker", clean(", ".join(speakers), 160)),
-        ("judge", clean(", ".join(dict.fromkeys(str(a.settings["judge"]["name"]) for a in held.arms)), 160)),
+        ("rounds", each("rounds")),
+        *((name, each(name, "name")) for name in ("debater", "speaker", "judge")),
     ]
 
 
@@ -93,20 +94,14 @@ def _levels(held: DebateResults) -> list[Section]:
 
 
 def _level_section(held: DebateResults, name: str, levels: list[float], arms: list[DebateArm]) -> Section:
-    key = "".join(letter if letter.isalnum() else "-" for letter in name)
-    labels = [f"{name} {level:g}" for level in levels]
-    panels = [Panel(f"Stance of pro by {name}: trials thin, means thick", levels_panel(held, arms, labels, f"l-{key}"))]
-    says = []
-    table: tuple[Table, ...] = ()
-    trials = min(len(held.records(arm)) for arm in arms)
-    if trials:
-        caption = f"Final stance by {name}: trials, means, 95% intervals"
-        panels.append(Panel(caption, finals_panel(held, arms, levels, name, f"f-{key}")))
+    figures, says, tables = [levels_figure(held, arms, levels, name)], [], []
+    if trials := min(len(held.records(arm)) for arm in arms):
+        figures.append(finals_figure(held, arms, levels, name))
         steps = steps_between(np.array(levels), np.array([held.stances(arm)[:trials, -1, PRO] for arm in arms]))
         says = [_ordering(name, steps)]
-        rows = [[f"{low:g} to {high:g}", _difference(one)] for low, high, one in steps]
-        table = (Table(f"Change of the final stance from one level of {name} to the next", [name, "change"], rows),)
-    return Section(f"levels-{key}", f"Levels of {name}", says=says, panels=panels, open_tables=table)
+        rows = [[f"{low:g} to {high:g}", with_interval(one, signed=True)] for low, high, one in steps]
+        tables = [Table(f"Change of the final stance from one level of {name} to the next", [name, "change"], rows)]
+    return Section(f"levels-{key_of(name)}", f"Levels of {name}", says=says, figures=figures, open_tables=tables)
 
 
 def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
@@ -121,23 +116,17 @@ def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
     return f"Final stances are not ordered by {name}: {of}."
 
 
-def _difference(one: Estimate) -> str:
-    return f"{number(one.mean, signed=True)} [{number(one.low, signed=True)}, {number(one.high, signed=True)}]"
-
-
 def _courses(held: DebateResults) -> list[Section]:
     """Kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
     arms = held.arms[:MOST_PANELS]
     notes = [f"The first {MOST_PANELS} of {len(held.arms)} arms."] if len(arms) < len(held.arms) else []
-    kept = [Panel(_caption(held, arm), course_panel(held, arm, f"k{at}")) for at, arm in enumerate(arms)]
+    kept = [course_figure(held, arm, f"k{at}", _caption(held, arm)) for at, arm in enumerate(arms)]
     says = ["Each panel is an arm: stance over rounds, from +1 for the proposition to −1 against it."]
-    found = [Section("courses", "Stances kept", says=says, notes=notes, panels=kept)]
+    found = [Section("courses", "Stances kept", says=says, notes=notes, figures=kept)]
     if len(arms) <= MOST_JUDGED:
-        judged = [
-            Panel(_caption(held, arm), course_panel(held, arm, f"j{n}", judged=True)) for n, arm in enumerate(arms)
-        ]
+        judged = [course_figure(held, arm, f"j{at}", _caption(held, arm), judged=True) for at, arm in enumerate(arms)]
         said = "One judge reads every message of every arm, and sees nothing but the text."
-        found.append(Section("judged", "Stances read from the texts", says=[said], panels=judged))
+        found.append(Section("judged", "Stances read from the texts", says=[said], figures=judged))
     return found
 
 

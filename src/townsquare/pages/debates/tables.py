@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
+from townsquare.core.text_table import Table, table
 from townsquare.debate.measures import Estimate
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import ALIASES
-from townsquare.pages.report.section import Table
-from townsquare.pages.report.words import number, percent
+from townsquare.pages.report.words import number, percent, signed_three
 
 TITLES = {
     "initial": "initial stance",
@@ -37,11 +38,13 @@ def shown(name: str, one: Estimate) -> str:
     """
     if name == "crossing":
         return percent(one.mean)
-    signed = name in SIGNED
-    mean = number(one.mean, signed=signed)
-    if not math.isfinite(one.low) or one.low == one.high:
-        return mean
-    return f"{mean} [{number(one.low, signed=signed)}, {number(one.high, signed=signed)}]"
+    known = math.isfinite(one.low) and one.low != one.high
+    return with_interval(one, signed=name in SIGNED) if known else number(one.mean, signed=name in SIGNED)
+
+
+def with_interval(one: Estimate, *, signed: bool = False) -> str:
+    """A mean with its interval, even where that is empty."""
+    return f"{number(one.mean, signed=signed)} [{number(one.low, signed=signed)}, {number(one.high, signed=signed)}]"
 
 
 def measure_table(held: DebateResults, arm: DebateArm) -> Table:
@@ -65,26 +68,19 @@ def arms_table(held: DebateResults, arms: Sequence[DebateArm], *, judged: bool =
 
 def starts_table(held: DebateResults) -> Table:
     """How each agent started: what was wanted, attained, and how; means over trials where they differ."""
-    rows = []
-    for arm in held.arms:
-        records = held.records(arm)
-        for side in records[0]["agents"] if records else ():
-            agents = [record["agents"][side] for record in records]
-            attained = [float(agent["attained"]) for agent in agents]
-            rows.append(
-                [
-                    arm.name,
-                    side,
-                    number(agents[0]["uptake"]),
-                    number(agents[0]["anchoring"]),
-                    number(agents[0]["wanted"], signed=True),
-                    f"{number(min(attained), 3, signed=True)} to {number(max(attained), 3, signed=True)}",
-                    str(len(agents[0]["seeds"])),
-                    number(float(agents[0]["prior_scale"])),
-                ]
-            )
-    head = ["arm", "agent", "u", "a", "wanted", "attained", "seeds", "prior scale"]
-    return Table("Starts", head, rows, words=frozenset({0, 1}))
+    rows = [
+        (arm.name, side, first["uptake"], first["anchoring"], first["wanted"],
+         " to ".join(signed_three(float(end([agent["attained"] for agent in agents]))) for end in (min, max)),
+         len(first["seeds"]), float(first["prior_scale"]))
+        for arm in held.arms
+        for records in [held.records(arm)]
+        for side, first in (records[0]["agents"].items() if records else ())
+        for agents in [[record["agents"][side] for record in records]]
+    ]  # fmt: skip
+    return table(
+        "Starts", rows, (str, "arm", "agent"), (number, "u", "a"), (partial(number, signed=True), "wanted"),
+        (str, "attained"), (number, "seeds", "prior scale"), words=("arm", "agent"),
+    )  # fmt: skip
 
 
 def cross_table(held: DebateResults, measure: str) -> Table | None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from townsquare.debate.record import REVISED, Plain
 from townsquare.debate.results import TRANSCRIPT, DebateArm, DebateResults
-from townsquare.debate.settings import CON, PRO, SIDES
-from townsquare.pages.debates.figures import WORD, course_panel
+from townsquare.debate.settings import SIDES
+from townsquare.pages.debates.figures import course_figure
 from townsquare.pages.debates.tables import measure_table
-from townsquare.pages.report.page import render, write
-from townsquare.pages.report.section import Panel
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.words import number
+from townsquare.pages.debates.turns import turns_of
+from townsquare.pages.report.page import Page
+from townsquare.pages.report.words import clean, number
 
 KIND = {
     "accepted": "accepted",
@@ -25,47 +22,10 @@ KIND = {
     REVISED: "revised its stance; no record says why",
 }
 POLARITY = {1: "for", -1: "against"}
-
-
-@dataclass(frozen=True, slots=True)
-class MoveShown:
-    """One line under a turn: whom it moved, by how much in stance and in log odds, and which record did it.
-
-    ``text`` is the claim if the message does not already say it, else ""; where a claim was refused, ``record`` and
-    ``text`` are those of the record that stood against it.
-    """
-
-    side: str
-    kind: str
-    amount: str
-    log_odds: str
-    record: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TurnShown:
-    """One turn in words. ``stances`` are (side, before, after) of agents, ``retrieved`` what the speaker had."""
-
-    number: int
-    round: int
-    side: str
-    text: str
-    instruction: str
-    judged: str
-    stances: tuple[tuple[str, str, str], ...]
-    moves: tuple[MoveShown, ...]
-    retrieved: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TrialShown:
-    """One trial: its number, how each agent started, its turns, and the hash of its record."""
-
-    number: int
-    starts: tuple[str, ...]
-    turns: tuple[TurnShown, ...]
-    hash: str
+_COURSES = {
+    "kept": "Stance kept by each agent: trials thin, their mean thick",
+    "judged": "Stance the judge reads in each message",
+}
 
 
 def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
@@ -77,42 +37,44 @@ def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = Tru
         A trial cannot be read, or the page not be written.
     """
     records = held.records(arm)
-    panels = []
-    if records and figures:
-        panels = [
-            Panel("Stance kept by each agent: trials thin, their mean thick", course_panel(held, arm, "kept")),
-            Panel("Stance the judge reads in each message", course_panel(held, arm, "judged", judged=True)),
-        ]
-    text = render(
+    drawn = _COURSES.items() if records and figures else ()
+    return Page.of(
         "debate.html",
         title=clean(arm.statement, 200),
         facts=_facts(held, arm),
-        panels=panels,
+        figures=[course_figure(held, arm, key, says, judged=key == "judged") for key, says in drawn],
         table=measure_table(held, arm) if records else None,
         trials=[_trial(record) for record in records],
         speaker=clean(str(arm.settings["speaker"]["name"]), 80),
-    )
-    return write(text, held.folder / arm.slug / TRANSCRIPT)
+    ).write(held.folder / arm.slug / TRANSCRIPT)
 
 
 def _facts(held: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
     settings = arm.settings
-    return [
-        ("arm", clean(arm.name, 120)),
-        ("trials", f"{len(held.records(arm))} of {held.trials}"),
-        ("rounds", str(settings["rounds"])),
-        ("debater", clean(settings["debater"]["name"], 80)),
-        ("speaker", clean(settings["speaker"]["name"], 80)),
-        ("opponent", clean(settings["opponent"], 80)),
-        ("judge", clean(settings["judge"]["name"], 80)),
-        ("seed", str(settings["seed"])),
-    ]
+    facts = {
+        "arm": arm.name,
+        "trials": f"{len(held.records(arm))} of {held.trials}",
+        "rounds": settings["rounds"],
+        "debater": settings["debater"]["name"],
+        "speaker": settings["speaker"]["name"],
+        "opponent": settings["opponent"],
+        "judge": settings["judge"]["name"],
+        "seed": settings["seed"],
+    }
+    return [(name, clean(str(value), 120)) for name, value in facts.items()]
 
 
-def _trial(record: Plain) -> TrialShown:
-    starts = tuple(_start(side, agent) for side, agent in record["agents"].items())
-    turns = tuple(_turn(record, number, turn) for number, turn in enumerate(record["turns"], 1))
-    return TrialShown(record["trial"], starts, turns, record["hash"])
+def _trial(record: Plain) -> Plain:
+    """One trial: its number, how each agent started, its turns in words, and the hash of its record."""
+    return {
+        "number": record["trial"],
+        "starts": [_start(side, agent) for side, agent in record["agents"].items()],
+        "turns": [
+            _turn(turn) | {"instruction": recorded["instruction"]}
+            for turn, recorded in zip(turns_of(record), record["turns"], strict=True)
+        ],
+        "hash": record["hash"],
+    }
 
 
 def _start(side: str, agent: Plain) -> str:
@@ -125,43 +87,37 @@ def _start(side: str, agent: Plain) -> str:
     )
 
 
-def _turn(record: Plain, nth: int, turn: Plain) -> TurnShown:
-    seats = [seat for seat in (PRO, CON) if turn["before"][seat] is not None]
-    stances = tuple((WORD[seat], _signed(turn["before"][seat]), _signed(turn["after"][seat])) for seat in seats)
-    return TurnShown(
-        number=nth,
-        round=turn["round"],
-        side=SIDES[turn["seat"]],
-        text=turn["text"],
-        instruction=turn["instruction"],
-        judged=_signed(turn["judged"]),
-        stances=stances,
-        moves=tuple(_move(record, turn, move) for move in turn["moves"]),
-        retrieved=tuple(_claim(record["claims"][row], with_text=True) for row in turn["retrieved"]),
-    )
+def _turn(turn: Plain) -> Plain:
+    """A turn in words; ``stances`` are (side, before, after) of agents, ``retrieved`` what the speaker had."""
+    ends = zip(SIDES, turn["before"], turn["after"], strict=True)
+    return {
+        **turn,
+        "judged": _signed(turn["judged"]),
+        "stances": [(side, _signed(before), _signed(after)) for side, before, after in ends if before is not None],
+        "moves": [_move(turn, move) for move in turn["moves"]],
+        "retrieved": [f"{_claim(claim)}: {claim['text']}" for claim in turn["retrieved"]],
+    }
 
 
-def _move(record: Plain, turn: Plain, move: Plain) -> MoveShown:
-    seat = move["seat"]
-    shift = turn["after"][seat] - turn["before"][seat]
-    total = math.fsum(one["amount"] for one in turn["moves"] if one["seat"] == seat)
+def _move(turn: Plain, move: Plain) -> Plain:
+    """One line under a turn: whom it moved, by how much in stance and in log odds, and which record did it.
+
+    ``text`` is the claim if the message does not already say it, else ""; where a claim was refused, ``record`` and
+    ``text`` are those of the record that stood against it.
+    """
+    shown = {"side": move["side"], "kind": KIND[move["kind"]], "amount": _signed(move["stance"]), "log_odds": ""}
     if move["kind"] == REVISED:
-        return MoveShown(WORD[seat], KIND[REVISED], _signed(shift), "", "", "")
-    # In stance units a contribution c of L is c·ΔS/ΔL: parts of one turn sum to its move.
-    amount = move["amount"] * shift / total if total else 0.0
-    claim = record["claims"][move["claim"]]
-    kind = KIND[move["kind"]]
+        return {**shown, "record": "", "text": ""}
     if move["kind"] == "refused":
-        near = record["claims"][move["other"]]
-        return MoveShown(WORD[seat], kind, "unmoved", "", _claim(near), near["text"])
+        return {**shown, "amount": "unmoved", "record": _claim(move["other"]), "text": move["other"]["text"]}
+    claim = move["claim"]
     text = "" if claim["text"] in turn["text"] else claim["text"]
-    return MoveShown(WORD[seat], kind, _signed(amount), _signed(move["amount"]), _claim(claim), text)
+    return {**shown, "log_odds": _signed(move["log_odds"]), "record": _claim(claim), "text": text}
 
 
-def _claim(claim: Plain, *, with_text: bool = False) -> str:
+def _claim(claim: Plain) -> str:
     tag = f", {claim['tag']}" if claim["tag"] else ""
-    said = f"{POLARITY[claim['polarity']]}, strength {number(float(claim['strength']))}{tag}"
-    return f"{said}: {claim['text']}" if with_text else said
+    return f"{POLARITY[claim['polarity']]}, strength {number(float(claim['strength']))}{tag}"
 
 
 def _signed(value: Any) -> str:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import MaxNLocator
 
 from townsquare.humans.fit.alignment import groups_of
 from townsquare.humans.fit.by_group import ALL
@@ -20,10 +16,10 @@ from townsquare.humans.fit.traces import Trace, traces_of
 from townsquare.humans.trajectories import Float
 from townsquare.pages.people.tables import GROUP_NAMES, SPLITS
 from townsquare.pages.people.words import method
-from townsquare.pages.report.axes import NICE
-from townsquare.pages.report.svg import POINTS, clean
-from townsquare.pages.report.theme import colour, style
-from townsquare.pages.report.words import number
+from townsquare.pages.report.axes import amounts_across, intervals
+from townsquare.pages.report.svg import Figure
+from townsquare.pages.report.theme import colour
+from townsquare.pages.report.words import clean, number
 
 WIDTH = 860.0
 _SURFACE_COLOURS = "cividis_r"  # told apart by colour-blind readers; light is low
@@ -32,11 +28,9 @@ _MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
 
 def figures_of(found: Study) -> dict[str, Figure]:
     """Every figure of a fit, by the stem of its file."""
-    out = {"scores": scores_figure(found), "groups": groups_figure(found), "surfaces": surfaces_figure(found)}
+    made = [scores_figure(found), groups_figure(found), surfaces_figure(found)]
     people = traces_of(found)
-    if people:
-        out["traces"] = traces_figure(people, found)
-    return out
+    return {figure.key: figure for figure in [*made, *([traces_figure(people, found)] if people else [])]}
 
 
 METHOD_SHADES = {"no change": "unknown", "prior only": "fourth", "linear": "second", "rule": "first"}
@@ -44,18 +38,13 @@ METHOD_SHADES = {"no change": "unknown", "prior only": "fourth", "linear": "seco
 
 def groups_figure(found: Study) -> Figure:
     """Tables 1 and A6 as points, each group under its own profile, beside its baselines; Table A7 with intervals."""
-
-    def draw(figure: Figure, panels: np.ndarray) -> None:
-        _groups(panels[0, 0], found)
-        _robustness(panels[0, 1], found)
-        handles, labels = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=10.5)
-
-    return _made(1, 2, 50.0 * len(found.groups) + 110, draw)
+    caption = "Held-out RMSE by group, and robustness over folds"
+    height = 50.0 * len(found.groups) + 110
+    return Figure("groups", caption, found, _draw_groups, height=height, width=WIDTH, grid=(1, 2))
 
 
-def _groups(axes: Axes, found: Study) -> None:
-    rows = found.groups[::-1]
+def _draw_groups(panels: np.ndarray, found: Study) -> None:
+    axes, rows = panels[0, 0], found.groups[::-1]
     for at, row in enumerate(rows):
         values = {"no change": row.no_change, "prior only": row.prior_own, "linear": row.linear, "rule": row.rule}
         for lift, (name, value) in enumerate(values.items()):
@@ -63,63 +52,36 @@ def _groups(axes: Axes, found: Study) -> None:
             axes.plot([value], [at + 0.24 - 0.16 * lift], marker="os^D"[lift], linestyle="", color=shade, label=label)
     axes.set_yticks(range(len(rows)), [f"{GROUP_NAMES[row.group]}\nN = {row.n:,}" for row in rows], fontsize=10.5)
     axes.set_ylim(-0.6, len(rows) - 0.4)
+    amounts_across(axes, "held-out RMSE; groups made from the outcome")
     axes.set_xlim(left=0)
-    axes.grid(True, axis="x")
-    axes.set_xlabel("held-out RMSE; groups made from the outcome")
-
-
-def _robustness(axes: Axes, found: Study) -> None:
-    lines = [
-        (f"{SPLITS[row.split]}:\n{against}", one)
+    intervals(panels[0, 1], [
+        (f"{SPLITS[row.split]}:\n{against}", *one, "first")
         for row in found.robust
         for against, one in (("prior only", row.less_prior), ("one profile", row.less_global))
-    ][::-1]
-    for at, (_, one) in enumerate(lines):
-        axes.plot([one.low, one.high], [at, at], color=colour("first"), linewidth=2.4, solid_capstyle="round")
-        axes.plot([one.value], [at], marker="o", markersize=6.5, color=colour("first"))
-    axes.axvline(0.0, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
-    axes.set_yticks(range(len(lines)), [name for name, _ in lines], fontsize=10.5)
-    axes.set_ylim(-0.6, len(lines) - 0.4)
-    axes.grid(True, axis="x")
-    axes.set_xlabel("groups' profiles: RMSE less that of")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
-
-
-def _made(rows: int, columns: int, height: float, draw: Callable[[Figure, np.ndarray], None]) -> Figure:
-    with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
-        figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), dpi=POINTS, layout="constrained")
-        draw(figure, figure.subplots(rows, columns, squeeze=False))
-        return figure
+    ])  # fmt: skip
+    panels[0, 1].axvline(0.0, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
+    amounts_across(panels[0, 1], "groups' profiles: RMSE less that of")
 
 
 def scores_figure(found: Study) -> Figure:
     """RMSE of rule and baselines with 95 % intervals, best first."""
     scores = found.scored.scores
-    names = sorted(scores, key=lambda name: -scores[name].rmse)
+    names = sorted(scores, key=lambda name: scores[name].rmse)
+    rows = [
+        (method(name, found.setup.grid.rule), *scores[name].people, "first" if name == RULE else "unknown")
+        for name in names
+    ]
 
-    def draw(_: Figure, panels: np.ndarray) -> None:
-        axes: Axes = panels[0, 0]
-        for at, name in enumerate(names):
-            one, shade = scores[name].people, colour("first" if name == RULE else "unknown")
-            axes.plot([one.low, one.high], [at, at], color=shade, linewidth=2.4, solid_capstyle="round")
-            axes.plot([one.value], [at], marker="o", markersize=6.5, color=shade)
-            axes.annotate(
-                number(one.value, 3),
-                (one.value, at),
-                xytext=(0, 6),
-                textcoords="offset points",
-                ha="center",
-                fontsize=11,
-            )
-        axes.set_yticks(range(len(names)), [method(name, found.setup.grid.rule) for name in names])
-        axes.set_ylim(-0.6, len(names) - 0.3)
-        axes.grid(True, axis="x")
-        axes.grid(False, axis="y")
-        axes.set_xlabel(
-            f"held-out RMSE of the final stance, {clean(found.ready.people.name, 40)}; 95 % over conversations"
-        )
+    def draw(axes: Axes, rows: list[tuple[str, float, float, float, str]]) -> None:
+        intervals(axes, rows)
+        for at, (_, value, *_) in enumerate(reversed(rows)):
+            label = number(value, 3)
+            axes.annotate(label, (value, at), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=11)
+        axes.set_ylim(-0.6, len(rows) - 0.3)
+        people = clean(found.ready.people.name, 40)
+        amounts_across(axes, f"held-out RMSE of the final stance, {people}; 95 % over conversations")
 
-    return _made(1, 1, 40.0 * len(names) + 60, draw)
+    return Figure("scores", "Held-out error", rows, draw, height=40.0 * len(rows) + 60, width=WIDTH)
 
 
 def surfaces_figure(found: Study) -> Figure:
@@ -131,7 +93,7 @@ def surfaces_figure(found: Study) -> Figure:
     columns = 2 if len(shown) == 4 else min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
 
-    def draw(figure: Figure, panels: np.ndarray) -> None:
+    def draw(panels: np.ndarray, square: Float) -> None:
         images = []
         for axes in panels.ravel()[len(shown) :]:
             axes.set_visible(False)
@@ -143,10 +105,11 @@ def surfaces_figure(found: Study) -> Figure:
                 f"{number(row.no_change, 3)},\nprior only {number(row.prior_own, 3)}",
                 fontsize=10.5, loc="left",
             )  # fmt: skip
-        bar = figure.colorbar(images[-1], ax=panels.ravel().tolist(), shrink=0.8, extend="max")
+        bar = panels.flat[0].figure.colorbar(images[-1], ax=panels.ravel().tolist(), shrink=0.8, extend="max")
         bar.set_label("RMSE above the panel's best", fontsize=11)
 
-    return _made(rows, columns, 300.0 * rows, draw)
+    caption = "RMSE of every cell above the best, for all and for each group"
+    return Figure("surfaces", caption, square, draw, height=300.0 * rows, width=WIDTH, grid=(rows, columns))
 
 
 def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
@@ -169,18 +132,17 @@ def traces_figure(people: list[Trace], found: Study) -> Figure:
     """One person a group: the replay after each event, what the person said, no change and prior only (Figure 5)."""
     grid = found.setup.grid
 
-    def draw(figure: Figure, panels: np.ndarray) -> None:
+    def draw(panels: np.ndarray, people: list[Trace]) -> None:
         for axes, trace in zip(panels.ravel(), people, strict=True):
             _trace(axes, trace)
             axes.set_title(
                 f"{GROUP_NAMES[trace.group]}\n{grid.x_short} = {trace.x:.3g}, {grid.y_short} = {trace.y:.3g}",
                 fontsize=10.5, loc="left",
             )  # fmt: skip
-        panels.ravel()[0].set_ylabel("stance")
-        handles, labels = panels.ravel()[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", ncols=6, fontsize=10.5)
+        panels.flat[0].set_ylabel("stance")
 
-    return _made(1, len(people), 300.0, draw)
+    caption = "One person a group: replayed, and as it answered"
+    return Figure("traces", caption, people, draw, height=300.0, width=WIDTH, grid=(1, len(people)))
 
 
 def _trace(axes: Axes, trace: Trace) -> None:

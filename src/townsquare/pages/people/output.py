@@ -9,15 +9,14 @@ from typing import Any
 
 from townsquare.core.errors import SettingError
 from townsquare.core.private_files import make_folder
+from townsquare.core.text_table import as_csv, as_text
 from townsquare.humans.fit.fit_file import as_json, saved
 from townsquare.humans.fit.profiles import profiles_csv
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
 from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import sentences
-from townsquare.pages.people.tables import as_csv, as_text, tables_of
-
-PNG_DOTS = 144
+from townsquare.pages.people.tables import tables_of
 
 
 def write_study(found: Study, folder: Path, *, figures: bool = True) -> list[Path]:
@@ -51,11 +50,10 @@ def _write(found: Study, folder: Path, *, figures: bool) -> list[Path]:
         path.write_text(text, encoding="utf-8")
         written.append(path)
     for stem, figure in figures_of(found).items() if figures else ():
-        for ending in ("svg", "png"):
-            path = folder / f"{stem}.{ending}"
-            metadata = {"Date": None} if ending == "svg" else None
-            figure.savefig(path, dpi=PNG_DOTS, metadata=metadata)
-            written.append(path)
+        path = folder / f"{stem}.svg"
+        path.write_text(figure.svg, encoding="utf-8")
+        path.with_suffix(".png").write_bytes(figure.png())
+        written += [path, path.with_suffix(".png")]
     return written
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
+from townsquare.core.text_table import Table, table
 from townsquare.humans.fit.alignment import WARNING
 from townsquare.humans.fit.by_group import ALL, GroupRow, Robustness
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEXT, PooledFit
 from townsquare.humans.fit.scores import Scored
 from townsquare.humans.fit.study import Study
-from townsquare.pages.people.words import method, with_interval
-from townsquare.pages.report.section import Table
-from townsquare.pages.report.words import number, percent
+from townsquare.pages.people.words import method, signed_interval, with_interval
+from townsquare.pages.report.words import number, percent, signed_three, three
 
-DIGITS = 3
 BEST_FIRST = "Intervals are 95%: t over folds, and a bootstrap over conversations. Below 0, the rule is better."
 GROUP_NAMES = {
     ALL: "all participants",
@@ -31,68 +28,49 @@ SPLITS = {"group": "group-held-out", "topic": "topic-held-out"}
 def scores_table(scored: Scored, rule: str, caption: str = "Held-out error, beside the baselines") -> Table:
     """Rule and baselines in rows: errors, intervals, and the rule's paired difference to each."""
     own = NEXT if NEXT in scored.scores else RULE
-    rows = []
-    for name, score in scored.scores.items():
-        pair = scored.paired.get(name)
-        rows.append(
-            [
-                method(name, rule),
-                with_interval(score.people, DIGITS),
-                with_interval(score.folds, DIGITS),
-                number(score.mae, DIGITS),
-                percent(score.sign),
-                with_interval(pair.people, DIGITS, signed=True) if pair else "",
-                with_interval(pair.folds, DIGITS, signed=True) if pair else "",
-            ]
-        )
-    less = f"{method(own, rule)} less this"
-    head = ["method", "RMSE", "mean of folds", "MAE", "sign", less, "the same, over folds"]
-    return Table(caption, head, rows, note=f"{scored.n:,} rows in {scored.groups:,} conversations. {BEST_FIRST}")
+    rows = [
+        {**score._asdict(), "method": method(name, rule), **dict(zip(("less", "less_folds"), pair, strict=True))}
+        for name, score in scored.scores.items()
+        for paired in [scored.paired.get(name)]
+        for pair in [(paired.people, paired.folds) if paired else (None, None)]
+    ]
+    return table(
+        caption, rows, (str, "method"), (with_interval, "RMSE=people", "mean of folds=folds"), (three, "MAE=mae"),
+        (percent, "sign"), (signed_interval, f"{method(own, rule)} less this=less", "the same, over folds=less_folds"),
+        note=f"{scored.n:,} rows in {scored.groups:,} conversations. {BEST_FIRST}",
+    )  # fmt: skip
 
 
 def table_1(rows: Sequence[GroupRow], rule: str, names: tuple[str, str]) -> Table:
     """Tables 1 and A6 of the paper, with the baselines that are fitted to the group as the rule is."""
-    cells = [
-        [
-            GROUP_NAMES[row.group], f"{row.n:,}", number(row.mean_change, DIGITS), number(row.no_change, DIGITS),
-            number(row.linear, DIGITS), number(row.rule, DIGITS), number(row.gain, DIGITS, signed=True),
-            number(row.prior_own, DIGITS), number(row.linear_own, DIGITS), f"{row.x:.4g}", f"{row.y:.4g}",
-        ]
-        for row in rows
-    ]  # fmt: skip
-    head = [
-        "group", "N", "|Δ|", "no change", "linear", rule, "gain", "prior only, own fit", "linear, own fit", *names,
-    ]  # fmt: skip
-    note = f"Held-out RMSE. Gain is linear less rule. {WARNING}"
-    return Table("Groups by evidence (Tables 1 and A6)", head, cells, note=note)
+    return table(
+        "Groups by evidence (Tables 1 and A6)", rows, (GROUP_NAMES.__getitem__, "group"), (number, "N=n"),
+        (three, "|Δ|=mean_change", "no change=no_change", "linear", f"{rule}=rule"), (signed_three, "gain"),
+        (three, "prior only, own fit=prior_own", "linear, own fit=linear_own"),
+        ("{:.4g}".format, f"{names[0]}=x", f"{names[1]}=y"),
+        note=f"Held-out RMSE. Gain is linear less rule. {WARNING}",
+    )  # fmt: skip
 
 
 def table_a7(rows: Sequence[Robustness]) -> Table:
     """Table A7: profiles by group over folds, against prior-only and against one profile for all."""
-    cells = [
-        [
-            SPLITS[row.split], with_interval(row.rmse), with_interval(row.less_prior, signed=True),
-            with_interval(row.less_global, signed=True),
-            f"{row.folds_better[0]} and {row.folds_better[1]} of {row.folds}",
-        ]
-        for row in rows
-    ]  # fmt: skip
-    head = ["split", "fold mean RMSE", "less prior only", "less one profile for all", "folds in which lower"]
-    note = f"t intervals over folds; each group by its own profile, weak-signal by that of all. {WARNING}"
-    return Table("Robustness over folds (Table A7)", head, cells, note=note)
+    better = [{**row._asdict(), "better": "{} and {} of {}".format(*row.folds_better, row.folds)} for row in rows]
+    return table(
+        "Robustness over folds (Table A7)", better, (SPLITS.__getitem__, "split"),
+        (with_interval, "fold mean RMSE=rmse"),
+        (signed_interval, "less prior only=less_prior", "less one profile for all=less_global"),
+        (str, "folds in which lower=better"), words=("split",),
+        note=f"t intervals over folds; each group by its own profile, weak-signal by that of all. {WARNING}",
+    )  # fmt: skip
 
 
 def people_table(found: PooledFit, names: tuple[str, str]) -> Table:
     """How many people the data tell anything of."""
-    n = len(found.people)
     rows = [
-        ["people", f"{n:,}"],
-        *(
-            [f"{name} told from the population's", percent(found.share_told(which))]
-            for name, which in zip(names, ("x", "y"), strict=True)
-        ),
+        ["people", number(len(found.people))],
+        *([f"{names[at]} told from the population's", percent(found.share_told("xy"[at]))] for at in (0, 1)),
         [f"{names[0]} and {names[1]} told apart", percent(found.share_told("both"))],
-        ["spread around predictions (sd)", number(found.population.error, DIGITS)],
+        ["spread around predictions (sd)", three(found.population.error)],
     ]
     note = "Told: the posterior is at least a tenth narrower than the population. Apart: both, and not tied together."
     return Table("Own numbers for each person, by partial pooling", ["of people", ""], rows, note=note)
@@ -112,34 +90,3 @@ def tables_of(found: Study) -> dict[str, Table]:
         caption = "The same for answers of people who had answered before"
         out["met-before"] = scores_table(found.people.known, grid.rule, caption)
     return out
-
-
-def as_csv(table: Table) -> str:
-    """A table as CSV, with cells as they are shown."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.head)
-    writer.writerows(table.rows)
-    return text.getvalue()
-
-
-def as_text(table: Table) -> str:
-    """A table in columns of plain text, words to the left and numbers to the right."""
-    lines = [list(table.head), *(list(row) for row in table.rows)]
-    widths = [max(len(line[at]) for line in lines) for at in range(len(table.head))]
-    shown = [
-        "  ".join(
-            cell.ljust(width) if at in table.words else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]
-    shown.insert(1, "-" * max(len(line) for line in shown))
-    return "\n".join([table.caption, "", *shown, "", *([table.note, ""] if table.note else [])])
-
-
-def as_markdown(table: Table) -> str:
-    """A table in Markdown, numbers to the right."""
-    rule = ["---" if at in table.words else "---:" for at in range(len(table.head))]
-    lines = [table.head, rule, *table.rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.pooling import NEW, NEXT
@@ -25,18 +26,22 @@ def method(name: str, rule: str) -> str:
     return f"rule: {rule}" if name == RULE else METHODS[name]
 
 
-def with_interval(one: Interval, digits: int = 3, *, signed: bool = False) -> str:
-    """A number with its interval; the number alone where there is none.
+def with_interval(one: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
+    """A number with its interval; the number alone where there is none, and nothing without a number.
 
     >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
     ('0.465 [0.450, 0.480]', '0.500')
     """
+    if one is None:
+        return ""
     value = number(one.value, digits, signed=signed)
     if not math.isfinite(one.low) or not math.isfinite(one.high):
         return value
     return f"{value} [{number(one.low, digits, signed=signed)}, {number(one.high, digits, signed=signed)}]"
 
 
+signed_interval = partial(with_interval, signed=True)
+"""A number with its sign and interval."""
 BETTER, WORSE, ALIKE = "better than", "worse than", "not told apart from"
 _NOTHING = 0.0005
 """Differences of RMSE below this are none, however narrow the interval: they show as 0.000."""
@@ -59,4 +64,4 @@ def verdict(difference: Interval, against: str) -> str:
     >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
     'better than prior only (RMSE −0.100 [−0.200, −0.050])'
     """
-    return f"{kind_of(difference)} {against} (RMSE {with_interval(difference, signed=True)})"
+    return f"{kind_of(difference)} {against} (RMSE {signed_interval(difference)})"

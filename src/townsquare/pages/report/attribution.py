@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.attribution import attributions
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core.frames import collected
-from townsquare.pages.report.axes import NICE, tick
-from townsquare.pages.report.section import Panel, Section, Table
-from townsquare.pages.report.svg import clean, panel
+from townsquare.core.text_table import Table, table
+from townsquare.pages.report.axes import amounts_across, bars
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import count, number, significant
+from townsquare.pages.report.words import clean, count, number, short, signed, significant
 
 TITLE = "Attribution: what changed minds"
 MOST = 8
@@ -24,6 +26,8 @@ MOST_JOINED, MOST_ROWS = 2_000_000, 20_000_000
 """Rows of the trail up to which labels and authors are looked up, and up to which they are summed at all."""
 MOST_DRAWN = 2
 """Propositions with panels."""
+_DRAWN = {"veracity": "by truth of what was shown", "label": "by label shown with it", "author": "by who passed it on"}
+_TITLES = {"veracity": "truth"}
 _NOTE = (
     "Contributions are those of the rule's own trail and sum to the recorded change. They say what the rule counted, "
     "not what would have happened without: for that, see “townsquare counterfactual”."
@@ -51,7 +55,7 @@ def attribution_section(run: Reads) -> Section:
         TITLE,
         says=[_sentence(row, by["veracity"]) for row in names(run).iter_rows(named=True)],
         notes=notes,
-        panels=[one for row in listed.iter_rows(named=True) for one in _panels(row, by)],
+        figures=[one for row in listed.iter_rows(named=True) for one in _figures(row, by)],
         tables=[_table(kind, by[kind]) for kind in by],
     )
 
@@ -69,52 +73,32 @@ def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
 
 def _word(what: str) -> str:
     words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown truth"}
-    return words.get(what, clean(what, 40))
+    return words.get(what, short(what))
 
 
-def _panels(row: dict[str, object], by: dict[str, pl.DataFrame]) -> list[Panel]:
-    name, number_ = clean(str(row["name"]), 40), row["proposition"]
-    titles = {
-        "veracity": "by truth of what was shown",
-        "label": "by label shown with it",
-        "author": "by who passed it on",
-    }
-    found = []
-    for kind, title in titles.items():
-        mine = by[kind].filter(pl.col("proposition") == number_).head(MOST) if kind in by else pl.DataFrame()
-        if mine.height:
-            caption = f"{name}: change {title}"
-            drawn = panel(_bars(mine), f"attribution-{kind}-{number_}", caption)
-            found.append(Panel(caption, drawn))
-    return found
+def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Figure]:
+    name, at = short(str(row["name"])), row["proposition"]
+    parts = {kind: by[kind].filter(pl.col("proposition") == at).head(MOST) for kind in _DRAWN if kind in by}
+    return [
+        Figure(f"attribution-{kind}-{at}", f"{name}: change {_DRAWN[kind]}", part, _draw)
+        for kind, part in parts.items()
+        if part.height
+    ]
 
 
-def _bars(groups: pl.DataFrame):  # type: ignore[no-untyped-def]
-    def draw(axes: Axes) -> None:
-        shown = groups.reverse()
-        labels = [clean(_word(what), 24) for what in shown["what"]]
-        shades = [colour({"true": "true", "false": "false"}.get(what, "unknown")) for what in shown["what"]]
-        axes.barh(range(shown.height), shown["per_person"].to_numpy(), color=shades, height=0.62)
-        axes.set_yticks(range(shown.height), labels, fontsize=10.5)
-        axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
-        axes.grid(False, axis="y")
-        axes.grid(True, axis="x")
-        axes.set_xlabel("mean change of stance")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=NICE))
-        axes.xaxis.set_major_formatter(FuncFormatter(tick))
-
-    return draw
+def _draw(axes: Axes, groups: pl.DataFrame) -> None:
+    roles = [what if what in ("true", "false") else "unknown" for what in groups["what"]]
+    bars(axes, [_word(what) for what in groups["what"]], groups["per_person"], roles)
+    axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
+    amounts_across(axes, "mean change of stance", ticks=4)
 
 
 def _table(kind: str, groups: pl.DataFrame) -> Table:
-    titles = {"veracity": "By truth", "label": "By label", "author": "By author", "post": "By post"}
     shown = groups.group_by("proposition", maintain_order=True).head(MOST if kind in ("author", "post") else 50)
-    cells = [
-        [clean(row["name"], 40), _word(clean(row["what"], 90)), number(row["rows"]), number(row["agents"]),
-         significant(row["per_person"], signed=True), significant(row["gross"])]
-        for row in shown.iter_rows(named=True)
-    ]  # fmt: skip
-    head = ["proposition", kind, "rows", "people", "mean change", "pulled in all"]
     left = groups.height - shown.height
     note = f"The largest of each proposition; {count(left, 'group')} more in the CSV." if left > 0 else ""
-    return Table(titles[kind], head, cells, frozenset({0, 1}), note)
+    return table(
+        f"By {_TITLES.get(kind, kind)}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
+        (number, "rows", "people=agents"), (signed, "mean change=per_person"), (significant, "pulled in all=gross"),
+        note=note,
+    )  # fmt: skip

@@ -1,15 +1,18 @@
-"""Small things that several figures draw alike."""
+"""What several figures draw alike: courses over steps, bars, intervals, and their axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.svg import Figure
+from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.words import clean
 
 NICE = [1, 2, 5, 10]
 """Ticks stand at multiples of these."""
@@ -37,6 +40,98 @@ def amounts(axes: Axes) -> None:
 def tick(value: float, _: int) -> str:
     """A number at an axis, as :class:`matplotlib.ticker.FuncFormatter` asks for it."""
     return f"{value:,.6g}".replace("-", "\u2212")
+
+
+def amounts_across(axes: Axes, label: str, *, ticks: int = 5, whole: bool = False) -> None:
+    """A horizontal axis of amounts with its grid, below rows that are read across."""
+    axes.grid(False, axis="y")
+    axes.grid(True, axis="x")
+    axes.set_xlabel(label)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=ticks, integer=whole, steps=NICE))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+
+
+def course(
+    key: str,
+    caption: str,
+    frame: pl.DataFrame,
+    lines: Mapping[str, tuple[str, str]],
+    last: int,
+    y: str,
+    *,
+    label: str = "",
+    top: float | None = 0.0,
+    level: tuple[float, str] | None = None,
+    finish: Callable[[Axes], object] | None = None,
+) -> Figure:
+    """A figure of courses over steps.
+
+    Parameters
+    ----------
+    key, caption, label
+        As of :class:`~townsquare.pages.report.svg.Figure`.
+    frame : DataFrame
+        ``step``, and the columns of ``lines``.
+    lines : mapping of str to (str, str)
+        Role and name of each column that is drawn; every second line is dashed.
+    last : int
+        The last step.
+    y : str
+        What the vertical axis shows.
+    top : float or None
+        The vertical axis starts at 0 and reaches this at least; None leaves its ends to the courses.
+    level : (float, str), optional
+        A reference line and its name.
+    finish : callable, optional
+        Draws what else there is.
+    """
+
+    def draw(axes: Axes, data: pl.DataFrame) -> None:
+        for at, (column, (role, name)) in enumerate(lines.items()):
+            line(axes, data, column, role, name, dashed=at % 2 == 1)
+        if level is not None:
+            reference(axes, *level)
+        if top is not None:
+            from_zero(axes, [top, *(value for column in lines for value in data[column])])
+        over_steps(axes, last, y)
+        if finish is not None:
+            finish(axes)
+
+    return Figure(key, caption, frame, draw, label)
+
+
+def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
+    """One column of a frame for each of the first propositions, and how each is drawn; as :func:`course` takes them."""
+    names = dict(frame.select("proposition", "name").unique().sort("proposition").head(len(SERIES)).rows())
+    wide = frame.filter(pl.col("proposition").is_in(list(names))).pivot("proposition", index="step", values=column)
+    alone = frame["proposition"].n_unique() == 1
+    shades = zip(names.items(), SERIES, strict=False)
+    lines = {str(number): (role, "" if alone else clean(name, 22)) for (number, name), role in shades}
+    return wide.sort("step"), lines
+
+
+def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Sequence[str]) -> None:
+    """Horizontal bars, the first at the top."""
+    places = range(len(names))[::-1]
+    axes.barh(places, list(values), color=[colour(role) for role in roles], height=0.62)
+    axes.set_yticks(places, [clean(name, 26) for name in names], fontsize=10.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def intervals(axes: Axes, rows: Sequence[tuple[str, float, float, float, str]]) -> None:
+    """Values with intervals, (name, value, low, high, role) a row, the first at the top; NaN where there is none."""
+    places = range(len(rows))[::-1]
+    for at, (_, value, low, high, role) in zip(places, rows, strict=True):
+        interval(axes, value, low, high, at, colour(role))
+    axes.set_yticks(places, [name for name, *_ in rows])
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+
+
+def interval(axes: Axes, value: float, low: float | None, high: float | None, y: float, shade: str) -> None:
+    """One value with its interval, if it has one."""
+    if low is not None and high is not None and not math.isnan(low) and not math.isnan(high):
+        axes.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="round", zorder=3)
+    axes.plot([value], [y], marker="o", markersize=6, color=shade, zorder=4)
 
 
 def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "", dashed: bool = False) -> None:

@@ -14,8 +14,7 @@ from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
 from townsquare.pages.report.summary import planned_steps
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.words import number, percent
+from townsquare.pages.report.words import clean, number, percent
 
 LEAST_SPREAD = 0.5
 """Below this share of the spread at the start, beliefs count as collapsed."""

@@ -2,56 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.contract import setting
-from townsquare.pages.report.svg import clean
+from townsquare.experiments.manifest import Experiment
+from townsquare.pages.report.words import clean
 from townsquare.record.run import Run
-
-
-class _Arm(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def changes(self) -> Mapping[str, Any]: ...
-
-
-class _Recorded(Protocol):
-    @property
-    def folder(self) -> str: ...
-
-
-class Compared(Protocol):
-    """An experiment, as :class:`townsquare.experiments.comparison.Experiment` is one: the first arm is the baseline."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it stands."""
-
-    @property
-    def arms(self) -> Sequence[_Arm]:
-        """Each with its name and the settings in which it differs."""
-
-    @property
-    def outcomes(self) -> pl.DataFrame:
-        """One row a finished run: ``arm``, ``seed``, and a float column an outcome."""
-
-    @property
-    def finished(self) -> Sequence[_Recorded]:
-        """Runs that are done, each with its folder below that of the experiment."""
-
-    @property
-    def failed(self) -> Sequence[Any]:
-        """Runs that ended with an error."""
-
-    def paired(self, baseline: str | None = None) -> pl.DataFrame:
-        """One row an outcome and arm, as in :attr:`Comparison.paired`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +75,16 @@ class Comparison:
         both = known.filter(pl.col("arm") != self.baseline).join(base, on=["seed", "outcome"], maintain_order="left")
         return both.select("outcome", "arm", "seed", (pl.col("value") - pl.col("base")).alias("difference"))
 
+    @property
+    def rows(self) -> pl.DataFrame:
+        """:attr:`paired` with NaN for every number that is missing."""
+        known = self.paired.columns
+        numbers = [pl.col(name).cast(pl.Float64).fill_null(math.nan) for name in _NUMBERS if name in known]
+        missing = [pl.lit(math.nan).alias(name) for name in _NUMBERS if name not in known]
+        return self.paired.with_columns(*numbers, *missing)
+
     @classmethod
-    def of(cls, experiment: Compared) -> Comparison:
+    def of(cls, experiment: Experiment) -> Comparison:
         """From an experiment; what its runs share is read from the first that is done."""
         wide = experiment.outcomes
         long = wide.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
@@ -127,7 +96,7 @@ class Comparison:
         return cls(title, arms, long, experiment.paired(), notes, shared)
 
 
-def _shared(experiment: Compared, varied: set[str]) -> dict[str, str]:
+def _shared(experiment: Experiment, varied: set[str]) -> dict[str, str]:
     """What identifies all runs alike: the main settings of one of them, without those that vary."""
     if not experiment.finished:
         return {}
@@ -143,3 +112,4 @@ _MAIN = {
     "beliefs.rule": "belief rule",
     "policy.name": "policy",
 }
+_NUMBERS = ("mean", "difference", "low", "high", "p", "p_holm", "p_fdr")

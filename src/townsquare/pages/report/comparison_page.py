@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.outcomes import FAMILIES, Outcome, describe
-from townsquare.pages.report.comparison import Compared, Comparison
-from townsquare.pages.report.forest import forest, strip
-from townsquare.pages.report.page import render, write
-from townsquare.pages.report.section import Panel, Section, Table
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.theme import SERIES
-from townsquare.pages.report.words import count, listed, number, significant
+from townsquare.core.text_table import Table
+from townsquare.experiments.manifest import Experiment
+from townsquare.pages.report.comparison import Comparison
+from townsquare.pages.report.forest import forest, roles, strip
+from townsquare.pages.report.page import Page
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.words import clean, count, listed, number, signed, significant
 
 
-def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Path:
+def write_comparison(experiment: Comparison | Experiment, path: Path | str) -> Path:
     """Write the page of a comparison as one self-contained HTML file.
 
     Parameters
     ----------
-    experiment : Comparison or Compared
+    experiment : Comparison or Experiment
         An experiment, or its numbers.
     path : Path or str
         The file to write; an older one is replaced.
@@ -39,19 +40,21 @@ def write_comparison(experiment: Comparison | Compared, path: Path | str) -> Pat
     RecordError
         The page cannot be written.
     """
-    comparison = experiment if isinstance(experiment, Comparison) else Comparison.of(experiment)
-    sections = [s for s in (_section(comparison, family) for family in FAMILIES) if s]
-    text = render(
+    return comparison_page(experiment if isinstance(experiment, Comparison) else Comparison.of(experiment)).write(path)
+
+
+def comparison_page(comparison: Comparison) -> Page:
+    """Make the page of a comparison. Raises as :func:`write_comparison` does."""
+    return Page.of(
         "comparison.html",
         title=clean(comparison.title, 80),
         facts=_facts(comparison),
         summary=_summary(comparison),
         warnings=[*comparison.notes, *_warnings(comparison)],
         arms=_arms(comparison),
-        sections=sections,
+        sections=[section for family in FAMILIES if (section := _section(comparison, family))],
         limits=_LIMITS,
     )
-    return write(text, path)
 
 
 _LIMITS = [
@@ -77,19 +80,15 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 
 
 def _arms(comparison: Comparison) -> list[dict[str, str]]:
-    roles = ["unknown", *(SERIES[i % len(SERIES)] for i in range(len(comparison.others)))]
+    shades, labels = roles(comparison), comparison.labels
     return [
-        {
-            "role": role,
-            "name": comparison.labels[name],
-            "settings": clean(", ".join(f"{key}: {value}" for key, value in settings.items()), 400),
-        }
-        for role, (name, settings) in zip(roles, comparison.arms, strict=True)
+        {"role": shades[name], "name": labels[name], "settings": clean(", ".join(map(": ".join, settings)), 400)}
+        for name, changes in comparison.arms
+        for settings in [[(key, str(value)) for key, value in changes.items()]]
     ]
 
 
 LEVEL = 0.05
-_NUMBERS = ("mean", "difference", "low", "high", "p", "p_holm", "p_fdr")
 
 
 def _known(comparison: Comparison, family: str) -> list[Outcome]:
@@ -103,22 +102,19 @@ def _section(comparison: Comparison, family: str) -> Section | None:
     if not outcomes or family == "caveat":
         return None
     differing = [what for what in outcomes if _differences(comparison, what)]
-    panels = []
+    figures = [strip(comparison, outcomes, f"strip-{family}", "Every run as a dot, the mean as a bar")]
     if differing:
         caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
-        panels.append(Panel(caption, forest(comparison, differing, f"forest-{family}", caption)))
-    caption = "Every run as a dot, the mean as a bar"
-    panels.append(Panel(caption, strip(comparison, outcomes, f"strip-{family}", caption)))
+        figures.insert(0, forest(comparison, differing, f"forest-{family}", caption))
     says = [said for what in outcomes if (said := _sentence(comparison, what))]
-    return Section(
-        family, FAMILIES[family], says=says, panels=panels, tables=[_table(comparison, what) for what in outcomes]
-    )
+    tables = [_table(comparison, what) for what in outcomes]
+    return Section(family, FAMILIES[family], says=says, figures=figures, tables=tables)
 
 
-def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, object]]:
+def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, Any]]:
     """The rows of other arms whose difference to the baseline is defined."""
-    rows = comparison.paired.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
-    return [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["difference"]))]
+    rows = comparison.rows.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
+    return rows.drop_nans("difference").to_dicts()
 
 
 def _sentence(comparison: Comparison, what: Outcome) -> str:
@@ -128,37 +124,27 @@ def _sentence(comparison: Comparison, what: Outcome) -> str:
     title, rows = clean(what.title, 80), _differences(comparison, what)
     if not rows:
         return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
-    if all(math.isnan(_float(row["low"])) for row in rows):
+    if all(math.isnan(row["low"]) for row in rows):
         return ""
-    told = [
-        f"{comparison.labels[str(row['arm'])]} {significant(_float(row['difference']), signed=True)}"
-        for row in rows
-        if _clear(row)
-    ]
+    told = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
     if not told:
         return f"{title}: no arm differs clearly from the baseline."
     return f"{title}: {listed(told)} against the baseline (higher: {what.higher})."
 
 
-def _clear(row: dict[str, object]) -> bool:
-    low, high = _float(row["low"]), _float(row["high"])
-    return low > 0 or high < 0
-
-
-def _float(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else math.nan
+def _clear(row: dict[str, Any]) -> bool:
+    return bool(row["low"] > 0 or row["high"] < 0)
 
 
 def _summary(comparison: Comparison) -> list[str]:
     arms, seeds = len(comparison.arms), len(comparison.seeds)
     said = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
-    rows = comparison.paired.filter(pl.col("arm").is_in(comparison.others))
-    judged = [row for row in rows.iter_rows(named=True) if not math.isnan(_float(row["low"]))]
+    judged = comparison.rows.filter(pl.col("arm").is_in(comparison.others)).drop_nans("low").to_dicts()
     if judged:
         clear = number(sum(map(_clear, judged)))
         many = count(len(judged), "difference")
         said.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
-        corrected = [_float(row.get("p_holm")) for row in judged]
+        corrected = [row["p_holm"] for row in judged]
         if not all(map(math.isnan, corrected)):
             kept = number(sum(p < LEVEL for p in corrected))
             said.append(f"Corrected for all outcomes together (Holm), {kept} remain at the 5% level.")
@@ -180,26 +166,24 @@ def _warnings(comparison: Comparison) -> list[str]:
 
 
 def _table(comparison: Comparison, what: Outcome) -> Table:
-    rows = comparison.paired.filter(pl.col("outcome") == what.name).iter_rows(named=True)
-    by_arm = {str(row["arm"]): row for row in rows}
-    cells, fewer = [], []
-    for arm, label in comparison.labels.items():
-        row = by_arm.get(arm, {})
-        values = {name: _float(row.get(name)) for name in _NUMBERS}
-        difference = "" if arm == comparison.baseline else significant(values["difference"], signed=True)
-        chances = [_chance(values[name]) for name in ("p", "p_holm", "p_fdr")]
-        cells.append([label, significant(values["mean"]), difference, _interval(values), *chances])
-        if row.get("n", 0) < len(comparison.seeds):
-            fewer.append(f"{label} {row.get('n', 0)}")
-    note = f"Defined in fewer than {len(comparison.seeds)} seeds: {', '.join(fewer)}." if fewer else ""
+    n, labels = len(comparison.seeds), comparison.labels
+    here = comparison.rows.filter(pl.col("outcome") == what.name)
+    arms = pl.DataFrame({"arm": list(labels)}).join(here, on="arm", how="left", maintain_order="left")
+    rows = arms.with_columns(pl.col(pl.Float64).fill_null(math.nan), pl.col("n").fill_null(0)).to_dicts()
+    cells = [
+        [
+            labels[row["arm"]],
+            significant(row["mean"]),
+            "" if row["arm"] == comparison.baseline else signed(row["difference"]),
+            "" if math.isnan(row["low"]) else f"{signed(row['low'])} to {signed(row['high'])}",
+            *(_chance(row[name]) for name in ("p", "p_holm", "p_fdr")),
+        ]
+        for row in rows
+    ]
+    fewer = [f"{labels[row['arm']]} {row['n']}" for row in rows if row["n"] < n]
+    note = f"Defined in fewer than {n} seeds: {', '.join(fewer)}." if fewer else ""
     head = ["arm", "mean", "difference", "95% interval", "p", "p, Holm", "p, FDR"]
     return Table(f"{clean(what.title, 80)} ({what.unit})", head, cells, note=note)
-
-
-def _interval(values: dict[str, float]) -> str:
-    if math.isnan(values["low"]):
-        return ""
-    return f"{significant(values['low'], signed=True)} to {significant(values['high'], signed=True)}"
 
 
 def _chance(p: float) -> str:

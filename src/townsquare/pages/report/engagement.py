@@ -11,13 +11,15 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import balance, engagement
 from townsquare.analysis.posts import VERACITIES
 from townsquare.analysis.reach import reach_course
-from townsquare.pages.report.axes import from_zero, line, over_steps, reference
-from townsquare.pages.report.section import Panel, Section, Table, table_of
-from townsquare.pages.report.svg import panel
+from townsquare.core.text_table import Table, table
+from townsquare.pages.report.axes import course
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
 from townsquare.pages.report.words import number, small
 
 TITLE = "Engagement: true against false posts"
+_BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
 
 
 def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
@@ -40,55 +42,40 @@ def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
         TITLE,
         says=[" ".join(said for said in (_levels(sides), _gap(sides), _reach(reached)) if said)],
         notes=["The gap grows with volume alone: if everybody does more of everything, it widens. Read the levels."],
-        panels=_panels(sides, reached, run.last_step),
-        tables=[_balance_table(sides), _by_class_table(by_class)],
+        figures=_figures(sides, reached, run.last_step),
+        tables=[
+            table("Levels per post, gap and ratio", sides, (number, "step", "true", "false", "gap", "ratio")),
+            _by_class_table(by_class),
+        ],
     )
 
 
-def _panels(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Panel]:
-    def levels(axes: Axes) -> None:
-        line(axes, sides, "true", "true", "true posts")
-        line(axes, sides, "false", "false", "false posts", dashed=True)
-        from_zero(axes, [*sides["true"], *sides["false"]])
-        over_steps(axes, last, "actions per post")
-
-    def gap(axes: Axes) -> None:
-        steps, values = sides["step"].to_numpy(), sides["gap"].to_numpy()
-        axes.fill_between(steps, 0, values, color=colour("unknown"), alpha=0.18, linewidth=0)
-        line(axes, sides, "gap", "unknown")
-        reference(axes, 0.0)
-        over_steps(axes, last, "actions, true less false")
-
-    def ratio(axes: Axes) -> None:
-        line(axes, sides, "ratio", "ink")
-        reference(axes, 1.0, "equal levels")
-        from_zero(axes, [*sides["ratio"], 1.2])
-        over_steps(axes, last, "true level / false level")
-
-    def reach(axes: Axes) -> None:
-        for word, dashed in (("true", False), ("false", True)):
-            line(axes, reached.filter(pl.col("veracity") == word), "mean_reach", word, f"{word} posts", dashed)
-        from_zero(axes, reached.filter(pl.col("veracity") != "unknown")["mean_reach"].to_list())
-        over_steps(axes, last, "people per post")
+def _figures(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Figure]:
+    def fill(axes: Axes) -> None:
+        steps, gap = sides["step"].to_numpy(), sides["gap"].to_numpy()
+        axes.fill_between(steps, 0, gap, color=colour("unknown"), alpha=0.18, linewidth=0)
 
     return [
-        Panel(
-            "Level: engagement per post injected so far",
-            panel(levels, "levels", "Engagement per true and per false post over steps"),
+        course(
+            "levels", "Level: engagement per post injected so far", sides, _BOTH, last, "actions per post",
+            label="Engagement per true and per false post over steps",
         ),
-        Panel(
-            "Gap: all true posts less all false ones",
-            panel(gap, "gap", "Cumulative engagement with true posts less that with false posts"),
+        course(
+            "gap", "Gap: all true posts less all false ones", sides, {"gap": ("unknown", "")}, last,
+            "actions, true less false", top=None, level=(0.0, ""), finish=fill,
+            label="Cumulative engagement with true posts less that with false posts",
         ),
-        Panel(
-            "Ratio of the two levels",
-            panel(ratio, "ratio", "Engagement per true post divided by engagement per false post"),
+        course(
+            "ratio", "Ratio of the two levels", sides, {"ratio": ("ink", "")}, last, "true level / false level",
+            top=1.2, level=(1.0, "equal levels"),
+            label="Engagement per true post divided by engagement per false post",
         ),
-        Panel(
-            "Reach: distinct people per post, mean",
-            panel(reach, "reach", "Mean reach of true and of false posts over steps"),
+        course(
+            "reach", "Reach: distinct people per post, mean",
+            reached.pivot("veracity", index="step", values="mean_reach"), _BOTH, last, "people per post",
+            label="Mean reach of true and of false posts over steps",
         ),
-    ]
+    ]  # fmt: skip
 
 
 def _levels(sides: pl.DataFrame) -> str:
@@ -128,21 +115,6 @@ def _unknown(by_class: pl.DataFrame) -> str:
     end = by_class.filter((pl.col("veracity") == "unknown") & (pl.col("step") == by_class["step"].max()))
     row = end.row(0, named=True)
     return f"The {number(row['posts'])} other posts and comments drew {number(row['cumulative'])} actions in all."
-
-
-def _balance_table(sides: pl.DataFrame) -> Table:
-    return table_of(
-        "Levels per post, gap and ratio",
-        sides,
-        [
-            ("step", "step", number),
-            ("true", "true", number),
-            ("false", "false", number),
-            ("gap", "gap", number),
-            ("ratio", "ratio", number),
-        ],
-        words=0,
-    )
 
 
 def _by_class_table(by_class: pl.DataFrame) -> Table:

@@ -1,19 +1,20 @@
-"""Panels of a comparison: a forest plot of paired differences, and every run as a dot."""
+"""Figures of a comparison: a forest plot of paired differences, and every run as a dot."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.analysis.outcomes import Outcome
-from townsquare.pages.report.axes import NICE, tick
+from townsquare.pages.report.axes import amounts_across, interval
 from townsquare.pages.report.comparison import Comparison
-from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.words import clean
 
 ROW = 17.0
 TITLE_ROW = 19.0
@@ -28,42 +29,40 @@ def roles(comparison: Comparison) -> dict[str, str]:
     return {comparison.baseline: "unknown", **others}
 
 
-def forest(comparison: Comparison, outcomes: Sequence[Outcome], key: str, label: str) -> str:
-    """Differences to the baseline with 95 % intervals, as inline SVG: one group an outcome, one row another arm.
+def forest(comparison: Comparison, outcomes: Sequence[Outcome], key: str, caption: str) -> Figure:
+    """Differences to the baseline with 95 % intervals: one group an outcome, one row another arm.
 
     Small dots below an interval are the differences of the single seeds.
     """
     arms = comparison.others
+    known = [what.name for what in outcomes]
     cells = {(r["outcome"], r["arm"]): r for r in comparison.paired.iter_rows(named=True)}
-    each = {
-        (str(outcome), str(arm)): part["difference"].to_list()
-        for (outcome, arm), part in comparison.differences.group_by("outcome", "arm")
-    }
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes, differences: pl.DataFrame) -> None:
+        seeds = _by_row(differences, "difference")
         axes.axvline(0.0, color=colour("muted"), linewidth=1.0)
         for what, arm, y in _rows(axes, outcomes, arms):
             row = cells.get((what.name, arm))
             if row is not None:
-                shade = colour(roles(comparison)[arm])
-                seeds = each.get((what.name, arm), [])
-                axes.scatter(seeds, [y - 0.3 * ROW] * len(seeds), s=9, color=shade, alpha=0.4, linewidths=0, zorder=2)
-                _interval(axes, row["difference"], row["low"], row["high"], y, shade)
+                shade, each = colour(roles(comparison)[arm]), seeds.get((what.name, arm), [])
+                axes.scatter(each, [y - 0.3 * ROW] * len(each), s=9, color=shade, alpha=0.4, linewidths=0, zorder=2)
+                if row["difference"] is None or math.isnan(row["difference"]):
+                    _words(axes, "undefined", 0.5, y, "muted", 10.5)
+                else:
+                    interval(axes, row["difference"], row["low"], row["high"], y, shade)
         _finish(axes, outcomes, len(arms))
 
-    return panel(draw, key, clean(label), height=_height(outcomes, len(arms)))
+    data = comparison.differences.filter(pl.col("outcome").is_in(known))
+    return Figure(key, caption, data, draw, height=_height(outcomes, len(arms)))
 
 
-def strip(comparison: Comparison, outcomes: Sequence[Outcome], key: str, label: str) -> str:
-    """Every run as a dot and the mean of each arm as a bar, as inline SVG: one group an outcome, one row an arm."""
+def strip(comparison: Comparison, outcomes: Sequence[Outcome], key: str, caption: str) -> Figure:
+    """Every run as a dot and the mean of each arm as a bar: one group an outcome, one row an arm."""
     arms = [name for name, _ in comparison.arms]
-    defined = comparison.outcomes.drop_nulls("value").drop_nans("value")
-    values = {
-        (str(outcome), str(arm)): part["value"].to_list()
-        for (outcome, arm), part in defined.sort("seed").group_by("outcome", "arm")
-    }
+    known = [what.name for what in outcomes]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Axes, runs: pl.DataFrame) -> None:
+        values = _by_row(runs, "value")
         for what, arm, y in _rows(axes, outcomes, arms):
             here = values.get((what.name, arm), [])
             if not here:
@@ -75,7 +74,13 @@ def strip(comparison: Comparison, outcomes: Sequence[Outcome], key: str, label: 
             axes.plot([mean, mean], [y - 0.36 * ROW, y + 0.36 * ROW], color=shade, linewidth=2.6, zorder=4)
         _finish(axes, outcomes, len(arms))
 
-    return panel(draw, key, clean(label), height=_height(outcomes, len(arms)))
+    data = comparison.outcomes.drop_nulls("value").drop_nans("value").filter(pl.col("outcome").is_in(known))
+    return Figure(key, caption, data.sort("seed"), draw, height=_height(outcomes, len(arms)))
+
+
+def _by_row(frame: pl.DataFrame, column: str) -> dict[tuple[str, str], list[float]]:
+    """Values by outcome and arm."""
+    return {(str(what), str(arm)): part[column].to_list() for (what, arm), part in frame.group_by("outcome", "arm")}
 
 
 def _height(outcomes: Sequence[Outcome], n_arms: int) -> int:
@@ -107,25 +112,9 @@ def _words(axes: Axes, text: str, x: float, y: float, role: str, size: float) ->
     )
 
 
-def _interval(
-    axes: Axes, difference: float | None, low: float | None, high: float | None, y: float, shade: str
-) -> None:
-    if difference is None or math.isnan(difference):
-        _words(axes, "undefined", 0.5, y, "muted", 10.5)
-        return
-    if low is not None and high is not None and not math.isnan(low) and not math.isnan(high):
-        axes.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="round", zorder=3)
-    axes.plot([difference], [y], marker="o", markersize=6, color=shade, zorder=4)
-
-
 def _finish(axes: Axes, outcomes: Sequence[Outcome], n_arms: int) -> None:
-    total = len(outcomes) * (TITLE_ROW + n_arms * ROW + GAP)
-    axes.set_ylim(-total, 0)
+    axes.set_ylim(-len(outcomes) * (TITLE_ROW + n_arms * ROW + GAP), 0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.grid(False, axis="y")
-    axes.grid(True, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=NICE))
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
-    axes.set_xlabel(outcomes[0].unit)
+    amounts_across(axes, outcomes[0].unit, ticks=6)
     axes.margins(x=0.06)

@@ -6,28 +6,29 @@ from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import PercentFormatter
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import participation, refusals
 from townsquare.analysis.model_calls import calls_by_server, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
-from townsquare.pages.report.axes import NICE, from_zero, line, over_steps, reference
-from townsquare.pages.report.section import Format, Panel, Section, Table, table_of
-from townsquare.pages.report.svg import clean, panel
-from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import listed, number, percent, small
+from townsquare.core.text_table import Table, table
+from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
+from townsquare.pages.report.theme import SERIES
+from townsquare.pages.report.words import listed, number, percent, short, small
 
 TITLE = "Health: can this run be believed?"
 
 
-def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Section:
+def health_section(run: Reads, beliefs: pl.DataFrame, moves: pl.DataFrame) -> Section:
     """The figure, from a run, its ``belief_course`` and its ``belief_movement``."""
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    refused, spread, asked = refusals(run), spread_course(course), model_calls(run)
+    refused, spread, asked = refusals(run), spread_course(beliefs), model_calls(run)
     return Section(
         "health",
         TITLE,
@@ -36,7 +37,7 @@ def health_section(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> Sec
             *_asked(run, asked),
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
-        panels=[*_belief_panels(moves, spread, run.last_step), *_action_panels(steps, refused, run.last_step)],
+        figures=[*_belief_figures(moves, spread, run.last_step), *_action_figures(steps, refused, run.last_step)],
         tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
     )
 
@@ -86,45 +87,28 @@ def _rounded(value: float | None) -> str:
 def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
     if asked.is_empty():
         return []
-    columns: list[tuple[str, str, Format]] = [
-        ("purpose", "purpose", str),
-        ("outcome", "outcome", str),
-        ("calls", "calls", number),
-        ("share", "share", percent),
-        ("tokens in", "tokens_in", number),
-        ("tokens out", "tokens_out", number),
-    ]
-    tables = [table_of("Calls of a language model", asked, columns, words=2)]
-    servers = calls_by_server(run)
+    tables = [
+        table(
+            "Calls of a language model", asked, (str, "purpose", "outcome"), (number, "calls"), (percent, "share"),
+            (number, "tokens in=tokens_in", "tokens out=tokens_out"),
+        )
+    ]  # fmt: skip
+    servers, turns = calls_by_server(run), tokens_of_turns(run)
     if servers.height > 1:
-        by_server: list[tuple[str, str, Format]] = [
-            ("server", "server", str),
-            ("calls", "calls", number),
-            ("share", "share", percent),
-            ("failed", "failed", number),
-            ("tried again", "again", number),
-            ("seconds, median", "median", small),
-            ("95 % within", "p95", small),
-        ]
-        tables.append(table_of("Calls by server", servers, by_server))
-    turns = tokens_of_turns(run)
+        columns = (str, "server"), (number, "calls"), (percent, "share"), (number, "failed", "tried again=again")
+        tables.append(table("Calls by server", servers, *columns, (small, "seconds, median=median", "95 % within=p95")))
     if turns.height:
-        told: list[tuple[str, str, Format]] = [
-            ("step", "step", number),
-            ("agents", "agents", number),
-            ("tokens, counted", "counted", _rounded),
-            ("most", "most", number),
-            ("in, by servers", "tokens_in", _rounded),
-            ("out", "tokens_out", _rounded),
-            ("rows", "shown", small),
-            ("texts cut", "shortened", small),
-            ("comments out", "comments_out", small),
-        ]
-        tables.append(table_of("What an agent was told in a step", turns, told, words=0))
+        told = table(
+            "What an agent was told in a step", turns, (number, "step", "agents"),
+            (_rounded, "tokens, counted=counted"), (number, "most"),
+            (_rounded, "in, by servers=tokens_in", "out=tokens_out"),
+            (small, "rows=shown", "texts cut=shortened", "comments out=comments_out"),
+        )  # fmt: skip
+        tables.append(told)
     return tables
 
 
-def spread_course(course: pl.DataFrame) -> pl.DataFrame:
+def spread_course(beliefs: pl.DataFrame) -> pl.DataFrame:
     """Spread left since the start, from the frame of :func:`~townsquare.analysis.beliefs.belief_course`.
 
     Returns
@@ -134,75 +118,47 @@ def spread_course(course: pl.DataFrame) -> pl.DataFrame:
     """
     first = pl.col("sd").first().over("proposition")
     kept = pl.when(first > 1e-12).then(pl.col("sd") / first).otherwise(float("nan"))
-    return course.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
+    return beliefs.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
 
 
-def _belief_panels(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Panel]:
-    def movement(axes: Axes) -> None:
-        _by_proposition(axes, moves, "gain_per_person")
-        from_zero(axes, moves["gain_per_person"].to_list())
-        over_steps(axes, last, "stance per person")
-
-    def kept(axes: Axes) -> None:
-        _by_proposition(axes, spread, "kept")
-        reference(axes, 0.5, "half: collapse")
-        from_zero(axes, [*spread["kept"], 1.05])
-        over_steps(axes, last, "sd / sd at the start")
-
-    panels = []
+def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Figure]:
+    figures = []
     if moves.height:
         caption = "Movement: mean size of a person's move in each step"
-        panels.append(Panel(caption, panel(movement, "movement", caption)))
+        gains = by_proposition(moves, "gain_per_person")
+        figures.append(course("movement", caption, *gains, last, "stance per person"))
     if spread.height:
-        caption = "Spread of stances kept since the start"
-        panels.append(Panel(caption, panel(kept, "kept", caption)))
-    return panels
+        half = (0.5, "half: collapse")
+        caption, kept = "Spread of stances kept since the start", by_proposition(spread, "kept")
+        figures.append(course("kept", caption, *kept, last, "sd / sd at the start", top=1.05, level=half))
+    return figures
 
 
-def _action_panels(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> list[Panel]:
+def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> list[Figure]:
     shares = steps.with_columns(
         (pl.col("refused") / (pl.col("refused") + pl.col("accepted"))).alias("refused_share"),
         per(pl.col("accepted"), pl.col("online")).alias("each"),
     )
 
-    def silence(axes: Axes) -> None:
-        line(axes, shares, "silent_share", "ink", "silent, of those online")
-        line(axes, shares, "refused_share", "fourth", "refused, of actions", dashed=True)
-        over_steps(axes, last, "share")
+    def in_percent(axes: Axes) -> None:
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    def actions(axes: Axes) -> None:
-        line(axes, shares, "each", "ink")
-        from_zero(axes, shares["each"].to_list())
-        over_steps(axes, last, "actions per person online")
-
+    lines = {"silent_share": ("ink", "silent, of those online"), "refused_share": ("fourth", "refused, of actions")}
     silent, acted = "Silent people and refused actions", "Accepted actions in each step"
-    panels = [Panel(silent, panel(silence, "silence", silent)), Panel(acted, panel(actions, "actions", acted))]
+    figures = [
+        course("silence", silent, shares, lines, last, "share", top=None, finish=in_percent),
+        course("actions", acted, shares, {"each": ("ink", "")}, last, "actions per person online"),
+    ]
     if refused.height > 1:
-        panels.append(Panel("Refused actions by reason", _refusal_panel(refused)))
-    return panels
+        height = max(150, 70 + 30 * refused.height)
+        figures.append(Figure("refused", "Refused actions by reason", refused, _draw_refused, height=height))
+    return figures
 
 
-def _by_proposition(axes: Axes, frame: pl.DataFrame, column: str) -> None:
-    """A line for each of the first propositions, as many as there are colours."""
-    parts = sorted(frame.group_by("proposition"), key=lambda item: item[0])
-    for i, (role, (_, part)) in enumerate(zip(SERIES, parts, strict=False)):
-        name = clean(str(part["name"][0]), 22)
-        line(axes, part.sort("step"), column, role, name if len(parts) > 1 else "", dashed=i % 2 == 1)
-
-
-def _refusal_panel(refused: pl.DataFrame) -> str:
-    def bars(axes: Axes) -> None:
-        shown = refused.reverse()
-        axes.barh(shown["reason"].to_list(), shown["actions"].to_numpy(), color=colour("fourth"), height=0.62)
-        axes.set_xlabel("refused actions")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, steps=NICE))
-        axes.grid(False, axis="y")
-        axes.grid(True, axis="x")
-        axes.tick_params(axis="y", length=0)
-
-    return panel(bars, "refused", "Refused actions by reason", height=max(150, 70 + 30 * refused.height))
+def _draw_refused(axes: Axes, refused: pl.DataFrame) -> None:
+    bars(axes, refused["reason"].to_list(), refused["actions"], ["fourth"] * refused.height)
+    amounts_across(axes, "refused actions", whole=True)
 
 
 def _activity(steps: pl.DataFrame) -> str:
@@ -253,38 +209,14 @@ def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
 
 
 def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:
-    tables = [
-        table_of(
-            "Steps",
-            steps,
-            [
-                ("step", "step", number),
-                ("online", "online", number),
-                ("silent", "silent_share", percent),
-                ("shown", "exposures", number),
-                ("accepted", "accepted", number),
-                ("refused", "refused", number),
-            ],
-            words=0,
+    columns = (number, "step", "online"), (percent, "silent=silent_share"), (number, "shown=exposures", "accepted")
+    tables = [table("Steps", steps, *columns, (number, "refused"))]
+    for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
+        caption = f"{short(str(part['name'][0]))}: moves of stance"
+        sizes = (small, "sum of moves=gain", "a person=gain_per_person")
+        tables.append(
+            table(caption, part.sort("step"), (number, "step", "moved"), sizes, (number, "overshot=overshoots"))
         )
-    ]
-    tables += [_movement_table(part) for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0])]
     if refused.height:
-        reasons: list[tuple[str, str, Format]] = [
-            ("reason", "reason", str),
-            ("actions", "actions", number),
-            ("share", "share", percent),
-        ]
-        tables.append(table_of("Refused actions", refused, reasons))
+        tables.append(table("Refused actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
     return tables
-
-
-def _movement_table(moves: pl.DataFrame) -> Table:
-    columns: list[tuple[str, str, Format]] = [
-        ("step", "step", number),
-        ("moved", "moved", number),
-        ("sum of moves", "gain", small),
-        ("a person", "gain_per_person", small),
-        ("overshot", "overshoots", number),
-    ]
-    return table_of(f"{clean(str(moves['name'][0]), 40)}: moves of stance", moves.sort("step"), columns, words=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from matplotlib.axes import Axes
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, moderation_events, moderation_of
 from townsquare.analysis.posts import VERACITIES, roots
+from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import over_steps
-from townsquare.pages.report.section import Format, Panel, Section, Table, table_of
-from townsquare.pages.report.svg import panel
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
 from townsquare.pages.report.words import count, listed, number, percent
 
@@ -34,9 +36,9 @@ def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
         TITLE,
         says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
         notes=_notes(row),
-        panels=_panels(run, events, counts),
+        figures=_figures(run, events, counts),
         open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
-        tables=[_effect_table(row), _total_table(events), _event_table(events)],
+        tables=_tables(row, events),
     )
 
 
@@ -44,29 +46,24 @@ def _known(row: dict[str, Any]) -> int:
     return int(row["true_posts"] + row["false_posts"])
 
 
-def _panels(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Panel]:
+def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Figure]:
     known = events["event"].unique().sort().to_list()
     lanes = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
-
-    def timeline(axes: Axes) -> None:
-        _timeline(axes, events, lanes, run.last_step)
-
-    def warned(axes: Axes) -> None:
-        _warned(axes, run, counts)
-
-    panels = [
-        Panel(
-            "Events: larger marks are more posts",
-            panel(timeline, "events", "Acts of moderation by step and truth of the post", height=70 + 34 * len(lanes)),
-        )
-    ]
-    if (roots(run).filter("injected")["veracity"] == "false").any():
-        caption = "How often false posts were shown"
-        panels.append(Panel(caption, panel(warned, "warned", caption, height=max(230, 70 + 34 * len(lanes)))))
-    return panels
+    height = 70 + 34 * len(lanes)
+    draw = partial(_draw_timeline, lanes=lanes, last=run.last_step)
+    acts = "Acts of moderation by step and truth of the post"
+    timeline = Figure("events", "Events: larger marks are more posts", events, draw, acts, height)
+    false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
+    if not false.height:
+        return [timeline]
+    shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labelled").sum())
+    steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
+    by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
+    caption = "How often false posts were shown"
+    return [timeline, Figure("warned", caption, by_step, _draw_warned, height=max(230, height))]
 
 
-def _timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int) -> None:
+def _draw_timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int) -> None:
     most = max(1, int(events["posts"].max() or 1))  # type: ignore[arg-type]
     place = {event: len(lanes) - 1 - i for i, event in enumerate(lanes)}
     for veracity in ("true", "false", "unknown"):
@@ -89,16 +86,12 @@ def _timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int) -> 
     axes.set_xlim(min(0, int(events["step"].min() or 0)) - 0.3, max(1, last) + 0.6)  # type: ignore[arg-type]
 
 
-def _warned(axes: Axes, run: Reads, counts: pl.DataFrame) -> None:
-    false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
-    steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
-    shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labelled").sum())
-    by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
+def _draw_warned(axes: Axes, by_step: pl.DataFrame) -> None:
     x, labelled = by_step["step"].to_numpy(), by_step["labelled"].to_numpy()
     bare = by_step["exposures"].to_numpy() - labelled
     axes.bar(x, bare, color=colour("false"), width=0.85, linewidth=0, label="without a label")
     axes.bar(x, labelled, bottom=bare, color=colour("unknown"), width=0.85, linewidth=0, label="with a label")
-    over_steps(axes, run.last_step, "times shown")
+    over_steps(axes, by_step.height, "times shown")
 
 
 def _quality(row: dict[str, Any]) -> str:
@@ -150,34 +143,38 @@ def _notes(row: dict[str, Any]) -> list[str]:
     ]
 
 
+_EFFECTS = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "true_labelled": "true posts labelled",
+    "true_removed": "true posts removed",
+    "false_removed": "false posts removed",
+    "steps_to_verdict": "mean steps to verdict, false posts",
+    "steps_to_label": "mean steps to label, false posts",
+    "steps_to_takedown": "mean steps to takedown, false posts",
+    "before_label": "false posts shown before the label was decided",
+    "after_label": "false posts shown after it",
+    "never_labelled": "false posts without a label, times shown",
+    "shown_labelled": "false posts shown with a label",
+}
+
+
+def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
+    effects = [[title, number(row[name], 1 if name.startswith("steps_to") else 2)] for name, title in _EFFECTS.items()]
+    return [
+        Table("Quality, speed and effect", ["measure", "value"], effects),
+        _total_table(events),
+        table("Events by step", events, (str, "event", "truth=veracity"), (number, "step", "posts")),
+    ]
+
+
 def _quality_table(row: dict[str, Any]) -> Table:
-    return Table(
-        "Marked as misleading, against the truth",
-        ["", "marked", "not marked"],
-        [
-            ["false posts", number(row["tp"]), number(row["fn"])],
-            ["true posts", number(row["fp"]), number(row["tn"])],
-        ],
-    )
-
-
-def _effect_table(row: dict[str, Any]) -> Table:
-    whole = {
-        "precision": number(row["precision"]),
-        "recall": number(row["recall"]),
-        "F1": number(row["f1"]),
-        "true posts labelled": number(row["true_labelled"]),
-        "true posts removed": number(row["true_removed"]),
-        "false posts removed": number(row["false_removed"]),
-        "mean steps to verdict, false posts": number(row["steps_to_verdict"], 1),
-        "mean steps to label, false posts": number(row["steps_to_label"], 1),
-        "mean steps to takedown, false posts": number(row["steps_to_takedown"], 1),
-        "false posts shown before the label was decided": number(row["before_label"]),
-        "false posts shown after it": number(row["after_label"]),
-        "false posts without a label, times shown": number(row["never_labelled"]),
-        "false posts shown with a label": number(row["shown_labelled"]),
-    }
-    return Table("Quality, speed and effect", ["measure", "value"], [list(pair) for pair in whole.items()])
+    cells = [
+        ["false posts", number(row["tp"]), number(row["fn"])],
+        ["true posts", number(row["fp"]), number(row["tn"])],
+    ]
+    return Table("Marked as misleading, against the truth", ["", "marked", "not marked"], cells)
 
 
 def _total_table(events: pl.DataFrame) -> Table:
@@ -189,13 +186,3 @@ def _total_table(events: pl.DataFrame) -> Table:
         if any((event, word) in totals for word in VERACITIES)
     ]
     return Table("Events over the whole run", ["", "true", "false", "unknown"], rows)
-
-
-def _event_table(events: pl.DataFrame) -> Table:
-    columns: list[tuple[str, str, Format]] = [
-        ("event", "event", str),
-        ("truth", "veracity", str),
-        ("step", "step", number),
-        ("posts", "posts", number),
-    ]
-    return table_of("Events by step", events, columns, words=2)

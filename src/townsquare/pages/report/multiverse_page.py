@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.outcomes import Outcome, describe
+from townsquare.core.text_table import table
 from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
-from townsquare.pages.report.axes import NICE, amounts, tick
-from townsquare.pages.report.page import render, write
-from townsquare.pages.report.section import Panel, Section, Table
-from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.axes import amounts, amounts_across, bars
+from townsquare.pages.report.page import Page
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import count, percent, significant
+from townsquare.pages.report.words import clean, count, percent, short, signed
 
 SHOWN = ("reach_false_mean", "engagement_ratio", "f1", "shift", "accuracy_shift", "polarization", "spread_kept")
 """Outcomes that a page shows, where runs have them; those of propositions by the part before the dot."""
@@ -38,6 +40,11 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
     RecordError
         It cannot be written.
     """
+    return multiverse_page(multiverse).write(path)
+
+
+def multiverse_page(multiverse: Multiverse) -> Page:
+    """Make the page of a multiverse."""
     names = outcomes_shown(multiverse)
     sections = [
         _section(multiverse, describe(name), side, f"{number}-{at}")
@@ -59,7 +66,7 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
         warnings.append("No outcome is defined in both sides of the contrast.")
     if len(experiment.seeds) < 2:
         warnings.append("There is one seed only: effects have no intervals, and chance is not told from interactions.")
-    text = render(
+    return Page.of(
         "multiverse.html",
         title="A multiverse of modeling choices",
         facts=facts,
@@ -68,7 +75,6 @@ def write_multiverse(multiverse: Multiverse, path: Path | str) -> Path:
         sections=sections,
         limits=_LIMITS,
     )
-    return write(text, path)
 
 
 _LIMITS = [
@@ -84,27 +90,32 @@ def _section(multiverse: Multiverse, what: Outcome, side: str, key: str) -> Sect
     curve, shares = specifications(effects, multiverse.across), variance_shares(effects, multiverse.across)
     across = list(multiverse.across)
     title = clean(what.title, 80) + (f": {clean(side, 60)}" if multiverse.contrast else "")
-    drawn = Panel(
-        f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each",
-        panel(
-            lambda axes: _curve(axes, curve, across, what.unit), f"curve-{key}", title, height=_height(curve, across)
+    caption = f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each"
+    draw = partial(_draw_curve, across=across, unit=what.unit)
+    height = 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
+    share_caption = "Share of the variation that goes with each choice"
+    figures = [
+        Figure(f"curve-{key}", caption, curve, draw, title, height),
+        Figure(f"shares-{key}", share_caption, shares, _draw_shares, f"{title}: shares", height),
+    ]
+    tables = [
+        table(
+            "Every universe", curve, (short, *across), (signed, "effect", "low", "high"), (str, "seeds"), words=across
         ),
-    )
-    bars = Panel(
-        "Share of the variation that goes with each choice",
-        panel(lambda axes: _bars(axes, shares), f"shares-{key}", f"{title}: shares", height=_height(curve, across)),
-    )
-    return Section(
-        f"outcome-{key}", title, says=[_sentence(curve, shares, what)], panels=[drawn, bars],
-        tables=[_table(curve, across), _share_table(shares)],
-    )  # fmt: skip
+        table(
+            "Shares of the variation", shares, (str, "choice=source"), (percent, "share"),
+            (signed, "least mean effect=low_mean", "most=high_mean"),
+        ),
+    ]  # fmt: skip
+    says = [_sentence(curve, shares, what)]
+    return Section(f"outcome-{key}", title, says=says, figures=figures, tables=tables)
 
 
 def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Outcome) -> str:
     n, above = curve.height, int((curve["effect"] > 0).sum())
     clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
-    middle = significant(float(curve["effect"].median()), signed=True)  # type: ignore[arg-type]
-    low, high = (significant(float(curve["effect"][at]), signed=True) for at in (0, -1))
+    middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
+    low, high = (signed(float(curve["effect"][at])) for at in (0, -1))
     said = f"Over {count(n, 'universe')} the effect runs from {low} to {high}, with a median of {middle} {what.unit}; "
     said += f"it is above zero in {above}, and in {clear} its interval leaves out zero."
     known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
@@ -118,15 +129,10 @@ def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
     return [(key, value) for key in across for value in sorted(curve[key].unique().to_list())]
 
 
-def _height(curve: pl.DataFrame, across: list[str]) -> int:
-    return 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
-
-
-def _curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> None:
+def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -> None:
     figure = axes.figure
     axes.remove()
-    listed = _choices(curve, across)
-    rows = ROW * len(listed) + 8 * len(across)
+    rows = ROW * len(_choices(curve, across)) + 8 * len(across)
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))
     at = curve["place"].to_numpy()
     for place, low, high in curve.select("place", "low", "high").iter_rows():
@@ -163,37 +169,12 @@ def _short(key: str) -> str:
     return section if last == "name" else last
 
 
-def _bars(axes: Axes, shares: pl.DataFrame) -> None:
-    shown = shares.filter(pl.col("share").is_not_nan()).reverse()
+def _draw_shares(axes: Axes, shares: pl.DataFrame) -> None:
+    shown = shares.filter(pl.col("share").is_not_nan())
     if not shown.height:
         axes.annotate("the effect does not vary", (0.5, 0.5), xycoords="axes fraction", ha="center")
         axes.set_yticks([])
         return
-    axes.barh(
-        [clean(word, 26) for word in shown["source"]], shown["share"].to_numpy(), color=colour("first"), height=0.6
-    )
+    bars(axes, shown["source"].to_list(), shown["share"], ["first"] * shown.height)
     axes.set_xlim(0, 1)
-    axes.set_xlabel("share of the variation")
-    axes.grid(False, axis="y")
-    axes.grid(True, axis="x")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
-
-
-def _table(curve: pl.DataFrame, across: list[str]) -> Table:
-    cells = [
-        [*(clean(str(row[key]), 40) for key in across), significant(row["effect"], signed=True),
-         significant(row["low"], signed=True), significant(row["high"], signed=True), str(row["seeds"])]
-        for row in curve.iter_rows(named=True)
-    ]  # fmt: skip
-    head = [*across, "effect", "low", "high", "seeds"]
-    return Table("Every universe", head, cells, frozenset(range(len(across))))
-
-
-def _share_table(shares: pl.DataFrame) -> Table:
-    cells = [
-        [row["source"], percent(row["share"]), significant(row["low_mean"], signed=True),
-         significant(row["high_mean"], signed=True)]
-        for row in shares.iter_rows(named=True)
-    ]  # fmt: skip
-    return Table("Shares of the variation", ["choice", "share", "least mean effect", "most"], cells)
+    amounts_across(axes, "share of the variation")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from townsquare.core.files import write_whole
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SHADES, custom_properties
 
 
@@ -32,28 +35,43 @@ _ENVIRONMENT = Environment(
 )
 
 
-def render(template: str, **values: Any) -> str:
-    """A whole page from a template and its values.
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page as a value: the template that lays it out, and what stands in it.
 
     Every value is escaped but figures, which the templates mark themselves. The content security policy lets in
     nothing but the page's own style sheet, by its hash: no script, no request, no inline style.
     """
-    css = _ENVIRONMENT.get_template("style.css").render(
-        light=Markup(custom_properties("light")), dark=Markup(custom_properties("dark")), roles=list(SHADES)
-    )
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    return _ENVIRONMENT.get_template(template).render(css=Markup(css), policy=policy, **values)
 
+    template: str
+    values: Mapping[str, Any]
 
-def write(text: str, path: Path | str) -> Path:
-    """Write a page so that the old one or the new one is there at every moment.
+    @classmethod
+    def of(cls, template: str, **values: Any) -> Self:
+        """Make a page from a template and its values, by name."""
+        return cls(template, values)
 
-    Raises
-    ------
-    RecordError
-        If it cannot be written there.
-    """
-    page = Path(path)
-    write_whole(page, text, "name a file in a folder that can be written")
-    return page
+    @property
+    def figures(self) -> list[Figure]:
+        """The figures of all sections, in order."""
+        return [figure for section in self.values.get("sections", ()) for figure in section.figures]
+
+    def html(self) -> str:
+        """The whole page."""
+        css = _ENVIRONMENT.get_template("style.css").render(
+            light=Markup(custom_properties("light")), dark=Markup(custom_properties("dark")), roles=list(SHADES)
+        )
+        digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+        policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        return _ENVIRONMENT.get_template(self.template).render(css=Markup(css), policy=policy, **self.values)
+
+    def write(self, path: Path | str) -> Path:
+        """Write the page so that the old one or the new one is there at every moment.
+
+        Raises
+        ------
+        RecordError
+            If it cannot be written there.
+        """
+        write_whole(Path(path), self.html(), "name a file in a folder that can be written")
+        return Path(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -11,43 +13,35 @@ from townsquare.analysis.contract import Reads, Together
 from townsquare.analysis.health import belief_movement
 from townsquare.analysis.outcomes import describe, outcomes_of
 from townsquare.analysis.reach import exposure_counts
+from townsquare.core.text_table import Table, table
 from townsquare.pages.report.attribution import attribution_section
 from townsquare.pages.report.cautions import limits, warnings
 from townsquare.pages.report.diffusion import diffusion_section, influence_section
 from townsquare.pages.report.engagement import engagement_section
 from townsquare.pages.report.health import health_section
 from townsquare.pages.report.moderation import moderation_section
-from townsquare.pages.report.page import render, write
+from townsquare.pages.report.page import Page
 from townsquare.pages.report.polarization import polarization_section
-from townsquare.pages.report.section import Table
 from townsquare.pages.report.stances import stance_section
 from townsquare.pages.report.summary import facts, summary
-from townsquare.pages.report.svg import clean
 from townsquare.pages.report.top_posts import top_posts
 from townsquare.pages.report.treatments import treatment_section
-from townsquare.pages.report.words import number
+from townsquare.pages.report.words import clean, number
 
 
 def write_report(run: Reads, path: Path | str) -> Path:
     """Write the report of a run as one self-contained HTML page.
-
-    Parameters
-    ----------
-    run : Reads
-        A recorded run: finished, stopped or still running.
-    path : Path or str
-        The file to write; an older one is replaced.
-
-    Returns
-    -------
-    Path
-        That file.
 
     Raises
     ------
     RecordError
         If the run cannot be read or the page not be written.
     """
+    return run_page(run).write(path)
+
+
+def run_page(run: Reads) -> Page:
+    """Make the page of a recorded run: finished, stopped or still running."""
     kept = Together(run)
     counts, bins = exposure_counts(kept), stance_bins(kept)
     course, moves = belief_course(kept), belief_movement(kept)
@@ -55,7 +49,7 @@ def write_report(run: Reads, path: Path | str) -> Path:
     most, false = top_posts(kept, counts)
     treated = treatment_section(kept)
     scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
-    text = render(
+    return Page.of(
         "run.html",
         title=scenario,
         facts=[(name, clean(value)) for name, value in facts(kept)],
@@ -79,16 +73,17 @@ def write_report(run: Reads, path: Path | str) -> Path:
         limits=limits(kept),
         configuration=yaml.safe_dump(dict(kept.settings), sort_keys=False, allow_unicode=True),
     )
-    return write(text, path)
 
 
-def outcome_table(found: dict[str, float]) -> Table:
+def outcome_table(found: Mapping[str, float]) -> Table:
     """All outcomes of a run, with what a higher value means."""
-    rows = [(describe(name), value) for name, value in found.items()]
-    cells = [[clean(what.title, 80), _value(value, what.unit), what.unit, what.higher] for what, value in rows]
-    return Table("Outcomes", ["outcome", "value", "unit", "higher means"], cells, frozenset({0, 2, 3}))
+    rows = [
+        (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.higher)
+        for name, value in found.items()
+        for what in [describe(name)]
+    ]
+    columns = (partial(clean, longest=80), "outcome", "value", "unit", "higher means")
+    return table("Outcomes", rows, columns, words=("outcome", "unit", "higher means"))
 
 
-def _value(value: float, unit: str) -> str:
-    digits = {"posts": 0, "exposures": 0, "0 or 1": 0, "agents": 1, "steps": 1, "actions per post": 1}
-    return number(value, digits.get(unit, 3))
+_DIGITS = {"posts": 0, "exposures": 0, "0 or 1": 0, "agents": 1, "steps": 1, "actions per post": 1}

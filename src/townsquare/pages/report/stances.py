@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.beliefs import BINS, belief_change, names, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
+from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
-from townsquare.pages.report.section import Format, Panel, Section, Table, table_of
-from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import count, number, percent
+from townsquare.pages.report.words import clean, count, number, percent, short, signed_three, three
 
 TITLE = "Beliefs: where people stood, and how they moved"
 _HOW_TO_READ = (
@@ -47,38 +49,29 @@ def stance_section(run: Reads, bins: pl.DataFrame, course: pl.DataFrame) -> Sect
             for row in change.iter_rows(named=True)
         ],
         notes=notes,
-        panels=[p for row in drawn.iter_rows(named=True) for p in _panels(row, bins, course, lines, run.last_step)],
+        figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, run.last_step)],
         tables=[one for row in change.iter_rows(named=True) for one in _tables(row, course)],
     )
 
 
-def _panels(
+def _figures(
     row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, last: int
-) -> list[Panel]:
+) -> list[Figure]:
     proposition, name = row["proposition"], clean(row["name"], 60)
-    mine = [frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines)]
-
-    def distribution(axes: Axes) -> None:
-        _histogram(axes, mine[0], last)
-
-    def trajectories(axes: Axes) -> None:
-        _bands(axes, mine[1], mine[2])
-        over_steps(axes, last, "stance")
-        axes.set_ylim(-1.03, 1.03)
-
+    histogram, bands, single = (frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines))
     return [
-        Panel(
-            f"{name}: start and end",
-            panel(distribution, f"spread-{proposition}", f"Distribution of stances toward {name}, start and end"),
+        Figure(
+            f"spread-{proposition}", f"{name}: start and end", histogram, partial(_draw_histogram, last=last),
+            f"Distribution of stances toward {name}, start and end",
         ),
-        Panel(
-            f"{name}: everybody, and some people",
-            panel(trajectories, f"course-{proposition}", f"Quantiles of stances toward {name} over steps"),
+        Figure(
+            f"course-{proposition}", f"{name}: everybody, and some people", bands,
+            partial(_draw_bands, lines=single, last=last), f"Quantiles of stances toward {name} over steps",
         ),
-    ]
+    ]  # fmt: skip
 
 
-def _histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
+def _draw_histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
     edges = np.linspace(-1, 1, BINS + 1)
     start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, last))
     if last > 0:
@@ -98,97 +91,76 @@ def _shares(bins: pl.DataFrame) -> np.ndarray[Any, np.dtype[np.float64]]:
     return shares
 
 
-def _bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame) -> None:
+def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int) -> None:
     steps = course["step"].to_numpy()
     for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90%"), ("q25", "q75", 0.28, "middle 50%")):
-        axes.fill_between(
-            steps,
-            course[low].to_numpy(),
-            course[high].to_numpy(),
-            color=colour("first"),
-            alpha=alpha,
-            linewidth=0,
-            label=label,
-        )
+        ends = course[low].to_numpy(), course[high].to_numpy()
+        axes.fill_between(steps, *ends, color=colour("first"), alpha=alpha, linewidth=0, label=label)
     for _, person in sorted(lines.group_by("agent"), key=lambda item: item[0]):
-        axes.plot(
-            person["step"].to_numpy(), person["stance"].to_numpy(), color=colour("muted"), linewidth=0.7, alpha=0.9
-        )
+        single = person["step"].to_numpy(), person["stance"].to_numpy()
+        axes.plot(*single, color=colour("muted"), linewidth=0.7, alpha=0.9)
     axes.plot(steps, course["q50"].to_numpy(), color=colour("first"), linewidth=2.4, label="median")
     reference(axes, 0.0)
+    over_steps(axes, last, "stance")
+    axes.set_ylim(-1.03, 1.03)
 
 
 def _sentence(row: dict[str, Any], text: str, course: pl.DataFrame, side: float) -> str:
     mine = course.filter(pl.col("proposition") == row["proposition"])
     start, end = mine.row(0, named=True), mine.row(-1, named=True)
     name = clean(row["name"], 60) + (f" (“{clean(text)}”)" if text else "")
-    went = f"{_signed(row['mean_start'])} to {_signed(row['mean_end'])}"
+    went = f"{signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
     if row["agents"] == 1:
         return f"{name}: the one person went from {went}."
-    people, move = count(row["agents"], "person", "people"), _three(row["absolute_shift"])
+    people, move = count(row["agents"], "person", "people"), three(row["absolute_shift"])
     said = [f"{name}: the mean stance of {people} went from {went}; on average a person ended {move} from its start."]
     if not math.isnan(row["spread_kept"]):
         said.append(f"They kept {percent(row['spread_kept'])} of their spread.")
-    said.append(f"Polarization went from {_three(start['polarization'])} to {_three(end['polarization'])}.")
+    said.append(f"Polarization went from {three(start['polarization'])} to {three(end['polarization'])}.")
     return " ".join([*said, _accuracy(row, side)])
 
 
 def _accuracy(row: dict[str, Any], side: float) -> str:
-    move, at_end = row["accuracy_shift"], _three(row["accuracy_end"])
+    move, at_end = row["accuracy_shift"], three(row["accuracy_end"])
     if math.isnan(move):
         return "The true posts take no side on it, so accuracy is undefined."
     told = f"On the whole the true posts speak {'for' if side > 0 else 'against'} it; measured by that, accuracy"
     if round(move, 3) == 0:
         return f"{told} stayed at {at_end}."
-    return f"{told} {'rose' if move > 0 else 'fell'} by {_three(abs(move))} to {at_end}."
-
-
-def _signed(value: float) -> str:
-    return number(value, 3, signed=True)
-
-
-def _three(value: float) -> str:
-    return number(value, 3)
+    return f"{told} {'rose' if move > 0 else 'fell'} by {three(abs(move))} to {at_end}."
 
 
 def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
     mine = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
-    name = clean(row["name"], 40)
-    return [_ends_table(name, row, mine), _course_table(name, mine)]
+    name = short(row["name"])
+    columns = ((number, "step"), (signed_three, "mean"), (three, "sd"), (percent, "for=share_for"), (three, "accuracy"))
+    return [_ends_table(name, row, mine), table(f"{name}: after each step", mine, *columns)]
 
 
 def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
     """Start against end: everybody who was there, then each person against itself."""
     start, end = course.row(0, named=True), course.row(-1, named=True)
-    both: list[tuple[str, str, Format]] = [
-        ("people", "agents", number),
-        ("mean stance", "mean", _signed),
-        ("standard deviation", "sd", _three),
-        ("for (above 0)", "share_for", percent),
-        ("against (below 0)", "share_against", percent),
-        ("at the bounds", "share_at_bounds", percent),
-        ("polarization", "polarization", _three),
-        ("bimodality", "bimodality", _three),
-        ("accuracy", "accuracy", _three),
-        ("confidence", "confidence", _three),
-    ]
-    rows = [[title, text(start[column]), text(end[column])] for title, column, text in both]
-    each = [
-        ("mean shift of a person", _signed(row["shift"])),
-        ("mean size of the shift", _three(row["absolute_shift"])),
-        ("spread kept", percent(row["spread_kept"])),
-        ("changed side", percent(row["changed_side"])),
-        ("change of accuracy", _signed(row["accuracy_shift"])),
-    ]
-    return Table(f"{name}: start and end", ["", "start", "end"], [*rows, *([title, "", text] for title, text in each)])
+    both = [[title, text(start[column]), text(end[column])] for title, column, text in _ENDS]
+    each = [[title, "", text(row[column])] for title, column, text in _CHANGES]
+    return Table(f"{name}: start and end", ["", "start", "end"], [*both, *each])
 
 
-def _course_table(name: str, course: pl.DataFrame) -> Table:
-    columns: list[tuple[str, str, Format]] = [
-        ("step", "step", number),
-        ("mean", "mean", _signed),
-        ("sd", "sd", _three),
-        ("for", "share_for", percent),
-        ("accuracy", "accuracy", _three),
-    ]
-    return table_of(f"{name}: after each step", course, columns, words=0)
+_ENDS = (
+    ("people", "agents", number),
+    ("mean stance", "mean", signed_three),
+    ("standard deviation", "sd", three),
+    ("for (above 0)", "share_for", percent),
+    ("against (below 0)", "share_against", percent),
+    ("at the bounds", "share_at_bounds", percent),
+    ("polarization", "polarization", three),
+    ("bimodality", "bimodality", three),
+    ("accuracy", "accuracy", three),
+    ("confidence", "confidence", three),
+)
+_CHANGES = (
+    ("mean shift of a person", "shift", signed_three),
+    ("mean size of the shift", "absolute_shift", three),
+    ("spread kept", "spread_kept", percent),
+    ("changed side", "changed_side", percent),
+    ("change of accuracy", "accuracy_shift", signed_three),
+)

@@ -12,8 +12,7 @@ from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.schema import AgentKind
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.words import count, number, percent
+from townsquare.pages.report.words import clean, count, number, percent
 
 STRATEGIES = {
     "none": "without moderation",

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 from xml.etree import ElementTree
 
 from matplotlib import rc_context
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure as Canvas
 
 from townsquare.pages.report.theme import SHADES, style
+from townsquare.pages.report.words import clean
 
 POINTS = 72.0
-WIDTH = 420
-"""Width of a panel's view box; the page scales it between about 0.85 and 1.2."""
+WIDTH = 420.0
+LEGEND_COLUMN = 140
 
 _ROLE = {shade.light: role for role, shade in SHADES.items()}
 _DROPPED = {"metadata", "style"}
@@ -33,66 +33,68 @@ _LONG = re.compile(r"-?\d+\.\d{3,}")
 _FONT = re.compile(r"font(-family|-style|-weight|-variant|-stretch)?$")
 
 
-def panel(draw: Callable[[Axes], None], key: str, label: str, height: int = 260) -> str:
-    """One set of axes as inline SVG.
+@dataclass(frozen=True)
+class Figure:
+    """A figure as a value: its data, how they are drawn, and what is said of them.
 
-    Parameters
+    Attributes
     ----------
-    draw : callable
-        Draws on the axes it is given; colours must be those of :func:`~townsquare.pages.report.theme.colour`.
     key : str
-        Prefix of all identifiers, unlike that of any other panel of the page; letters, digits and ``-``.
+        Prefix of all identifiers and name of the files, unlike that of any other figure of the page; letters, digits
+        and ``-``.
+    caption : str
+        What stands above it; untrusted text is escaped by the page.
+    data : DataFrame or any
+        What is drawn. A frame is also written as CSV where figures become files.
+    draw : callable
+        Draws ``data`` on the axes that it is given first; where there is a ``grid``, on an array of them. Colours
+        must be those of :func:`~townsquare.pages.report.theme.colour`.
     label : str
-        What a screen reader says; untrusted text is escaped.
-    height : int
-        Height of the view box; its width is ``WIDTH``.
-
-    Returns
-    -------
-    str
-        One ``<svg>`` element; equal input gives equal text.
+        What a screen reader says; by default the caption.
+    width, height : float
+        Size of the view box; the page scales it between about 0.85 and 1.2.
+    grid : (int, int), optional
+        Rows and columns of several sets of axes.
     """
-    with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
-        figure = Figure(figsize=(WIDTH / POINTS, height / POINTS), dpi=POINTS, layout="constrained")
-        axes = figure.add_subplot()
-        draw(axes)
-        axes = figure.axes[0]  # a drawing may have put several in its place
-        handles, names = axes.get_legend_handles_labels()
+
+    key: str
+    caption: str
+    data: Any
+    draw: Callable[[Any, Any], None]
+    label: str = ""
+    height: float = 260
+    width: float = WIDTH
+    grid: tuple[int, int] | None = None
+
+    @cached_property
+    def svg(self) -> str:
+        """The figure by itself, a whole document; equal data give equal text."""
+        return self._saved("svg", metadata={"Date": None, "Creator": None}).decode()
+
+    def png(self) -> bytes:
+        """The figure in pixels, 180 to an inch."""
+        return self._saved("png", dpi=2.5 * POINTS, metadata={"Software": None})
+
+    def inline(self) -> str:
+        """One ``<svg>`` element for a page."""
+        return inline(self.svg, self.key, self.label or self.caption)
+
+    @cached_property
+    def _canvas(self) -> Canvas:
+        made = Canvas(figsize=(self.width / POINTS, self.height / POINTS), dpi=POINTS, layout="constrained")
+        axes = made.add_subplot() if self.grid is None else made.subplots(*self.grid, squeeze=False)
+        self.draw(axes, self.data)
+        handles, names = made.axes[0].get_legend_handles_labels()
         if handles:
-            figure.legend(handles, names, loc="outside upper left", ncols=min(3, len(handles)))
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata=_NO_DATE)
-        kept = _KEPT.get()
-        if kept is not None:
-            pixels = io.BytesIO()
-            figure.savefig(pixels, format="png", dpi=2.5 * POINTS, metadata={"Software": None})
-            kept[key] = Drawn(text.getvalue(), pixels.getvalue())
-    return inline(text.getvalue(), key, label)
+            columns = min(int(self.width // LEGEND_COLUMN), len(handles))
+            made.legend(handles, names, loc="outside upper left", ncols=columns)
+        return made
 
-
-_NO_DATE = {"Date": None, "Creator": None}
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A figure by itself: ``svg``, a whole document, and ``png``."""
-
-    svg: str
-    png: bytes
-
-
-_KEPT: ContextVar[dict[str, Drawn] | None] = ContextVar("figures", default=None)
-
-
-@contextmanager
-def kept_figures() -> Iterator[dict[str, Drawn]]:
-    """Keep every panel that is drawn meanwhile as a figure by itself, by its key."""
-    kept: dict[str, Drawn] = {}
-    token = _KEPT.set(kept)
-    try:
-        yield kept
-    finally:
-        _KEPT.reset(token)
+    def _saved(self, kind: str, **options: Any) -> bytes:
+        file = io.BytesIO()
+        with rc_context(style()):  # type: ignore[arg-type]  # its stub wants the literal name of every setting
+            self._canvas.savefig(file, format=kind, **options)
+        return file.getvalue()
 
 
 def inline(text: str, key: str, label: str) -> str:
@@ -107,12 +109,6 @@ def inline(text: str, key: str, label: str) -> str:
         svg.attrib.pop(name, None)
     svg.attrib |= {"class": "figure", "role": "img", "aria-label": clean(label)}
     return ElementTree.tostring(svg, encoding="unicode")
-
-
-def clean(text: str, longest: int = 200) -> str:
-    """Text without control characters, which XML may not hold, and cut to a length."""
-    kept = "".join(character if character.isprintable() else " " for character in text)
-    return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 
 def _local(tag: str) -> str:
@@ -144,7 +140,7 @@ def _restyle(element: ElementTree.Element) -> None:
 
 
 def _rename(element: ElementTree.Element, key: str) -> None:
-    """Identifiers, and what points at them, get the panel's key in front."""
+    """Identifiers, and what points at them, get the figure's key in front."""
     for name, value in list(element.attrib.items()):
         if name == "id":
             element.attrib["id"] = f"{key}-{value}"

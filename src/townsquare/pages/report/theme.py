@@ -9,6 +9,11 @@ false by colour alone.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_params_from_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,46 +46,11 @@ SHADES: dict[str, Shade] = {
 SERIES = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Roles of things without a meaning of their own: propositions, arms."""
 
-FIGURE_STYLE: dict[str, object] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "townsquare",
-    "text.parse_math": False,
-    "font.family": ["DejaVu Sans"],
-    "font.size": 12.0,
-    "axes.labelsize": 12.0,
-    "xtick.labelsize": 11.5,
-    "ytick.labelsize": 11.5,
-    "legend.fontsize": 12.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.8,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "grid.linewidth": 0.7,
-    "lines.linewidth": 2.0,
-    "lines.markersize": 4.5,
-    "axes.formatter.use_mathtext": False,
-    "axes.unicode_minus": True,
-    "legend.frameon": False,
-    "legend.borderaxespad": 0.0,
-    "legend.handlelength": 1.8,
-    "legend.columnspacing": 1.4,
-}
-"""Settings of matplotlib for every figure; those with colours are added by :func:`style`."""
-
-_COLOUR_OF_SETTING = {
-    "figure.facecolor": "paper",
-    "savefig.facecolor": "paper",
-    "axes.facecolor": "paper",
-    "axes.edgecolor": "muted",
-    "axes.labelcolor": "ink",
-    "text.color": "ink",
-    "xtick.color": "muted",
-    "ytick.color": "muted",
-    "xtick.labelcolor": "ink",
-    "ytick.labelcolor": "ink",
-    "grid.color": "line",
+_SETTINGS_OF_COLOUR = {
+    "paper": ("figure.facecolor", "savefig.facecolor", "axes.facecolor"),
+    "ink": ("axes.labelcolor", "text.color", "xtick.labelcolor", "ytick.labelcolor"),
+    "muted": ("axes.edgecolor", "xtick.color", "ytick.color"),
+    "line": ("grid.color",),
 }
 
 
@@ -89,9 +59,12 @@ def colour(role: str) -> str:
     return SHADES[role].light
 
 
+@cache
 def style() -> dict[str, object]:
-    """Settings of matplotlib, colours included."""
-    return FIGURE_STYLE | {setting: colour(role) for setting, role in _COLOUR_OF_SETTING.items()}
+    """Settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colours."""
+    path = Path(__file__).parent / "templates" / "figure.mplstyle"
+    settings: Any = rc_params_from_file(path, use_default_template=False)
+    return {**settings, **{name: colour(role) for role, names in _SETTINGS_OF_COLOUR.items() for name in names}}
 
 
 def custom_properties(scheme: str) -> str:

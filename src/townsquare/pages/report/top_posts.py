@@ -12,8 +12,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach_of
 from townsquare.core.schema import PostKind
-from townsquare.pages.report.svg import clean
-from townsquare.pages.report.words import number
+from townsquare.pages.report.words import clean, number
 
 LONGEST_TEXT = 420
 MOST = 10

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.treatments import treatment_effect
+from townsquare.core.text_table import Table, table
 from townsquare.experiments.paired import corrected
-from townsquare.pages.report.axes import NICE, tick
-from townsquare.pages.report.section import Panel, Section, Table
-from townsquare.pages.report.svg import clean, panel
+from townsquare.pages.report.axes import amounts_across, intervals
+from townsquare.pages.report.section import Section
+from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import number, percent, significant
+from townsquare.pages.report.words import clean, number, percent, signed, significant, three
 
 TITLE = "Treatments: what they did to those who got them, and to others"
 _NOTES = [
@@ -33,7 +31,9 @@ def treatment_section(run: Reads) -> Section | None:
     listed = list(setting(run, "treatments", default=()))
     if not listed or run.last_step < 1:
         return None
-    says, panels, tables = [], [], []
+    says: list[str] = []
+    figures: list[Figure] = []
+    tables: list[Table] = []
     for at, treatment in enumerate(listed):
         name = clean(str(treatment["name"]), 40)
         found = treatment_effect(run, at)
@@ -42,12 +42,18 @@ def treatment_section(run: Reads) -> Section | None:
             continue
         tested = corrected(found)
         says.append(_sentence(name, float(treatment["share"]), tested))
-        tables.append(_table(name, tested))
-        for number_, outcome in enumerate(tested["outcome"].unique(maintain_order=True)):
-            mine = tested.filter(pl.col("outcome") == outcome)
-            caption = f"{name}: {_outcome(outcome)}, with 95% intervals"
-            panels.append(Panel(caption, panel(_intervals(mine), f"treatment-{at}-{number_}", caption, height=170)))
-    return Section("treatments", TITLE, says=says, notes=_NOTES if tables else [], panels=panels, tables=tables)
+        tables.append(
+            table(
+                name, tested, (_outcome, "outcome"), (str, "estimate"), (signed, "value", "low", "high"),
+                (three, "p", "p, Holm=p_holm"), (number, "people=persons", "treated"),
+            )
+        )  # fmt: skip
+        figures += [
+            Figure(f"treatment-{at}-{nth}", f"{name}: {_outcome(outcome)}, with 95% intervals", mine, _draw, height=170)
+            for nth, outcome in enumerate(tested["outcome"].unique(maintain_order=True))
+            for mine in [tested.filter(pl.col("outcome") == outcome)]
+        ]
+    return Section("treatments", TITLE, says=says, notes=_NOTES if tables else [], figures=figures, tables=tables)
 
 
 def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
@@ -70,31 +76,8 @@ def _outcome(name: str) -> str:
     return clean(f"move of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 
 
-def _intervals(rows: pl.DataFrame):  # type: ignore[no-untyped-def]
-    def draw(axes: Axes) -> None:
-        for at, row in enumerate(rows.iter_rows(named=True)):
-            shade = colour(_ROLES[row["estimate"]])
-            if not math.isnan(row["low"]):
-                axes.plot([row["low"], row["high"]], [-at, -at], color=shade, linewidth=2.2, solid_capstyle="round")
-            axes.plot([row["value"]], [-at], marker="o", markersize=6, color=shade)
-        axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
-        axes.set_yticks([-at for at in range(rows.height)], rows["estimate"].to_list())
-        axes.set_ylim(-rows.height + 0.4, 0.6)
-        axes.grid(False, axis="y")
-        axes.grid(True, axis="x")
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
-        axes.xaxis.set_major_formatter(FuncFormatter(tick))
-        axes.set_xlabel("stance" if rows["outcome"][0].startswith("move.") else "actions per person")
-
-    return draw
-
-
-def _table(name: str, tested: pl.DataFrame) -> Table:
-    cells = [
-        [_outcome(row["outcome"]), row["estimate"], significant(row["value"], signed=True),
-         significant(row["low"], signed=True), significant(row["high"], signed=True), number(row["p"], 3),
-         number(row["p_holm"], 3), number(row["persons"]), number(row["treated"])]
-        for row in tested.iter_rows(named=True)
-    ]  # fmt: skip
-    head = ["outcome", "estimate", "value", "low", "high", "p", "p, Holm", "people", "treated"]
-    return Table(name, head, cells, frozenset({0, 1}))
+def _draw(axes: Axes, rows: pl.DataFrame) -> None:
+    values = rows.select("estimate", "value", "low", "high").rows()
+    intervals(axes, [(*row, _ROLES[row[0]]) for row in values])
+    axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
+    amounts_across(axes, "stance" if rows["outcome"][0].startswith("move.") else "actions per person")

@@ -1,8 +1,9 @@
-"""Numbers as readers meet them: few digits, a real minus, a dash where there is none."""
+"""Numbers and texts as readers meet them: few digits, a real minus, a dash where there is none, nothing too long."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 MISSING = "–"
 _MINUS = "\u2212"
@@ -44,6 +45,14 @@ def small(value: float | None) -> str:
     return significant(value, 2)
 
 
+three = partial(number, digits=3)
+"""A number with three decimals."""
+signed_three = partial(number, digits=3, signed=True)
+"""A number with its sign and three decimals."""
+signed = partial(significant, signed=True)
+"""A number with its sign and three significant digits."""
+
+
 def percent(value: float | None) -> str:
     """A share of 0 to 1 in percent; small shares keep a digit, and no share rounds to nothing or all.
 
@@ -77,3 +86,17 @@ def listed(names: list[str]) -> str:
     ('a', 'a and b', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def clean(text: str, longest: int = 200) -> str:
+    """Text without control characters, which XML may not hold, and cut to a length.
+
+    >>> clean("a\\x00b", 2)
+    'a…'
+    """
+    kept = "".join(character if character.isprintable() else " " for character in text)
+    return kept if len(kept) <= longest else kept[: longest - 1] + "…"
+
+
+short = partial(clean, longest=40)
+"""A text for a cell of a table."""

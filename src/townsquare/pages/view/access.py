@@ -10,6 +10,8 @@ from __future__ import annotations
 import secrets
 from base64 import b64encode
 from hashlib import sha256
+from pathlib import Path
+from string import Template
 from urllib.parse import urlencode, urlsplit
 
 from starlette.datastructures import Headers
@@ -27,26 +29,9 @@ _FRESH = {"Cache-Control": "no-store"}
 _DO = "open the whole address that `townsquare view` printed; each start prints a new one"
 # A browser leaves the cookie out where a page of another site, or a file, leads here. This page is the viewer's own.
 _SCRIPT = 'location.replace("/?" + location.hash)'
-_STYLE = """
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { max-width: 34rem; margin: 12vh auto; padding: 0 1.5rem; }
-h1 { font-size: 1.4rem; }
-code { font-size: 0.95em; }
-"""
-_TEXT = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Not signed in · Townsquare</title>
-<style>{style}</style>
-{script}
-<h1>This browser is not signed in to the viewer</h1>
-<p>Copy the whole address that <code>townsquare view</code> printed in the terminal, with its token, into the address
-bar.</p>
-<p>Each start of the viewer prints a new address. The address of an earlier start no longer works.</p>
-<p>Have you opened the printed address in this browser? <a href="/?">Go to the runs.</a></p>
-</html>
-"""
+_STYLE, _PAGE_TEXT = (
+    (Path(__file__).parent / name).read_text(encoding="utf-8") for name in ("refused.css", "refused.html")
+)
 
 
 def new_token() -> str:
@@ -116,7 +101,8 @@ def _refused(request: Request) -> Response:
         return answer
     came_by_link = request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}
     again = came_by_link and request.scope["path"] == _PAGE and TOKEN not in request.query_params
-    page = _TEXT.format(style=_STYLE, script=f"<script>{_SCRIPT}</script>" if again else "")
+    script = f"<script>{_SCRIPT}</script>" if again else ""
+    page = Template(_PAGE_TEXT).substitute(style=_STYLE, script=script)
     policy = (
         f"default-src 'none'; script-src {_digest(_SCRIPT)}; style-src {_digest(_STYLE)}; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 from starlette.responses import Response
 
+from townsquare.core.documents import finite
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
 from townsquare.core.spreadsheets import as_cells
 from townsquare.pages.view.library import said
@@ -17,28 +16,10 @@ from townsquare.pages.view.library import said
 _FRESH = {"Cache-Control": "no-store"}
 
 
-def finite(value: Any) -> Any:
-    """The same value with null for every undefined number.
-
-    >>> finite({"a": [float("nan"), 1.5]})
-    {'a': [None, 1.5]}
-    """
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(below) for key, below in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(below) for below in value]
-    return value
-
-
 def columns(frame: pl.DataFrame, digits: int | None = None) -> dict[str, list[Any]]:
     """A frame as columns, reals rounded to ``digits``: for charts, which need no more."""
-    reals = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    rounded = frame.with_columns(pl.col(reals).fill_nan(None))
-    if digits is not None:
-        rounded = rounded.with_columns(pl.col(reals).round(digits))
-    return {name: rounded[name].to_list() for name in rounded.columns}
+    rounded = frame if digits is None else frame.with_columns(pl.selectors.float().round(digits))
+    return rounded.to_dict(as_series=False)
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
@@ -48,7 +29,10 @@ def json_answer(value: Any, status: int = 200) -> Response:
 
 
 def csv_answer(frame: pl.DataFrame, name: str) -> Response:
-    """A frame as a file to save, UTF-8 with a header; no text of it is a formula to a spreadsheet that opens it."""
+    """A frame as a file to save, UTF-8 with a header; no text of it is a formula to a spreadsheet that opens it.
+
+    What a name of a file may not hold becomes ``-``.
+    """
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "-" for letter in name)
     headers = {**_FRESH, "Content-Disposition": f'attachment; filename="{plain}.csv"'}
     return Response(as_cells(frame, safe=True).write_csv(), 200, {**headers, "Content-Type": "text/csv; charset=utf-8"})

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import polars as pl
 
 from townsquare.core.errors import SettingError
-from townsquare.debate.record import REVISED, Plain
 from townsquare.debate.results import DebateArm, DebateResults
-from townsquare.debate.settings import SIDES
+from townsquare.pages.debates.turns import turns_of
 from townsquare.pages.view.query_string import Asked
 
 _KEYS = ("uptake", "anchoring", "persona", "wanted", "attained", "prior")
@@ -48,8 +47,7 @@ def debate(held: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
         raise SettingError("trial", got=str(trial), allowed=", ".join(str(one) for one in sorted(records)))
     record = records[trial]
     agents = [{"side": side, **{key: agent[key] for key in _KEYS}} for side, agent in record["agents"].items()]
-    turns = [_turn(record, number, turn) for number, turn in enumerate(record["turns"], 1)]
-    return {**found, "trial": trial, "agents": agents, "turns": turns}
+    return {**found, "trial": trial, "agents": agents, "turns": turns_of(record)}
 
 
 def arm_of(held: DebateResults, slug: str) -> DebateArm:
@@ -85,39 +83,9 @@ def _name(member: Any) -> str:
     return str(member["name"]) if isinstance(member, dict) else str(member)
 
 
-def _turn(record: Plain, number: int, turn: Plain) -> Plain:
-    return {
-        "turn": number,
-        "round": turn["round"],
-        "side": SIDES[turn["seat"]],
-        "text": turn["text"],
-        "judged": turn["judged"],
-        "before": turn["before"],
-        "after": turn["after"],
-        "moves": [_move(record, turn, move) for move in turn["moves"]],
-        "retrieved": [_claim(record, row) for row in turn["retrieved"]],
-    }
-
-
-def _move(record: Plain, turn: Plain, move: Plain) -> Plain:
-    """In stance units a contribution c of L is c·ΔS/ΔL: the parts of one turn sum to its move."""
-    seat = move["seat"]
-    shift = (turn["after"][seat] or 0.0) - (turn["before"][seat] or 0.0)
-    total = math.fsum(one["amount"] for one in turn["moves"] if one["seat"] == seat)
-    revised = move["kind"] == REVISED
-    in_stance = shift if revised else move["amount"] * shift / total if total else 0.0
-    return {
-        "side": SIDES[seat],
-        "kind": move["kind"],
-        "stance": in_stance,
-        "log_odds": None if revised else move["amount"],
-        "claim": _claim(record, move["claim"]),
-        "other": _claim(record, move["other"]),
-    }
-
-
-def _claim(record: Plain, row: int) -> Plain | None:
-    if row < 0:
-        return None
-    claim = record["claims"][row]
-    return {key: claim[key] for key in ("text", "tag", "polarity", "strength")}
+TABLES: Mapping[str, Callable[[DebateResults, Asked], pl.DataFrame]] = {
+    "turns": turn_table,
+    "sides": side_table,
+    "moves": move_table,
+}
+"""The table behind each part of the view, by the last part of its address."""

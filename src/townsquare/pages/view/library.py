@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -231,17 +232,7 @@ def _begun(folder: Path) -> bool:
 
 
 def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator[Path]:
-    if not depth:
-        return
-    try:
-        entries = list(os.scandir(folder))
-    except OSError:
-        return
-    for entry in entries:
-        # Links could lead out of the folder that the user gave.
-        if entry.name.startswith(".") or not entry.is_dir(follow_symlinks=False):
-            continue
-        path = folder / entry.name
+    for path in _folders(folder) if depth else ():
         if wanted(path):
             yield path
         elif not (_begun(path) or _debated(path)):
@@ -251,18 +242,17 @@ def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator
 def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
     """Names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
     found: dict[Path, tuple[str, str]] = {}
-    for folder in (root, *(path for path in _folders(root))):
-        if not (folder / manifest.FILE).is_file():
-            continue
-        try:
-            found |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
-        except RecordError:
-            continue
+    for folder in (root, *_folders(root)):
+        if (folder / manifest.FILE).is_file():
+            with suppress(RecordError):
+                found |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
     return found
 
 
 def _folders(root: Path) -> list[Path]:
+    """Folders in a folder; not links, which could lead out of the one that the user gave, and not hidden ones."""
     try:
-        return [root / entry.name for entry in os.scandir(root) if entry.is_dir(follow_symlinks=False)]
+        entries = list(os.scandir(root))
     except OSError:
         return []
+    return [root / one.name for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)]

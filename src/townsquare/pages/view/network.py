@@ -26,10 +26,7 @@ def network(of: Snapshot) -> dict[str, Any]:
     agents, followers, follows = _graph(of)
     drawn = _drawn(agents["agent"].to_numpy(), followers)
     place = _places(of, drawn, follows)
-    row = np.full(agents.height, -1, np.int64)
-    row[drawn] = np.arange(drawn.size)
-    ends = np.stack([row[follows[:, 0]], row[follows[:, 1]]], axis=1)
-    ends = ends[(ends >= 0).all(axis=1)]
+    ends = _between(drawn, follows)
     chosen = np.unique(np.linspace(0, max(ends.shape[0] - 1, 0), min(MOST_FOLLOWS, ends.shape[0])).astype(np.int64))
     shown = agents[drawn.tolist()]
     return {
@@ -106,15 +103,20 @@ def _drawn(agent: npt.NDArray[np.int32], followers: Int) -> Int:
     return np.sort(np.r_[top, even])
 
 
+def _between(drawn: Int, follows: Int) -> Int:
+    """Follows between agents that are drawn, as rows of these."""
+    row = np.full(int(follows.max(initial=drawn.max(initial=0))) + 1, -1, np.int64)
+    row[drawn] = np.arange(drawn.size)
+    ends = row[follows]
+    return ends[(ends >= 0).all(axis=1)]
+
+
 def _places(of: Snapshot, drawn: Int, follows: Int) -> npt.NDArray[np.float64]:
     key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{drawn.size}:{int(drawn[-1]) if drawn.size else 0}"
     known = layout.stored(of.run.folder, key)
     if known is not None and np.array_equal(known[0], drawn):
         return known[1]
-    row = np.full(int(follows.max(initial=drawn.max(initial=0))) + 1, -1, np.int64)
-    row[drawn] = np.arange(drawn.size)
-    ends = np.stack([row[follows[:, 0]], row[follows[:, 1]]], axis=1)
-    ends = ends[(ends >= 0).all(axis=1)]
+    ends = _between(drawn, follows)
     place = layout.positions(ends[:, 0], ends[:, 1], drawn.size)
     layout.store(of.run.folder, key, drawn, place)
     return place

@@ -21,6 +21,7 @@ from townsquare.pages.view.library import Snapshot, said_of
 
 LINES = 30
 """Single courses drawn for each proposition."""
+_CHANGE = ("name", "agents", "shift", "absolute_shift", "spread_kept", "changed_side")
 
 
 def head(of: Snapshot) -> dict[str, Any]:
@@ -44,10 +45,8 @@ def beliefs(of: Snapshot) -> dict[str, Any]:
         "course": columns(belief_course(of.kept).sort("proposition", "step"), digits=6),
         "lines": columns(stance_lines(of.kept, LINES), digits=4),
         "bins": columns(stance_bins(of.kept)),
-        "change": belief_change(of.kept).select(
-            "name", "agents", "shift", "absolute_shift", "spread_kept", "changed_side"
-        ).fill_nan(None).to_dicts(),
-    }  # fmt: skip
+        "change": belief_change(of.kept).select(_CHANGE).to_dicts(),
+    }
 
 
 def activity(of: Snapshot) -> dict[str, Any]:

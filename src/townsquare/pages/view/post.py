@@ -60,7 +60,7 @@ def stances_of_post(of: Snapshot, root: int) -> pl.DataFrame:
     """``proposition`` (name), ``stance``, ``strength`` that a root takes."""
     names = queries.propositions(of.kept).select("proposition", "name")
     rows = of.kept.table("post_stances").filter(pl.col("post") == root).join(names, on="proposition")
-    return rows.select(pl.col("name").alias("proposition"), "stance", pl.col("strength").fill_nan(None))
+    return rows.select(pl.col("name").alias("proposition"), "stance", "strength")
 
 
 def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,6 @@ from townsquare.analysis.contract import Kept, setting
 from townsquare.core import schema
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, as_words, collected
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind, PostKind
 from townsquare.pages.view.library import Snapshot
 from townsquare.record.run import Run
 
@@ -46,6 +45,25 @@ class OfAgent:
 # --- names -------------------------------------------------------------------------------------------------
 
 
+def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
+    """Rows of a table of the record, with its codes in words."""
+    kinds = {column.name: column.words for column in schema.TABLES[table].recorded if column.words}
+    words = {name: {int(word): word.name.lower() for word in kind} for name, kind in kinds.items()}
+    return frame.with_columns(as_words(name, words[name]) for name in words if name in frame.columns)
+
+
+def with_text(frame: pl.DataFrame, kept: Kept, column: str = "text", name: str = "content") -> pl.DataFrame:
+    """Rows with the text that a column points to, as a further column; null where there is none; untrusted."""
+    texts = kept.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
+    return frame.join(texts, on=column, how="left", maintain_order="left")
+
+
+def with_who(frame: pl.DataFrame, kept: Kept, column: str = "author") -> pl.DataFrame:
+    """Rows with the name of an agent as a further column ``who``; untrusted."""
+    who = agent_names(kept).select(pl.col("agent").alias(column), "who")
+    return frame.join(who, on=column, how="left", maintain_order="left")
+
+
 def propositions(kept: Kept) -> pl.DataFrame:
     """``proposition``, ``name``, ``text``; in order."""
     return kept.table("propositions").select("proposition", "name", "text").sort("proposition")
@@ -63,39 +81,21 @@ def proposition_number(kept: Kept, name: str) -> int:
 
 def agent_names(kept: Kept) -> pl.DataFrame:
     """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
-    texts = kept.table("texts").select(pl.col("text").alias("name"), pl.col("content"))
-    words = {int(kind): kind.name.lower() for kind in AgentKind}
-    return (
-        kept.table("agents")
-        .join(texts, on="name", how="left", maintain_order="left")
-        .select(
-            "agent",
-            pl.coalesce(pl.col("content"), "agent " + pl.col("agent").cast(pl.String)).alias("who"),
-            as_words("kind", words),
-            "born",
-        )
-    )
+    unnamed = "agent " + pl.col("agent").cast(pl.String)
+    rows = with_text(worded(kept.table("agents"), "agents"), kept, "name")
+    return rows.select("agent", pl.coalesce("content", unnamed).alias("who"), "kind", "born")
 
 
 def post_texts(kept: Kept) -> pl.DataFrame:
     """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
-    texts = kept.table("texts")
-    posts = kept.table("posts")
-    kinds = {int(kind): kind.name.lower() for kind in PostKind}
-    words = {int(truth): truth.name.lower() for truth in schema.Veracity}
-    of_root = posts.select(
-        pl.col("post").alias("root"),
-        "text",
-        as_words("kind", kinds).alias("root_kind"),
-        as_words("veracity", words),
+    posts = worded(kept.table("posts"), "posts")
+    roots = posts.select(
+        pl.col("post").alias("root"), "text", pl.col("kind").alias("root_kind"), "veracity",
         pl.col("author").alias("root_author"),
-    )
-    return (
-        posts.select("post", "root")
-        .join(of_root, on="root", how="left", maintain_order="left")
-        .join(texts, on="text", how="left", maintain_order="left")
-        .select("post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author")
-    )
+    )  # fmt: skip
+    rows = posts.select("post", "root").join(roots, on="root", how="left", maintain_order="left")
+    columns = "post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author"
+    return with_text(rows, kept).select(columns)
 
 
 # --- many agents -------------------------------------------------------------------------------------------
@@ -109,19 +109,14 @@ def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
     """``follower``, ``followed`` of those follows that stand after the last step, by both."""
-    return of.once("follows", lambda: _follows_at_end(of))
-
-
-def _follows_at_end(of: Snapshot) -> pl.DataFrame:
-    events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
     pair = ["follower", "followed"]
-    return (
-        events.group_by(pair, maintain_order=True)
-        .agg(pl.col("change").last())
-        .filter(pl.col("change") > 0)
-        .select(pair)
-        .sort(pair)
-    )
+
+    def find() -> pl.DataFrame:
+        events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
+        last = events.group_by(pair, maintain_order=True).agg(pl.col("change").last())
+        return last.filter(pl.col("change") > 0).select(pair).sort(pair)
+
+    return of.once("follows", find)
 
 
 def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
@@ -137,17 +132,10 @@ def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
     at_birth = pl.concat(starts) if starts else end.clear().rename({"end": "stance"})
     start = at_birth.select("agent", pl.col("stance").alias("start"))
     followers = follows_at_end(of).group_by(pl.col("followed").alias("agent")).len("followers")
-    frame = names.join(end, on="agent", how="left").join(start, on="agent", how="left")
-    return frame.join(followers, on="agent", how="left").select(
-        "agent",
-        "who",
-        "born",
-        "start",
-        "end",
-        (pl.col("end") - pl.col("start")).alias("change"),
-        "confidence",
-        pl.col("followers").fill_null(0).cast(pl.Int64),
-    )
+    for part in (end, start, followers):
+        names = names.join(part, on="agent", how="left")
+    change, followed = (pl.col("end") - pl.col("start")).alias("change"), pl.col("followers").fill_null(0)
+    return names.select("agent", "who", "born", "start", "end", change, "confidence", followed.cast(pl.Int64))
 
 
 def influence(of: Snapshot) -> pl.DataFrame:
@@ -181,7 +169,7 @@ def persona(of: Snapshot, agent: int) -> pl.DataFrame:
 
 def persona_text(of: Snapshot, agent: int) -> str:
     """The persona in words, as members of the run read it, untrusted; empty where none was written."""
-    mine = of.kept.table("personas").filter(pl.col("agent") == agent).join(of.kept.table("texts"), on="text")
+    mine = with_text(of.kept.table("personas").filter(pl.col("agent") == agent), of.kept).drop_nulls("content")
     return str(mine["content"][-1]) if mine.height else ""
 
 
@@ -197,29 +185,24 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
     times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
     """
-    words = {int(word): word.name.lower() for word in schema.MemoryKind}
-    acts = {int(word): word.name.lower() for word in ActionKind}
-    mine = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
+    rows = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
     touched = (
         of.kept.table("memory_accesses")
-        .filter(pl.col("memory").is_in(mine["memory"].implode()) & (pl.col("step") <= step))
+        .filter(pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step))
         .group_by("memory", maintain_order=True)
         .agg(pl.col("step").last().alias("accessed"), pl.col("decay").last())
     )
-    lost = float(setting(of.run, "memory", "decay", default=0.0)) * float(
-        setting(of.run, "memory", "days_per_step", default=1.0)
-    )
+    decay = float(setting(of.run, "memory", "decay", default=0.0))
+    lost = decay * float(setting(of.run, "memory", "days_per_step", default=1.0))
     left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
+    joined = worded(rows, "agent_memories").join(touched, on="memory", how="left", maintain_order="left")
     return (
-        mine.join(touched, on="memory", how="left", maintain_order="left")
-        .join(of.kept.table("texts"), on="text", how="left", maintain_order="left")
+        with_text(joined, of.kept)
         .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("content").fill_null(""))
         .with_columns((pl.col("importance") * left).alias("relevance"))
-        .select("memory", "step", as_words("kind", words),
-                as_words("action", acts), "post", "content", "importance",
-                "accessed", "relevance")
+        .select("memory", "step", "kind", "action", "post", "content", "importance", "accessed", "relevance")
         .sort(["relevance", "step", "memory"], descending=True)
-    )  # fmt: skip
+    )
 
 
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
@@ -236,49 +219,28 @@ def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
 
 def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """What an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
-    table = schema.TABLES["exposures"]
-    words = {column.name: column.words for column in table.recorded if column.words}
-    rows = of.run.rows_where("exposures", agent=agent, step=step)
-    labels = [as_words(name, {int(w): w.name.lower() for w in kind}) for name, kind in words.items()]
-    who = agent_names(of.kept).select(pl.col("agent").alias("author"), "who")
+    rows = worded(of.run.rows_where("exposures", agent=agent, step=step), "exposures")
     texts = post_texts(of.kept).select("post", "content", "root_kind")
-    return (
-        rows.with_columns(labels)
-        .join(who, on="author", how="left", maintain_order="left")
-        .join(texts, on="post", how="left", maintain_order="left")
-        .drop("agent")
-    )
+    return with_who(rows, of.kept).join(texts, on="post", how="left", maintain_order="left").drop("agent")
 
 
 def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """What an agent did or tried in a step and why, with the texts; untrusted."""
-    rows = of.run.rows_where("actions", agent=agent, step=step)
-    texts = of.kept.table("texts")
-    written = texts.rename({"content": "written"})
-    reasons = texts.rename({"text": "reasoning", "content": "why"})
-    words = [
-        as_words(name, {int(w): w.name.lower() for w in kind})
-        for name, kind in (("kind", ActionKind), ("status", ActionStatus), ("reason", schema.Reason))
-    ]
-    notes = (
-        of.kept.table("notes")
-        .select("note", "text")
-        .join(texts, on="text")
-        .select("note", pl.col("content").alias("noted"))
+    rows = worded(of.run.rows_where("actions", agent=agent, step=step), "actions")
+    rows = with_text(with_text(rows, of.kept, name="written"), of.kept, "reasoning", "why")
+    on_post, on_note = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"]), pl.col("kind") == "rate_note"
+    target = pl.col("target")
+    rows = rows.with_columns(
+        pl.when(on_post).then(target).otherwise(-1).alias("post"),
+        pl.when(on_note).then(target).otherwise(-1).alias("note"),
     )
-    on_post = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"])
-    return (
-        rows.with_columns(words)
-        .join(written, on="text", how="left", maintain_order="left")
-        .join(reasons, on="reasoning", how="left", maintain_order="left")
-        .with_columns(
-            pl.when(on_post).then(pl.col("target")).otherwise(-1).alias("post"),
-            pl.when(pl.col("kind") == "rate_note").then(pl.col("target")).otherwise(-1).alias("note"),
-        )
-        .join(notes, on="note", how="left", maintain_order="left")
-        .join(post_texts(of.kept).select("post", "root", "content"), on="post", how="left", maintain_order="left")
-        .select("step", "ordinal", "kind", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
-                "helpful", "why", "status", "reason")
+    notes = with_text(of.kept.table("notes"), of.kept, name="noted").select("note", "noted").drop_nulls("noted")
+    posts = post_texts(of.kept).select("post", "root", "content")
+    for on, part in (("note", notes), ("post", posts)):
+        rows = rows.join(part, on=on, how="left", maintain_order="left")
+    return rows.select(
+        "step", "ordinal", "kind", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
+        "helpful", "why", "status", "reason",
     )  # fmt: skip
 
 
@@ -288,30 +250,18 @@ def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> lis
     Each has ``kind`` (of the row of the trail), ``rank``, ``post``, ``claim``, ``text`` (untrusted), ``polarity``,
     ``strength``, and ``by``: the text of the record that replaced it, or None.
     """
-    rows = of.run.rows_where("holdings", agent=agent, step=step).filter(
-        pl.col("change") != int(schema.HoldingChange.REFUSED)
-    )
+    rows = of.run.rows_where("holdings", agent=agent, step=step)
+    rows = rows.filter(pl.col("change") != int(schema.HoldingChange.REFUSED))
     claims = of.kept.table("claims").select("claim", "proposition", "text", "polarity", "strength")
-    texts = of.kept.table("texts").rename({"content": "said"})
-    others = claims.join(texts, on="text").select(pl.col("claim").alias("by"), pl.col("said").alias("by_text"))
+    others = with_text(claims, of.kept, name="by_text").drop_nulls("by_text")
     kinds = {int(schema.HoldingChange.ARCHIVED): "archived", int(schema.HoldingChange.RESTORED): "restored"}
     accepted = pl.when(pl.col("rank") >= 0).then(pl.lit("exposure")).otherwise(pl.lit("own"))
+    kind = pl.col("change").replace_strict(kinds, default=None, return_dtype=pl.String).fill_null(accepted)
+    mine = rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
     return (
-        rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
-        .join(texts, on="text", how="left", maintain_order="left")
-        .join(others, on="by", how="left", maintain_order="left")
-        .select(
-            pl.col("change")
-            .replace_strict(kinds, default=None, return_dtype=pl.String)
-            .fill_null(accepted)
-            .alias("kind"),
-            "rank",
-            "post",
-            "claim",
-            pl.col("said").fill_null("").alias("text"),
-            pl.col("polarity").cast(pl.Int64),
-            "strength",
-            pl.col("by_text").alias("by"),
-        )
+        with_text(mine, of.kept)
+        .join(others.select(pl.col("claim").alias("by"), "by_text"), on="by", how="left", maintain_order="left")
+        .select(kind.alias("kind"), "rank", "post", "claim", pl.col("content").fill_null("").alias("text"),
+                pl.col("polarity").cast(pl.Int64), "strength", pl.col("by_text").alias("by"))
         .to_dicts()
-    )
+    )  # fmt: skip

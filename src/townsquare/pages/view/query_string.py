@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from townsquare.core.errors import SettingError
 from townsquare.pages.view.library import Snapshot
@@ -20,6 +20,13 @@ class Asked:
     def word(self, name: str, default: str = "") -> str:
         """A word as given."""
         return self._values.get(name, default)
+
+    def one_of(self, name: str, allowed: Collection[str]) -> str:
+        """One of some words; the first where none is given. Raises ``SettingError`` for another."""
+        word = self._values.get(name, next(iter(allowed)))
+        if word not in allowed:
+            raise SettingError(name, got=repr(word), allowed=", ".join(allowed))
+        return word
 
     def whole(self, name: str, default: int | None = None) -> int:
         """A whole number of at most nine digits. Raises ``SettingError`` for anything else."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -18,20 +18,20 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from townsquare.core.documents import read_json
+from townsquare.core.documents import finite, read_json
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
-from townsquare.debate.results import DebateResults
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import debate as debates
-from townsquare.pages.view import network, overview, queries, tables
+from townsquare.pages.view import network, overview, tables
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.access import OnlyWithToken
-from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, finite, json_answer
+from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, json_answer
 from townsquare.pages.view.library import Library, Snapshot
 from townsquare.pages.view.live import EventStreams
 from townsquare.pages.view.query_string import Asked
 from townsquare.pages.view.security import OnlyFromHere
+from townsquare.pages.view.tables import asks, paged
 
 STATIC = Path(__file__).parent / "static"
 
@@ -57,15 +57,16 @@ def app(folder: Path | str, token: str = "") -> Starlette:
     if not path.is_dir():
         raise SettingError(str(path), got="no such folder", allowed="a run, or a folder of runs", do="see runs/")
     library = Library(path)
+    answers: dict[str, Callable[[Asked], Response]] = {
+        "/api/runs": lambda asked: _listing(library, asked),
+        "/api/debate": lambda asked: _debate(library, asked),
+        **{f"/csv/{name}": partial(_debate_table, library, name) for name in debates.TABLES},
+        **{f"/api/{name}": partial(_answer, library, name) for name in QUESTIONS},
+        **{f"/csv/{name}": partial(_table, library, name) for name in tables.TABLES},
+    }
     routes = [
-        Route("/api/runs", _listing(library)),
+        *(Route(path, _endpoint(answer)) for path, answer in answers.items()),
         Route("/api/events", EventStreams(library)),
-        Route("/api/debate", _debate(library)),
-        Route("/csv/turns", _debate(library, "turns", debates.turn_table)),
-        Route("/csv/sides", _debate(library, "sides", debates.side_table)),
-        Route("/csv/moves", _debate(library, "moves", debates.move_table)),
-        *(Route(f"/api/{name}", _answer(library, question)) for name, question in QUESTIONS.items()),
-        *(Route(f"/csv/{name}", _table(library, name, table)) for name, table in tables.TABLES.items()),
         Mount("/", StaticFiles(directory=STATIC, html=True)),
     ]
     guards = [
@@ -76,73 +77,42 @@ def app(folder: Path | str, token: str = "") -> Starlette:
     return Starlette(routes=routes, middleware=guards)
 
 
-def _stances(of: Snapshot, asked: Asked) -> Any:
-    number = queries.proposition_number(of.kept, asked.word("proposition"))
-    return network.stance_codes(of, asked.step(of), number)
-
-
-def _waterfall(of: Snapshot, asked: Asked) -> Any:
-    return agents.waterfall(of, asked.whole("agent"), asked.step(of), _proposition(of, asked))
-
-
-def _without(of: Snapshot, asked: Asked) -> Any:
-    number = queries.proposition_number(of.kept, asked.word("proposition"))
-    left = without(
-        of.run, of.kept, asked.whole("agent"), asked.step(of), number, asked.whole("rank"), asked.whole("post")
-    )
+def _without(of: Snapshot, agent: int, step: int, number: int, rank: int, post: int) -> dict[str, Any]:
+    left = without(of.run, of.kept, agent, step, number, rank, post)
     return {"stance": left.stance, "recorded": left.recorded, "method": left.method}
 
 
-def _without_record(of: Snapshot, asked: Asked) -> Any:
-    agent, step, claim = asked.whole("agent"), asked.step(of), asked.whole("claim")
-    return agents.without_record(of, agent, step, _proposition(of, asked), claim)
-
-
-def _proposition(of: Snapshot, asked: Asked) -> str:
-    number = queries.proposition_number(of.kept, asked.word("proposition"))
-    return str(queries.propositions(of.kept).filter(pl.col("proposition") == number)["name"][0])
+def _lasting(answer: Callable[[Snapshot], dict[str, Any]]) -> Question:
+    return lambda of, _: answered(of, answer.__name__, lambda: answer(of))
 
 
 QUESTIONS: Mapping[str, Question] = {
-    "run": lambda of, asked: overview.head(of),
-    "beliefs": lambda of, asked: answered(of, "beliefs", lambda: overview.beliefs(of)),
-    "activity": lambda of, asked: answered(of, "activity", lambda: overview.activity(of)),
-    "network": lambda of, asked: of.once("network", lambda: network.network(of)),
-    "influence": lambda of, asked: answered(of, "influence", lambda: network.influence(of)),
-    "neighbors": lambda of, asked: network.neighbors(of, asked.whole("agent")),
-    "stances": _stances,
-    "agents": tables.page_of_agents,
-    "agent": lambda of, asked: agents.agent(of, asked.whole("agent")),
-    "agent-step": lambda of, asked: agents.agent_step(of, asked.whole("agent"), asked.step(of)),
-    "waterfall": _waterfall,
-    "without": _without,
-    "records": lambda of, asked: agents.records(of, asked.whole("agent"), asked.step(of), _proposition(of, asked)),
-    "without-record": _without_record,
-    "posts": tables.page_of_posts,
-    "post": lambda of, asked: posts.post(of, asked.whole("post")),
+    "run": asks(overview.head),
+    "beliefs": _lasting(overview.beliefs),
+    "activity": _lasting(overview.activity),
+    "network": lambda of, _: of.once("network", lambda: network.network(of)),
+    "influence": _lasting(network.influence),
+    "neighbors": asks(network.neighbors, "agent"),
+    "stances": asks(network.stance_codes, "step", "number"),
+    "agents": paged(tables.agents_asked_for),
+    "agent": asks(agents.agent, "agent"),
+    "agent-step": asks(agents.agent_step, "agent", "step"),
+    "waterfall": asks(agents.waterfall, "agent", "step", "proposition"),
+    "without": asks(_without, "agent", "step", "number", "rank", "post"),
+    "records": asks(agents.records, "agent", "step", "proposition"),
+    "without-record": asks(agents.without_record, "agent", "step", "proposition", "claim"),
+    "posts": paged(tables.posts_asked_for),
+    "post": asks(posts.post, "post"),
 }
 """What can be asked of a run, by the last part of its address; arguments stand in the query string."""
 
 
-def _answer(library: Library, question: Question) -> Callable[[Request], Any]:
+def _endpoint(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
+    """What Starlette calls: the answer to a query string, or what is wrong with it."""
+
     def ask(asked: Asked) -> Response:
         try:
-            found = question(library.snapshot(asked.word("run")), asked)
-        except TownsquareError as error:
-            return error_answer(error)
-        return bytes_answer(found) if isinstance(found, bytes) else json_answer(found)
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(ask, Asked(request.query_params))
-
-    return endpoint
-
-
-def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Request], Any]:
-    def ask(asked: Asked) -> Response:
-        try:
-            run = asked.word("run")
-            return csv_answer(table(library.snapshot(run), asked), f"{run.replace('/', '-')}-{name}")
+            return answer(asked)
         except TownsquareError as error:
             return error_answer(error)
 
@@ -152,34 +122,31 @@ def _table(library: Library, name: str, table: tables.TableOf) -> Callable[[Requ
     return endpoint
 
 
-def _debate(
-    library: Library, name: str = "", table: Callable[[DebateResults, Asked], pl.DataFrame] | None = None
-) -> Callable[[Request], Any]:
-    def ask(asked: Asked) -> Response:
-        wanted = asked.word("debate")
-        try:
-            held = library.held(wanted)
-            if table is not None:
-                return csv_answer(table(held, asked), f"{wanted.replace('/', '-')}-{name}")
-            return json_answer(debates.debate(held, wanted, asked))
-        except TownsquareError as error:
-            return error_answer(error)
-
-    async def endpoint(request: Request) -> Response:
-        return await run_in_threadpool(ask, Asked(request.query_params))
-
-    return endpoint
+def _answer(library: Library, name: str, asked: Asked) -> Response:
+    found = QUESTIONS[name](library.snapshot(asked.word("run")), asked)
+    return bytes_answer(found) if isinstance(found, bytes) else json_answer(found)
 
 
-def _listing(library: Library) -> Callable[[Request], Any]:
-    async def endpoint(request: Request) -> Response:
-        rows = await run_in_threadpool(library.rows)
-        if request.query_params.get("as") == "csv":
-            return csv_answer(tables.run_table(rows), "runs")
-        debates_here = await run_in_threadpool(library.debates)
-        return json_answer({"folder": library.root.name, "runs": rows, "debates": list(debates_here)})
+def _table(library: Library, name: str, asked: Asked) -> Response:
+    run = asked.word("run")
+    return csv_answer(tables.TABLES[name](library.snapshot(run), asked), f"{run}-{name}")
 
-    return endpoint
+
+def _debate(library: Library, asked: Asked) -> Response:
+    wanted = asked.word("debate")
+    return json_answer(debates.debate(library.held(wanted), wanted, asked))
+
+
+def _debate_table(library: Library, name: str, asked: Asked) -> Response:
+    wanted = asked.word("debate")
+    return csv_answer(debates.TABLES[name](library.held(wanted), asked), f"{wanted}-{name}")
+
+
+def _listing(library: Library, asked: Asked) -> Response:
+    rows = library.rows()
+    if asked.word("as") == "csv":
+        return csv_answer(tables.run_table(rows), "runs")
+    return json_answer({"folder": library.root.name, "runs": rows, "debates": list(library.debates())})
 
 
 # Answers that take long, kept in a file beside a run that is over: no part of the record, and free to be deleted.

@@ -1,17 +1,18 @@
-"""Long lists in pages, and the CSV file behind every view."""
+"""What a question takes from its query string, long lists in pages, and the CSV file behind every view."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
+from townsquare.analysis.contract import Kept
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
-from townsquare.core.errors import SettingError
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import network, overview, post_queries, queries
 from townsquare.pages.view import post as posts
@@ -34,61 +35,7 @@ _AGENT_ORDER: Mapping[str, list[pl.Expr]] = {
 _POST_ORDER = ("engagement", "step", "flags")
 
 
-def page_of_agents(of: Snapshot, asked: Asked) -> dict[str, Any]:
-    """A page of :func:`agents_asked_for`."""
-    return _page(agents_asked_for(of, asked), asked)
-
-
-def page_of_posts(of: Snapshot, asked: Asked) -> dict[str, Any]:
-    """A page of :func:`posts_asked_for`."""
-    return _page(posts_asked_for(of, asked), asked)
-
-
-def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
-    found = queries.agent_list(of, _number(of, asked))
-    wanted, by = asked.word("find").strip().lower(), asked.word("sort", "change")
-    if by not in _AGENT_ORDER:
-        raise SettingError("sort", got=repr(by), allowed=", ".join(_AGENT_ORDER))
-    if wanted.isdigit():
-        found = found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
-    elif wanted:
-        found = found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
-    keys = _AGENT_ORDER[by]
-    return found.sort([*keys, pl.col("agent")], descending=[*(True for _ in keys), False], nulls_last=True)
-
-
-def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """Roots by ``sort`` (``engagement``, ``step``, ``flags``), of one ``veracity`` and with ``find`` in their text."""
-    total = pl.sum_horizontal("likes", "dislikes", "shares", "comments")
-    found = post_queries.post_list(of).with_columns(total.alias("engagement"))
-    wanted, by = asked.word("find").lower(), asked.word("sort", "engagement")
-    if by not in _POST_ORDER:
-        raise SettingError("sort", got=repr(by), allowed=", ".join(_POST_ORDER))
-    if asked.word("veracity"):
-        found = found.filter(pl.col("veracity") == asked.word("veracity"))
-    if wanted:
-        found = found.filter(pl.col("content").str.to_lowercase().str.contains(wanted, literal=True))
-    return found.sort([by, "root"], descending=[by != "step", False])
-
-
-def _page(found: pl.DataFrame, asked: Asked) -> dict[str, Any]:
-    first = max(0, asked.whole("from", 0))
-    return {"total": found.height, "from": first, "page": PAGE, "rows": found.slice(first, PAGE).to_dicts()}
-
-
-def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The list of runs as a table; problems and errors as text."""
-    names = ("id", "scenario", "arm", "seed", "state", "health", "step", "steps", "agents", "rule", "moderation",
-             "refused_share")  # fmt: skip
-    flat = [
-        {
-            **{name: row.get(name) for name in names},
-            "problems": "; ".join(row.get("problems") or []) or (row["error"] or {}).get("got", ""),
-        }
-        for row in rows
-    ]
-    return pl.DataFrame(flat, infer_schema_length=None)
+# --- what a question takes ---------------------------------------------------------------------------------
 
 
 def _number(of: Snapshot, asked: Asked) -> int:
@@ -99,41 +46,112 @@ def _name(of: Snapshot, asked: Asked) -> str:
     return str(queries.propositions(of.kept).filter(pl.col("proposition") == _number(of, asked))["name"][0])
 
 
+PARAMETERS: Mapping[str, Callable[[Snapshot, Asked], Any]] = {
+    "step": lambda of, asked: asked.step(of),
+    "number": _number,
+    "proposition": _name,
+    "root": lambda of, asked: posts.root_of(of, asked.whole("post")),
+}
+"""How parameters are read from a query string, by name; all others are whole numbers."""
+
+
+def asks(answer: Callable[..., Any], *names: str) -> Callable[[Snapshot, Asked], Any]:
+    """A question: what answers it from a snapshot, and the parameters that it takes beside."""
+
+    def ask(of: Snapshot, asked: Asked) -> Any:
+        given = (PARAMETERS[name](of, asked) if name in PARAMETERS else asked.whole(name) for name in names)
+        return answer(of, *given)
+
+    return ask
+
+
+def measured(measure: Callable[[Kept], pl.DataFrame]) -> TableOf:
+    """A question without parameters that a measure of a run answers."""
+    return lambda of, _: measure(of.kept)
+
+
+# --- lists -------------------------------------------------------------------------------------------------
+
+
+def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
+    """A question for ``PAGE`` rows of a table, beginning at the row ``from``."""
+
+    def page(of: Snapshot, asked: Asked) -> dict[str, Any]:
+        found, first = table(of, asked), max(0, asked.whole("from", 0))
+        return {"total": found.height, "from": first, "page": PAGE, "rows": found.slice(first, PAGE).to_dicts()}
+
+    return page
+
+
+def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
+    """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
+    found = queries.agent_list(of, _number(of, asked))
+    wanted, keys = asked.word("find").strip().lower(), _AGENT_ORDER[asked.one_of("sort", _AGENT_ORDER)]
+    if wanted.isdigit():
+        found = found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
+    elif wanted:
+        found = found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
+    return found.sort([*keys, pl.col("agent")], descending=[*(True for _ in keys), False], nulls_last=True)
+
+
+def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
+    """Roots by ``sort`` (``engagement``, ``step``, ``flags``), of one ``veracity`` and with ``find`` in their text."""
+    total = pl.sum_horizontal("likes", "dislikes", "shares", "comments")
+    found = post_queries.post_list(of).with_columns(total.alias("engagement"))
+    wanted, by = asked.word("find").lower(), asked.one_of("sort", _POST_ORDER)
+    if asked.word("veracity"):
+        found = found.filter(pl.col("veracity") == asked.word("veracity"))
+    if wanted:
+        found = found.filter(pl.col("content").str.to_lowercase().str.contains(wanted, literal=True))
+    return found.sort([by, "root"], descending=[by != "step", False])
+
+
+def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The list of runs as a table; problems and errors as text."""
+    names = ("id", "scenario", "arm", "seed", "state", "health", "step", "steps", "agents", "rule", "moderation",
+             "refused_share")  # fmt: skip
+    flat = [
+        {name: row.get(name) for name in names}
+        | {"problems": "; ".join(row.get("problems") or []) or (row["error"] or {}).get("got", "")}
+        for row in rows
+    ]
+    return pl.DataFrame(flat, infer_schema_length=None)
+
+
 def _seen_by(of: Snapshot, root: int) -> pl.DataFrame:
     return posts.first_seen(of, post_queries.shown_to(of, root))
 
 
-def _why(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    return agents.cause_table(of, asked.whole("agent"), asked.step(of), _name(of, asked))
+def _records(of: Snapshot, agent: int, step: int, proposition: str) -> pl.DataFrame:
+    return pl.DataFrame(list(agents.records(of, agent, step, proposition)["records"]), infer_schema_length=None)
 
 
-def _records(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    found = agents.records(of, asked.whole("agent"), asked.step(of), _name(of, asked))
-    return pl.DataFrame(list(found["records"]), infer_schema_length=None)
+def _of_record(query: Callable[[Kept, int], pl.DataFrame]) -> Callable[[Snapshot, int], pl.DataFrame]:
+    return lambda of, root: query(of.kept, root)
 
 
 TABLES: Mapping[str, TableOf] = {
-    "course": lambda of, asked: belief_course(of.kept),
-    "lines": lambda of, asked: stance_lines(of.kept, overview.LINES),
-    "distribution": lambda of, asked: stance_bins(of.kept),
-    "engagement": lambda of, asked: engagement(of.kept),
-    "moderation": lambda of, asked: moderation_events(of.kept),
-    "participation": lambda of, asked: participation(of.kept),
-    "network": lambda of, asked: network.node_table(of, asked.step(of), _number(of, asked)),
+    "course": measured(belief_course),
+    "lines": measured(partial(stance_lines, lines=overview.LINES)),
+    "distribution": measured(stance_bins),
+    "engagement": measured(engagement),
+    "moderation": measured(moderation_events),
+    "participation": measured(participation),
+    "network": asks(network.node_table, "step", "number"),
     "agents": agents_asked_for,
     "posts": posts_asked_for,
-    "beliefs": lambda of, asked: queries.beliefs_of(of, asked.whole("agent")),
-    "persona": lambda of, asked: queries.persona(of, asked.whole("agent")),
-    "exposures": lambda of, asked: queries.exposures_of(of, asked.whole("agent"), asked.step(of)),
-    "memories": lambda of, asked: queries.memories_of(of, asked.whole("agent"), asked.step(of)),
-    "actions": lambda of, asked: queries.actions_of(of, asked.whole("agent"), asked.step(of)),
-    "why": _why,
-    "records": _records,
-    "thread": lambda of, asked: post_queries.thread_of(of.kept, posts.root_of(of, asked.whole("post"))),
-    "notes": lambda of, asked: post_queries.notes_of(of.kept, posts.root_of(of, asked.whole("post"))),
-    "verdicts": lambda of, asked: posts.findings(of, posts.root_of(of, asked.whole("post"))),
-    "seen": lambda of, asked: post_queries.shown_to(of, posts.root_of(of, asked.whole("post"))),
-    "seen-by": lambda of, asked: _seen_by(of, posts.root_of(of, asked.whole("post"))),
-    "moved": lambda of, asked: posts.moved(of, posts.root_of(of, asked.whole("post"))),
+    "beliefs": asks(queries.beliefs_of, "agent"),
+    "persona": asks(queries.persona, "agent"),
+    "exposures": asks(queries.exposures_of, "agent", "step"),
+    "memories": asks(queries.memories_of, "agent", "step"),
+    "actions": asks(queries.actions_of, "agent", "step"),
+    "why": asks(agents.cause_table, "agent", "step", "proposition"),
+    "records": asks(_records, "agent", "step", "proposition"),
+    "thread": asks(_of_record(post_queries.thread_of), "root"),
+    "notes": asks(_of_record(post_queries.notes_of), "root"),
+    "verdicts": asks(posts.findings, "root"),
+    "seen": asks(post_queries.shown_to, "root"),
+    "seen-by": asks(_seen_by, "root"),
+    "moved": asks(posts.moved, "root"),
 }
 """The table behind each part of a view, by the last part of its address."""
