@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import Field
-
 from townsquare.beliefs.evidence.retrieval import DEFAULT_SLOTS
 from townsquare.beliefs.evidence.seeds import DEFAULT_SEEDS
-from townsquare.settings.base import Section
+from townsquare.settings.base import Section, setting
 from townsquare.settings.config import Model, Serving
 
 PRO, CON = 0, 1
@@ -27,82 +25,76 @@ class Choice(Section):
     """A member of a family, and its settings."""
 
     name: str
-    params: dict[str, Any] = Field(default_factory=dict, description="settings that the member declares")
+    params: dict[str, Any] = setting(dict, "settings that the member declares")
 
 
 class Agent(Section):
     """What is set for one of the two agents alone; unset: as for both."""
 
-    persona: str = Field("", max_length=2000, description="who it is, in words, for speakers that read it")
-    uptake: float | None = Field(None, ge=0, description="u; unset: by `pairing`, else `uptake`")
-    anchoring: float | None = Field(None, ge=0, description="a; unset: by `pairing`, else `anchoring`")
-    stance: float | None = Field(None, ge=-1, le=1, description="S0; unset: `start.stance`, negative for con")
+    persona: str = setting("", "who it is, in words, for speakers that read it", max_length=2000)
+    uptake: float | None = setting(None, "u; unset: by `pairing`, else `uptake`", ge=0)
+    anchoring: float | None = setting(None, "a; unset: by `pairing`, else `anchoring`", ge=0)
+    stance: float | None = setting(None, "S0; unset: `start.stance`, negative for con", ge=-1, le=1)
 
 
 class Start(Section):
     """Where stances start."""
 
-    kind: Literal["records", "own_side", "stated"] = Field(
+    kind: Literal["records", "own_side", "stated"] = setting(
         "records",
-        description="seed records chosen to meet the stance; n of its own side, come to what they may; or a prior "
-        "without records",
+        "seed records chosen to meet the stance; n of its own side, come to what they may; or a prior without records",
     )
-    stance: float = Field(0.75, ge=-1, le=1, description="S0 of pro; con starts from its negative")
-    seeds: int = Field(DEFAULT_SEEDS, ge=1, description="n, seed records of each agent")
-    prior_scale: float | Literal["meet"] = Field(
-        "meet",
-        description="factor on what each seed adds; `meet`: 1, or with `records` what lets n average seeds meet S0",
+    stance: float = setting(0.75, "S0 of pro; con starts from its negative", ge=-1, le=1)
+    seeds: int = setting(DEFAULT_SEEDS, "n, seed records of each agent", ge=1)
+    prior_scale: float | Literal["meet"] = setting(
+        "meet", "factor on what each seed adds; `meet`: 1, or with `records` what lets n average seeds meet S0"
     )
-    tolerance: float = Field(
-        0.05, ge=0, le=2, description="arms whose attained starts lie further apart are not compared"
-    )
+    tolerance: float = setting(0.05, "arms whose attained starts lie further apart are not compared", ge=0, le=2)
 
 
 class Evidence(Section):
     """How claims are made, compared and kept."""
 
-    extractor: str = Field(
+    extractor: str = setting(
         DECLARED,
-        description="`declared`: the claims that the speaker gives; else a member of the family `extractor`; "
+        "`declared`: the claims that the speaker gives; else a member of the family `extractor`; "
         "`model` where the speaker gives none and nothing is set",
     )
-    strength: Choice = Field(Choice(name="constant"), description="judge of strengths that nobody gave")
-    embedder: Choice = Field(Choice(name="hashing"), description="what vectors of claims are made by")
-    theta: float | None = Field(None, gt=0, le=1, description="near-duplicates from this cosine; unset: the embedder's")
-    theta_self: float | None = Field(None, gt=0, le=1, description="the same for what an agent said itself")
-    own_claims: bool = Field(False, description="what an agent says becomes evidence for itself")
-    retrieved: int = Field(DEFAULT_SLOTS, ge=0, le=100, description="k, records at hand in a turn")
+    strength: Choice = setting(Choice(name="constant"), "judge of strengths that nobody gave")
+    embedder: Choice = setting(Choice(name="hashing"), "what vectors of claims are made by")
+    theta: float | None = setting(None, "near-duplicates from this cosine; unset: the embedder's", gt=0, le=1)
+    theta_self: float | None = setting(None, "the same for what an agent said itself", gt=0, le=1)
+    own_claims: bool = setting(False, "what an agent says becomes evidence for itself")
+    retrieved: int = setting(DEFAULT_SLOTS, "k, records at hand in a turn", ge=0, le=100)
 
 
 class Debates(Section):
     """A debate, held several times."""
 
-    preset: Literal["pair", "single"] = Field("pair", description="defaults of two agents, or of one in a sweep")
-    topic: str = Field("compulsory-voting", min_length=1, description="a bundled topic, or a file of arguments")
-    proposition: str = Field("", description="which topic of a file; for one without topics, the proposition")
-    sides: dict[str, Literal["pro", "con"]] = Field(
-        default_factory=dict, description="what a file's own labels of sides mean"
-    )
-    opponent: Literal["agent", "scripted"] = Field("agent", description="con is an agent, or says what is fixed")
-    rounds: int = Field(15, ge=1, le=10_000, description="in each, both speak once")
-    trials: int = Field(3, ge=1, le=100_000, description="debates with draws of their own")
-    seed: int = Field(1, ge=0, description="of all draws")
-    first: Literal["drawn", "pro", "con"] = Field("drawn", description="who speaks first; drawn: by trial")
-    uptake: float = Field(0.20, ge=0, description="u: how far records of the debate move the log odds")
-    anchoring: float = Field(0.40, ge=0, description="a: how strongly the start is held; may exceed 1")
-    confirmation: float = Field(0.0, ge=0, le=1, description="B: a record that agrees counts with u(1+B), else u(1-B)")
-    pairing: Literal["", "open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn"] = Field(
-        "", description="profiles of pro and con: open (0.40, 0.20), stubborn (0.10, 0.80)"
+    preset: Literal["pair", "single"] = setting("pair", "defaults of two agents, or of one in a sweep")
+    topic: str = setting("compulsory-voting", "a bundled topic, or a file of arguments", min_length=1)
+    proposition: str = setting("", "which topic of a file; for one without topics, the proposition")
+    sides: dict[str, Literal["pro", "con"]] = setting(dict, "what a file's own labels of sides mean")
+    opponent: Literal["agent", "scripted"] = setting("agent", "con is an agent, or says what is fixed")
+    rounds: int = setting(15, "in each, both speak once", ge=1, le=10_000)
+    trials: int = setting(3, "debates with draws of their own", ge=1, le=100_000)
+    seed: int = setting(1, "of all draws", ge=0)
+    first: Literal["drawn", "pro", "con"] = setting("drawn", "who speaks first; drawn: by trial")
+    uptake: float = setting(0.20, "u: how far records of the debate move the log odds", ge=0)
+    anchoring: float = setting(0.40, "a: how strongly the start is held; may exceed 1", ge=0)
+    confirmation: float = setting(0.0, "B: a record that agrees counts with u(1+B), else u(1-B)", ge=0, le=1)
+    pairing: Literal["", "open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn"] = setting(
+        "", "profiles of pro and con: open (0.40, 0.20), stubborn (0.10, 0.80)"
     )
     pro: Agent = Agent()
     con: Agent = Agent()
     start: Start = Start()
     evidence: Evidence = Evidence()
-    dialogue: int = Field(6, ge=0, le=1000, description="latest messages that a speaker is given")
-    debater: Choice = Field(Choice(name="belief_engine"), description="what keeps and moves a stance")
-    speaker: Choice = Field(Choice(name="bank"), description="what says something in line with a stance")
-    scripted: Choice = Field(Choice(name="scripted"), description="what the opponent `scripted` says")
-    judge: Choice = Field(Choice(name="bank"), description="what reads stances from texts alone")
+    dialogue: int = setting(6, "latest messages that a speaker is given", ge=0, le=1000)
+    debater: Choice = setting(Choice(name="belief_engine"), "what keeps and moves a stance")
+    speaker: Choice = setting(Choice(name="bank"), "what says something in line with a stance")
+    scripted: Choice = setting(Choice(name="scripted"), "what the opponent `scripted` says")
+    judge: Choice = setting(Choice(name="bank"), "what reads stances from texts alone")
     model: Model = Model()
     serving: Serving = Serving()
 

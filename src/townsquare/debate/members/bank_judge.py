@@ -14,20 +14,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.debate.contract import Float, StanceJudge
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 
 class Params(MemberParams):
     """How it weighs what it knows."""
 
-    nearest: int = Field(5, ge=1, le=1000, description="n, arguments that count")
-    power: int = Field(4, ge=1, le=16, description="p: a large one leaves the nearest alone")
-    least: float = Field(0.2, gt=0, le=1, description="cosine below which an argument does not count")
+    nearest: int = setting(5, "n, arguments that count", ge=1, le=1000)
+    power: int = setting(4, "p: a large one leaves the nearest alone", ge=1, le=16)
+    least: float = setting(0.2, "cosine below which an argument does not count", gt=0, le=1)
 
 
 def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors, cosines
@@ -29,7 +28,7 @@ from townsquare.debate.contract import (
     Utterance,
     few_uniform,
 )
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 Indices = npt.NDArray[np.int64]
 NOTHING_LEFT = "No further points."
@@ -38,9 +37,9 @@ NOTHING_LEFT = "No further points."
 class Params(MemberParams):
     """How it chooses."""
 
-    arguments: int = Field(1, ge=1, le=10, description="arguments in a message")
-    evidence: float = Field(0.5, ge=0, description="e: what a cosine of 1 with its evidence is worth, in stance")
-    spread: float = Field(0.1, ge=0, description="t: half the width of the uniform noise, in stance")
+    arguments: int = setting(1, "arguments in a message", ge=1, le=10)
+    evidence: float = setting(0.5, "e: what a cosine of 1 with its evidence is worth, in stance", ge=0)
+    spread: float = setting(0.1, "t: half the width of the uniform noise, in stance", ge=0)
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:

@@ -10,13 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from pydantic import Field
-
 from townsquare.core.files import clean
 from townsquare.debate.contract import DebateContext, Speaker, Turn, Utterance
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 LONGEST = 1200  # characters
 NO_ANSWER = "(says nothing)"
@@ -32,8 +30,8 @@ _SIDES = {1: "for", -1: "against"}
 class Params(MemberParams):
     """How it is asked."""
 
-    temperature: float = Field(0.7, ge=0, le=2, description="of what it says")
-    max_tokens: int = Field(512, ge=16, description="longest answer", json_schema_extra={"unit": "tokens"})
+    temperature: float = setting(0.7, "of what it says", ge=0, le=2)
+    max_tokens: int = setting(512, "longest answer", ge=16, unit="tokens")
 
 
 def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None = None) -> Utterance:

@@ -11,12 +11,11 @@ import math
 from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.debate.contract import Claim, DebateContext, Speaker, Turn, Utterance
 from townsquare.debate.members.bank_speaker import said_of
 from townsquare.debate.settings import SIGN
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 SILENT = "I rest my case."
 
@@ -24,8 +23,8 @@ SILENT = "I rest my case."
 class Params(MemberParams):
     """What it says."""
 
-    lines: tuple[str, ...] = Field((), description="its messages, one a round, each one claim of its side")
-    order: Literal["strongest", "file"] = Field("strongest", description="without lines: order of its arguments")
+    lines: tuple[str, ...] = setting((), "its messages, one a round, each one claim of its side")
+    order: Literal["strongest", "file"] = setting("strongest", "without lines: order of its arguments")
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:

@@ -18,7 +18,6 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.beliefs.evidence.near import cosines
 from townsquare.core.schema import Origin
@@ -35,15 +34,15 @@ from townsquare.debate.contract import (
 from townsquare.debate.members.model_judge import PERCENT, STANCE_SCHEMA
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, listed, quoted
-from townsquare.settings.base import MemberParams
+from townsquare.settings.base import MemberParams, setting
 
 
 class Params(MemberParams):
     """Who revises, and how."""
 
-    reviser: Literal["embedded", "model"] = Field("embedded", description="the stand-in, or a language model")
-    step: float = Field(0.03, ge=0, le=1, description="share of the way to what it heard, a message")
-    records: int = Field(5, ge=1, le=100, description="records that go into a revision; `rag_self_update` only")
+    reviser: Literal["embedded", "model"] = setting("embedded", "the stand-in, or a language model")
+    step: float = setting(0.03, "share of the way to what it heard, a message", ge=0, le=1)
+    records: int = setting(5, "records that go into a revision; `rag_self_update` only", ge=1, le=100)
 
 
 class Asked(NamedTuple):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from townsquare.humans.fit.alignment import STABLE_WITHIN, WEAK_WITHIN, Thresholds
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.folds import FOLDS, SEED
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class FitOptions(MemberParams):
     """Options of ``townsquare fit``."""
 
-    rule: str = Field("log_odds", description="the belief rule")
-    folds: Literal["group", "topic"] = Field("group", description="what is held out whole: conversations or topics")
-    n_folds: int = Field(FOLDS, ge=2, description="how many folds; fewer where there are fewer groups")
-    seed: int = Field(SEED, description="of the folds and the bootstrap")
-    by: Literal["end", "step"] = Field("end", description="from first to last stance, or from reading to reading")
-    continuous: bool = Field(False, description="search on from the best cell of the grid")
-    stable: float = Field(STABLE_WITHIN, ge=0, description="a change of at most this is none")
-    weak: float = Field(WEAK_WITHIN, ge=0, description="net evidence of at most this is weak")
-    evidence: EvidenceChoice = Field(default_factory=EvidenceChoice, description="how messages are read")
+    rule: str = setting("log_odds", "the belief rule")
+    folds: Literal["group", "topic"] = setting("group", "what is held out whole: conversations or topics")
+    n_folds: int = setting(FOLDS, "how many folds; fewer where there are fewer groups", ge=2)
+    seed: int = setting(SEED, "of the folds and the bootstrap")
+    by: Literal["end", "step"] = setting("end", "from first to last stance, or from reading to reading")
+    continuous: bool = setting(False, "search on from the best cell of the grid")
+    stable: float = setting(STABLE_WITHIN, "a change of at most this is none", ge=0)
+    weak: float = setting(WEAK_WITHIN, "net evidence of at most this is weak", ge=0)
+    evidence: EvidenceChoice = setting(EvidenceChoice, "how messages are read")
 
     @property
     def thresholds(self) -> Thresholds:
