@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
@@ -20,7 +19,7 @@ from townsquare.scenario.graphs.blocks_kernels import follow_by_block
 from townsquare.scenario.graphs.contract import Edges, GraphKind, Int64, check_size
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 CHANCE = "chance"
 STANCE = "stance:"
@@ -29,23 +28,16 @@ STANCE = "stance:"
 class BlockParams(MemberParams):
     """Settings of ``block``."""
 
-    by: str = Field(
-        CHANCE, description="what makes a block: `chance`, a trait of the question bank, or stance:<proposition>"
+    by: str = setting(CHANCE, "what makes a block: `chance`, a trait of the question bank, or stance:<proposition>")
+    n_blocks: int = setting(
+        2, "blocks drawn by chance, or bands of equal width that stances are cut into", ge=1, le=1000
     )
-    n_blocks: int = Field(
-        2, ge=1, le=1000, description="blocks drawn by chance, or bands of equal width that stances are cut into"
+    mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
+    homophily: float = setting(0.5, "share of the follows kept in one's own block; the others go anywhere", ge=0, le=1)
+    p_within: float | None = setting(
+        None, "chance of a follow inside a block; with `p_between`, instead of mean and homophily", ge=0, le=1
     )
-    mean_followed: float = Field(10.0, ge=0, description="accounts that an agent follows on average")
-    homophily: float = Field(
-        0.5, ge=0, le=1, description="share of the follows kept in one's own block; the others go anywhere"
-    )
-    p_within: float | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="chance of a follow inside a block; with `p_between`, instead of mean and homophily",
-    )
-    p_between: float | None = Field(None, ge=0, le=1, description="chance of a follow between blocks")
+    p_between: float | None = setting(None, "chance of a follow between blocks", ge=0, le=1)
 
 
 def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | None) -> Int64:

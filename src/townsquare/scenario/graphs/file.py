@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import Field
-
 from townsquare.core import files
 from townsquare.core.draws import StageDraws
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.graphs.edge_list import read_edge_list
 from townsquare.scenario.graphs.network_file import KINDS, read_network
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class FileParams(MemberParams):
     """Settings of ``file``."""
 
-    path: str = Field(
-        description="follows: .graphml, .gexf, or an edge list with the columns follower and followed",
-        json_schema_extra={"file": "scenario"},
+    path: str = setting(
+        ..., "follows: .graphml, .gexf, or an edge list with the columns follower and followed", file="scenario"
     )
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.core.draws import StageDraws
 from townsquare.scenario.graphs.blocks_kernels import follow_by_block
 from townsquare.scenario.graphs.contract import Edges, GraphKind, check_size
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class RandomParams(MemberParams):
     """Settings of ``random``."""
 
-    mean_followed: float = Field(10.0, ge=0, description="accounts that an agent follows on average")
-    p: float | None = Field(
-        None, ge=0, le=1, description="chance that one agent follows another; where given, instead of the mean"
+    mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
+    p: float | None = setting(
+        None, "chance that one agent follows another; where given, instead of the mean", ge=0, le=1
     )
 
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from pydantic import Field
 
 from townsquare.core.draws import U64, StageDraws, key2, u01
 from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class ScaleFreeParams(MemberParams):
     """Settings of ``scale_free``."""
 
-    m: int = Field(10, ge=1, le=1000, description="accounts that each agent follows; 3 in MOSAIC's code")
+    m: int = setting(10, "accounts that each agent follows; 3 in MOSAIC's code", ge=1, le=1000)
 
 
 @nb.njit(cache=True, error_model="numpy")

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-from pydantic import Field
 
 from townsquare.core.draws import U64, StageDraws, key2, u01
 from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class SmallWorldParams(MemberParams):
     """Settings of ``small_world``."""
 
-    k: int = Field(10, ge=2, le=1000, multiple_of=2, description="accounts that each agent follows, half on each side")
-    p: float = Field(0.1, ge=0, le=1, description="chance that a follow is turned to anywhere")
+    k: int = setting(10, "accounts that each agent follows, half on each side", ge=2, le=1000, multiple_of=2)
+    p: float = setting(0.1, "chance that a follow is turned to anywhere", ge=0, le=1)
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
