@@ -104,6 +104,16 @@ def test_columns_come_as_asked(run: Run) -> None:
         run.table("exposures", columns=["autor"])
 
 
+def test_rows_are_picked_by_their_values(run: Run) -> None:
+    frame = run.table("exposures")
+    some = sorted(set(frame["agent"].to_list()))[:2]
+    wanted = frame.filter(pl.col("agent").is_in(some), pl.col("step") == 1)
+    assert_frame_equal(run.rows_where("exposures", agent=some, step=1), wanted)
+    assert run.rows_where("steps", step=10**6).schema == run.steps.schema
+    with pytest.raises(UnknownName, match="did you mean 'author'"):
+        run.rows_where("exposures", autor=1)
+
+
 def test_unknown_tables(run: Run) -> None:
     for ask in (run.table, run.lazy, run.words):
         with pytest.raises(UnknownName, match="did you mean 'exposures'"):

@@ -11,12 +11,9 @@ import polars as pl
 import pytest
 
 from made import run_of, settings_of
-from townsquare.analysis.beliefs import belief_course
 from townsquare.analysis.causes.records import evidence
 from townsquare.analysis.causes.why import why
-from townsquare.analysis.health import belief_movement
-from townsquare.analysis.outcomes import outcomes_of
-from townsquare.analysis.reach import exposure_counts
+from townsquare.analysis.outcomes import outcomes
 from townsquare.cli import main
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.schema import NONE, HoldingChange, Origin, TrailKind
@@ -243,8 +240,7 @@ def test_the_command_line_shows_records(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_report_says_where_labels_do_nothing(beliefs: dict[str, Any], ignored: bool, scenario: Scenario) -> None:
     settings = settings_of(HARD, {"scenario": "health-rumour", "beliefs": beliefs, "steps": 7})
     run = run_of(settings, scenario)
-    course, moves = belief_course(run), belief_movement(run)
-    said = warnings(run, outcomes_of(run, exposure_counts(run), course), course, moves)
+    said = warnings(run, outcomes(run))
     assert any("Labels were shown" in one for one in said) is ignored
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.beliefs import moves_of, person_beliefs, true_sides
+from townsquare.analysis.beliefs import moves_of, starts_and_ends
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import GROUPS, number_bands, persons
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import CARRIED_LABEL, roots
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.schema import Verdict
 
 BANDS_OF_EXPOSURE = 3
 
@@ -26,7 +25,7 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
     """
     shown = (
         run.lazy("exposures")
-        .select("agent", "root", ((pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)).alias("labelled"))
+        .select("agent", "root", CARRIED_LABEL.alias("labelled"))
         .join(roots(run).lazy().select("root", "veracity"), on="root")
     )
     by_class = shown.group_by("agent", "veracity").len("n").pipe(collected)
@@ -42,7 +41,7 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
         if everybody["n"].sum():
             bands = pl.Series("group", number_bands(everybody["n"].to_numpy(), BANDS_OF_EXPOSURE), dtype=pl.String)
             parts.append(everybody.select("agent", pl.lit(grouping).alias("grouping")).with_columns(bands))
-    return pl.concat(parts).cast(GROUPS) if parts else pl.DataFrame(schema=GROUPS)  # type: ignore[arg-type]
+    return pl.concat(parts).cast(GROUPS) if parts else pl.DataFrame(schema=GROUPS)
 
 
 def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
@@ -61,18 +60,6 @@ def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
         One row a proposition, grouping and group, with the columns of
         :func:`~townsquare.analysis.beliefs.belief_change`.
     """
-    beliefs = person_beliefs(run).select("step", "agent", "proposition", "stance")
-    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born")).rename({"stance": "start"})
-    end = beliefs.filter(pl.col("step") == run.last_step).rename({"stance": "end"})
     by = ["proposition", "name", "grouping", "group"]
-    return (
-        start.select("agent", "proposition", "start")
-        .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
-        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
-        .join(groups.lazy(), on="agent")
-        .group_by(by)
-        .agg(moves_of())
-        .pipe(collected, ORDERED)
-        .sort(by)
-    )
+    moves = starts_and_ends(run).join(groups.lazy(), on="agent").group_by(by).agg(moves_of())
+    return moves.pipe(collected, ORDERED).sort(by)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.beliefs import first_stances, names, person_beliefs
 from townsquare.analysis.contract import Reads
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.core.errors import UnknownName
@@ -18,10 +18,7 @@ _PERSON = ["agent", "proposition"]
 
 def _with_start(run: Reads) -> pl.LazyFrame:
     """Rows of beliefs of persons from the step each was born in, with ``start``, the stance of that step."""
-    beliefs = person_beliefs(run).select("step", *_PERSON, "stance")
-    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    first = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born"))
-    return beliefs.join(first.select(*_PERSON, pl.col("stance").alias("start"), "born"), on=_PERSON)
+    return person_beliefs(run).select("step", *_PERSON, "stance").join(first_stances(run), on=_PERSON)
 
 
 def distance_to_start(run: Reads) -> pl.DataFrame:

@@ -10,8 +10,9 @@ import math
 
 import polars as pl
 
-from townsquare.analysis.beliefs import BINS, belief_course, person_beliefs, true_sides
+from townsquare.analysis.beliefs import BINS, belief_course, counts_by_bin, person_beliefs, true_sides
 from townsquare.analysis.contract import Reads
+from townsquare.analysis.polarization import mean_distance
 from townsquare.core.frames import ORDERED, collected
 
 HALF = 0.5
@@ -32,18 +33,20 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         of the larger, 0 to 1; NaN without camps); ``entropy`` (of 20 equal bins, 0: all in one, 1: evenly spread).
     """
     stance = pl.col("stance")
-    bins = ((stance + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     held = person_beliefs(run).select("step", "proposition", "stance")
     camps = held.group_by("step", "proposition").agg(
-        mean_distance(stance).alias("mean_distance"),
+        mean_distance(stance).clip(0.0, None).alias("mean_distance"),
         stance.abs().mean().alias("extremity"),
         (stance.filter(stance > 0).mean() - stance.filter(stance < 0).mean()).alias("camp_gap"),
         (stance > 0).sum().alias("plus"),
         (stance < 0).sum().alias("minus"),
     )
-    shares = held.filter(stance.is_not_nan()).with_columns(bins).group_by("step", "proposition", "bin").len("n")
-    p = pl.col("n").sort_by("bin") / pl.col("n").sum()  # a sum depends on its order, in the last digit
-    entropy = shares.group_by("step", "proposition").agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
+    p = pl.col("agents").sort_by("bin") / pl.col("agents").sum()  # a sum depends on its order, in the last digit
+    entropy = (
+        counts_by_bin(held)
+        .group_by("step", "proposition")
+        .agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
+    )
     smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
     balance = pl.when(larger > 0).then(smaller / larger).otherwise(float("nan")).alias("camp_balance")
     course = belief_course(run).select("step", "proposition", "name", "sd", "polarization", "bimodality")
@@ -57,17 +60,6 @@ def polarization_course(run: Reads) -> pl.DataFrame:
     )
     order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]
     return joined.select("step", "proposition", "name", *order).sort("step", "proposition")
-
-
-def mean_distance(stance: pl.Expr) -> pl.Expr:
-    """Mean distance of all ordered pairs, each person with itself included, from sorted stances: no pair is looked at.
-
-    >>> pl.DataFrame({"stance": [-1.0, 1.0]}).select(mean_distance(pl.col("stance"))).item()
-    1.0
-    """
-    n = pl.len().cast(pl.Float64)
-    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
-    return (2.0 / (n * n) * (place * stance.sort()).sum()).clip(0.0, None)
 
 
 def convergence(run: Reads) -> pl.DataFrame:
@@ -89,7 +81,7 @@ def convergence(run: Reads) -> pl.DataFrame:
         .agg(
             pl.len().cast(pl.Int64).alias("persons"),
             pl.col("stance").std(ddof=0).alias("sd"),
-            mean_distance(pl.col("stance")).alias("distance"),
+            mean_distance(pl.col("stance")).clip(0.0, None).alias("distance"),
         )
         .sort("proposition", "step")
         .pipe(collected, ORDERED)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, once_a_run
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
@@ -88,6 +88,7 @@ def _accuracy(stance: pl.Expr) -> pl.Expr:
     return 1.0 - (stance - pl.col("side")).abs() / 2.0
 
 
+@once_a_run
 def belief_course(run: Reads) -> pl.DataFrame:
     """The distribution of stances after each step.
 
@@ -137,6 +138,7 @@ def _humps(row: dict[str, float | None]) -> float:
     return bimodality(skewness, kurtosis, int(n))
 
 
+@once_a_run
 def stance_bins(run: Reads) -> pl.DataFrame:
     """How many persons stand where after each step, in ``BINS`` equal bins.
 
@@ -146,18 +148,17 @@ def stance_bins(run: Reads) -> pl.DataFrame:
         One row a step, proposition and bin that is not empty: ``step``, ``proposition``, ``bin`` (int32, 0 to
         19; a stance of 1 belongs to the last, one that is no number to none), ``agents`` (int64).
     """
+    return counts_by_bin(person_beliefs(run)).pipe(collected).sort("step", "proposition", "bin")
+
+
+def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
+    """As :func:`stance_bins`, of rows of beliefs."""
     place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
-    return (
-        person_beliefs(run)
-        .filter(pl.col("stance").is_not_nan())
-        .with_columns(place)
-        .group_by("step", "proposition", "bin")
-        .agg(pl.len().cast(pl.Int64).alias("agents"))
-        .pipe(collected)
-        .sort("step", "proposition", "bin")
-    )
+    known = beliefs.filter(pl.col("stance").is_not_nan())
+    return known.group_by("step", "proposition", place).agg(pl.len().cast(pl.Int64).alias("agents"))
 
 
+@once_a_run
 def belief_change(run: Reads) -> pl.DataFrame:
     """How far each person moved from its first recorded stance to its last.
 
@@ -170,20 +171,34 @@ def belief_change(run: Reads) -> pl.DataFrame:
         whose stance changed its sign); ``side``, ``accuracy_start``, ``accuracy_end``, ``accuracy_shift`` (NaN
         where the truth takes no side).
     """
-    beliefs = person_beliefs(run).select("step", "agent", "proposition", "stance")
+    return (
+        starts_and_ends(run)
+        .group_by("proposition", "name")
+        .agg(moves_of())
+        .pipe(collected, ORDERED)
+        .sort("proposition")
+    )
+
+
+def first_stances(run: Reads) -> pl.LazyFrame:
+    """``agent``, ``proposition``, ``start``, ``born``: the stance of each person after the step in which it joined."""
     born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born")).rename({"stance": "start"})
-    end = beliefs.filter(pl.col("step") == run.last_step).rename({"stance": "end"})
-    both = (
-        start.select("agent", "proposition", "start")
-        .join(end.select("agent", "proposition", "end"), on=["agent", "proposition"])
+    first = person_beliefs(run).join(born, on="agent").filter(pl.col("step") == pl.col("born"))
+    return first.select("agent", "proposition", pl.col("stance").alias("start"), "born")
+
+
+def starts_and_ends(run: Reads) -> pl.LazyFrame:
+    """Each person's first and last stance: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``."""
+    last = person_beliefs(run).filter(pl.col("step") == run.last_step)
+    return (
+        first_stances(run)
+        .join(last.select("agent", "proposition", pl.col("stance").alias("end")), on=["agent", "proposition"])
         .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
     )
-    return both.group_by("proposition", "name").agg(moves_of()).pipe(collected, ORDERED).sort("proposition")
 
 
 def moves_of() -> list[pl.Expr]:
-    """The columns of :func:`belief_change`, of a frame with ``start``, ``end`` and ``side``."""
+    """The columns of :func:`belief_change`, of the rows of :func:`starts_and_ends`."""
     start, end = pl.col("start"), pl.col("end")
     before, after = start.std(ddof=0), end.std(ddof=0)
     return [

@@ -17,7 +17,7 @@ from townsquare.analysis.belief_paths import crossing_counts, crossings, distanc
 from townsquare.analysis.belief_spread import accuracy_course, convergence, polarization_course
 from townsquare.analysis.beliefs import belief_change, belief_course, stance_bins
 from townsquare.analysis.causes.attribution import BY, attribution
-from townsquare.analysis.contract import MissingExtra, Reads, Together, setting
+from townsquare.analysis.contract import CachedRun, MissingExtra, Reads, setting
 from townsquare.analysis.diffusion import (
     cascade_growth,
     cascades,
@@ -53,57 +53,21 @@ from townsquare.core.registry import did_you_mean
 Analysis = Callable[[Reads], pl.DataFrame]
 PairAnalysis = Callable[[Reads, Reads], pl.DataFrame]
 
-ANALYSES: dict[str, Analysis] = {
-    "cascades": cascades,
-    "diffusion_by_veracity": diffusion_by_veracity,
-    "diffusion_tests": diffusion_tests,
-    "cascade_growth": cascade_growth,
-    "spread_metrics": spread_metrics,
-    "reach_over_time": reach_over_time,
-    "engagement": engagement,
-    "engagement_by_post": engagement_by_post,
-    "engagement_levels": engagement_levels,
-    "engagement_gaps": engagement_gaps,
-    "engagement_rates": engagement_rates,
-    "labels": labels,
-    "moderation": moderation,
-    "moderation_events": moderation_events,
-    "time_to_moderation": time_to_moderation,
-    "moderation_by_group": moderation_by_group,
-    "influence": influence,
-    "popularity_ranks": popularity_ranks,
-    "popularity_sizes": popularity_sizes,
-    "inequality": inequality,
-    "trait_engagement": trait_engagement,
-    "trait_levels": trait_levels,
-    "topics": topics,
-    "topic_engagement": topic_engagement,
-    "topic_tests": topic_tests,
-    "time_of_posting": time_of_posting,
-    "network_over_time": network_over_time,
-    "centralities": centralities,
-    "homophily": homophily,
-    "communities": communities,
-    "echo_chambers": echo_chambers,
-    "reasoning_tone": reasoning_tone,
-    "reasoning_motives": reasoning_motives,
-    "reasoning_agreement": reasoning_agreement,
-    "reasoning_words": reasoning_words,
-    "reasoning_terms": reasoning_terms,
-    "acted": acted,
-    "belief_course": belief_course,
-    "belief_change": belief_change,
-    "belief_movement": belief_movement,
-    "participation": participation,
-    "refusals": refusals,
-}
+_FAMILIES: tuple[tuple[Analysis, ...], ...] = (
+    (cascades, diffusion_by_veracity, diffusion_tests, cascade_growth, spread_metrics, reach_over_time),
+    (engagement, engagement_by_post, engagement_levels, engagement_gaps, engagement_rates),
+    (labels, moderation, moderation_events, time_to_moderation, moderation_by_group),
+    (influence, popularity_ranks, popularity_sizes, inequality, trait_engagement, trait_levels),
+    (topics, topic_engagement, topic_tests, time_of_posting),
+    (network_over_time, centralities, homophily, communities, echo_chambers),
+    (reasoning_tone, reasoning_motives, reasoning_agreement, reasoning_words, reasoning_terms, acted),
+    (belief_course, belief_change, belief_movement, participation, refusals),
+)
+ANALYSES: dict[str, Analysis] = {one.__name__: one for family in _FAMILIES for one in family}
 """Analyses of one run."""
 
-PAIR_ANALYSES: dict[str, PairAnalysis] = {
-    "moderation_effects": moderation_effects,
-    "moderation_effects_by_group": moderation_effects_by_group,
-    "implied_truth": implied_truth,
-}
+_PAIRED: tuple[PairAnalysis, ...] = (moderation_effects, moderation_effects_by_group, implied_truth)
+PAIR_ANALYSES: dict[str, PairAnalysis] = {one.__name__: one for one in _PAIRED}
 """Analyses of a run beside the paired run without moderation."""
 
 
@@ -149,7 +113,8 @@ def analyze(
             raise UnknownName(
                 "analysis", got=repr(name), allowed=", ".join(allowed), do=needs or did_you_mean(name, list(allowed))
             )
-    kept, other = Together(run), None if without is None else Together(without)
+    kept = CachedRun(run, large=True)
+    other = None if without is None else CachedRun(without, large=True)
     for name in allowed if only is None else dict.fromkeys(only):
         try:
             if name in among:
@@ -163,26 +128,21 @@ def analyze(
 # Every analysis of beliefs, by name, as :mod:`townsquare.analysis.catalogue` has the others.
 
 
-def belief_change_by_trait(run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.belief_groups.belief_change_by` answers to the question bank."""
-    return belief_change_by(run, trait_groups(run))
-
-
-def belief_change_by_start(run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.belief_groups.belief_change_by` the side on which people started."""
-    return belief_change_by(run, stance_groups(run))
-
-
-def belief_change_by_exposure(run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.belief_groups.belief_change_by` what people were shown."""
-    return belief_change_by(run, exposure_groups(run))
-
-
-def belief_change_by_community(run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.belief_groups.belief_change_by` communities of the follow graph."""
+def community_groups(run: Reads) -> pl.DataFrame:
+    """Communities of the follow graph, as :func:`~townsquare.analysis.groups.trait_groups`."""
     word = pl.col("community").cast(pl.String)
     groups = community_of(run).select("agent", pl.lit("community").alias("grouping"), word.alias("group"))
-    return belief_change_by(run, groups.cast(GROUPS))  # type: ignore[arg-type]
+    return groups.cast(GROUPS)
+
+
+def _change_by(groups: Analysis, run: Reads) -> pl.DataFrame:
+    """:func:`~townsquare.analysis.belief_groups.belief_change_by` the groups that ``groups`` finds."""
+    return belief_change_by(run, groups(run))
+
+
+_GROUPINGS: dict[str, Analysis] = {
+    "trait": trait_groups, "start": stance_groups, "exposure": exposure_groups, "community": community_groups,
+}  # fmt: skip
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
@@ -195,22 +155,15 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-BELIEF_ANALYSES: dict[str, Callable[[Reads], pl.DataFrame]] = {
-    "stance_bins": stance_bins,
-    "polarization_course": polarization_course,
-    "convergence": convergence,
-    "accuracy_course": accuracy_course,
-    "distance_to_start": distance_to_start,
-    "crossings": crossings,
-    "crossing_counts": crossing_counts,
-    "persistence": persistence,
+_OF_BELIEFS: tuple[Analysis, ...] = (
+    stance_bins, polarization_course, convergence, accuracy_course, distance_to_start, crossings, crossing_counts,
+    persistence,
+)  # fmt: skip
+BELIEF_ANALYSES: dict[str, Analysis] = {
+    **{one.__name__: one for one in _OF_BELIEFS},
     "persistence_false": partial(persistence, veracity="false"),
-    "belief_change_by_trait": belief_change_by_trait,
-    "belief_change_by_start": belief_change_by_start,
-    "belief_change_by_exposure": belief_change_by_exposure,
-    "belief_change_by_community": belief_change_by_community,
-    "rule_health": rule_health,
-    "treatment_effects": treatment_effects,
+    **{f"belief_change_by_{name}": partial(_change_by, groups) for name, groups in _GROUPINGS.items()},
+    **{one.__name__: one for one in (rule_health, treatment_effects)},
     **{f"attribution_by_{kind}": partial(attribution, by=kind) for kind in BY},
 }
 """Analyses of one run; those of attribution need a trail."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from importlib import import_module
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol, TypeVar
 
 import polars as pl
 
 from townsquare.core.errors import TownsquareError
 from townsquare.core.frames import collected
 from townsquare.core.schema import TABLES
+
+T = TypeVar("T")
 
 
 class Reads(Protocol):
@@ -47,47 +50,100 @@ class Reads(Protocol):
         """The same, read only when collected: for tables that may have millions of rows."""
 
 
-class Kept:
+MOST_KEPT = 5_000_000
+"""Rows up to which a large table is kept in memory; a larger one is scanned by each measure, for its columns only.
+At this size exposures, beliefs and the trail take some 0.5 GiB together."""
+_READ_ONCE = {
+    "actions": "step agent kind target status reason reasoning",
+    "follows": "step follower followed change",
+}
+_LARGE = {
+    "exposures": "step agent rank post root author under verdict note first_seen weight",
+    "beliefs": "step agent proposition stance confidence",
+    "trail": "step agent proposition kind rank post amount trust",
+}
+"""Columns that measures and pages ask for lazily, of tables that are worth keeping."""
+
+
+class CachedRun:
     """A run as it stood when this was made, each table read once: for the many measures of one report.
 
-    Lazy frames are scanned again by each measure, for its columns only; but actions, which most measures read and no
-    recorder keeps in a quick format, are read once, without their texts. Steps that a running simulation commits
-    meanwhile are left out.
+    Lazy frames are scanned again by each measure, for its columns only; but actions and follows, which most measures
+    read and no recorder keeps in a quick format, are read once, without their texts. Steps that a running simulation
+    commits meanwhile are left out.
+
+    Parameters
+    ----------
+    run : Reads
+    large : bool
+        Keep exposures, beliefs and the trail too, where they fit into memory.
     """
 
-    _READ_ONCE: ClassVar = {
-        "actions": ("step", "agent", "kind", "target", "status", "reason", "reasoning"),
-        "follows": ("step", "follower", "followed", "change"),
-    }
-
-    def __init__(self, run: Reads) -> None:
+    def __init__(self, run: Reads, *, large: bool = False) -> None:
         self._run = run
-        self._tables: dict[str, pl.DataFrame] = {}
-        self._light: dict[str, pl.DataFrame] = {}
+        self._light = {**_READ_ONCE, **(_LARGE if large else {})}
+        self._answers: dict[str, Any] = {}
         self.settings = run.settings
         self.version = run.version
         self.state = run.state
         self.last_step = run.last_step
         self.content_hash = run.content_hash
 
+    def once(self, name: str, answer: Callable[[], T]) -> T:
+        """What ``answer`` gives, asked once: a run does not change behind a step."""
+        if name not in self._answers:
+            self._answers[name] = answer()
+        found: T = self._answers[name]
+        return found
+
     def table(self, name: str) -> pl.DataFrame:
         """All rows of a table, read at the first call."""
-        if name not in self._tables:
-            self._tables[name] = self._so_far(name, self._run.table(name).lazy()).pipe(collected)
-        return self._tables[name]
+        return self.once(f"table {name}", lambda: self._so_far(name, self._run.table(name).lazy()).pipe(collected))
 
     def lazy(self, name: str) -> pl.LazyFrame:
         """The same, to be collected."""
         rows = self._so_far(name, self._run.lazy(name))
-        if name not in self._READ_ONCE:
+        if name not in self._light or (name in _LARGE and not self.once(f"fits {name}", lambda: fits(rows))):
             return rows
-        if name not in self._light:
-            self._light[name] = rows.select(self._READ_ONCE[name]).pipe(collected)
-        return self._light[name].lazy()
+        return self.once(f"lazy {name}", lambda: rows.select(self._light[name].split()).pipe(collected)).lazy()
 
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
         stepped = any(column.name == "step" for column in TABLES[name].recorded)
         return rows.filter(pl.col("step") <= self.last_step) if stepped else rows
+
+
+Measure = Callable[[Reads], pl.DataFrame]
+
+
+def once_a_run(measure: Measure) -> Measure:
+    """Make a measure be taken once of a :class:`CachedRun`, since other measures start from it."""
+
+    name = f"{measure.__module__}.{measure.__name__}"
+
+    @wraps(measure)
+    def cached(run: Reads) -> pl.DataFrame:
+        return run.once(name, lambda: measure(run)) if isinstance(run, CachedRun) else measure(run)
+
+    return cached
+
+
+def fits(rows: pl.LazyFrame) -> bool:
+    """Whether a large table may be kept in memory."""
+    return int(rows.select(pl.len()).pipe(collected).item()) <= MOST_KEPT
+
+
+_DTYPES = {"": pl.Float64, "str": pl.String, "int": pl.Int64, "row": pl.Int32}
+
+
+def columns(described: str) -> pl.Schema:
+    """The schema of a result: names of columns, each a real number unless it says ``:str``, ``:int`` or ``:row``.
+
+    A ``row`` is a step or a row of a table (int32).
+
+    >>> columns("step:row measure:str value")
+    Schema([('step', Int32), ('measure', String), ('value', Float64)])
+    """
+    return pl.Schema((name, _DTYPES[kind]) for name, _, kind in (word.partition(":") for word in described.split()))
 
 
 def setting(run: Reads, *path: str, default: Any = None) -> Any:
@@ -126,46 +182,3 @@ def library(name: str) -> Any:
         raise MissingExtra(
             f"analysis with {name}", got="not installed", do="pip install 'townsquare[analysis]'"
         ) from None
-
-
-# A run for many measures one after the other: large tables are read once too, where they fit into memory.
-
-
-MOST_KEPT = 5_000_000
-"""Rows up to which a table is kept in memory between measures; larger ones are scanned by each, for its columns only.
-At this size exposures, beliefs and the trail take some 0.5 GiB together."""
-_LARGE = ("exposures", "beliefs", "trail")
-
-
-class Together(Kept):
-    """As :class:`~townsquare.analysis.contract.Kept`, with exposures, beliefs and the trail kept too.
-
-    Of each, the columns that any analysis or page asks for lazily.
-    """
-
-    _READ_ONCE: ClassVar = {
-        **Kept._READ_ONCE,
-        "exposures": (
-            "step",
-            "agent",
-            "rank",
-            "post",
-            "root",
-            "author",
-            "under",
-            "verdict",
-            "note",
-            "first_seen",
-            "weight",
-        ),
-        "beliefs": ("step", "agent", "proposition", "stance", "confidence"),
-        "trail": ("step", "agent", "proposition", "kind", "rank", "post", "amount", "trust"),
-    }
-
-    def lazy(self, name: str) -> pl.LazyFrame:
-        """As in the class above."""
-        if name in _LARGE and name not in self._light:
-            rows = self._so_far(name, self._run.lazy(name))
-            if rows.select(pl.len()).pipe(collected).item() > MOST_KEPT:
-                return rows
-        return super().lazy(name)

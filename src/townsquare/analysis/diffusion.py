@@ -13,12 +13,11 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
-from townsquare.core.frames import collected
-from townsquare.core.schema import PostKind
-from townsquare.record.mosaic.views_frames import spread_metrics as appendix_d_spread
+from townsquare.core.schema import PostKind, Table
+from townsquare.record.query import query_frames
 
 MEASURES = {
     "reach": "agents",
@@ -31,15 +30,12 @@ MEASURES = {
     "lifetime": "steps",
 }
 """Measures of a cascade, with their units."""
-_ESTIMATE = {"n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64}
-BY_VERACITY = {"measure": pl.String, "unit": pl.String, "veracity": pl.String, **_ESTIMATE, "median": pl.Float64}
-TESTS = {
-    "measure": pl.String, "unit": pl.String, "n_true": pl.Int64, "n_false": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "p_welch": pl.Float64, "p_rank": pl.Float64, "ks": pl.Float64,
-    "p_ks": pl.Float64, "p_corrected": pl.Float64,
-}  # fmt: skip
+_ESTIMATE = columns("n:int value low high")
+BY_VERACITY = columns("measure:str unit:str veracity:str") | _ESTIMATE | columns("median")
+TESTS = columns("measure:str unit:str n_true:int n_false:int value low high p_welch p_rank ks p_ks")
 
 
+@once_a_run
 def cascades(run: Reads) -> pl.DataFrame:
     """The cascade of every root but comments.
 
@@ -52,11 +48,7 @@ def cascades(run: Reads) -> pl.DataFrame:
         between two posts; NaN without shares); ``half_reach`` (steps from its coming until half of its reach was
         had; NaN while nobody saw it), ``lifetime`` (steps from its coming to its last share; NaN without one).
     """
-    return cascades_of(run, exposure_counts(run))
-
-
-def cascades_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
-    """:func:`cascades` from the frame of :func:`~townsquare.analysis.reach.exposure_counts`."""
+    counts = exposure_counts(run)
     every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "injected", "step")
     shown = counts.group_by("root").agg(pl.col("newly").sum().alias("reach"), pl.col("exposures").sum())
     undefined = pl.col("structural_virality", "half_reach", "lifetime").fill_null(float("nan"))
@@ -119,12 +111,7 @@ def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
         One row a measure and class: ``measure``, ``unit``, ``veracity``, ``n`` (posts for which it is defined),
         ``value`` (mean), ``low``, ``high`` (Student's interval over posts), ``median``.
     """
-    return by_veracity(cascades(run))
-
-
-def by_veracity(frame: pl.DataFrame) -> pl.DataFrame:
-    """:func:`diffusion_by_veracity` from the frame of :func:`cascades`."""
-    rows = []
+    frame, rows = cascades(run), []
     for measure, unit in MEASURES.items():
         for veracity in VERACITIES:
             values = _known(frame, measure, veracity)
@@ -164,9 +151,9 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
             ks = stats.ks_2samp(false, true)
             welch = float(stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
             tests = [welch, float(stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
-        rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests, None))
-    found = statistics.tidy(rows, TESTS)
-    return found.with_columns(pl.Series("p_corrected", statistics.corrected(found["p_rank"].to_numpy())))
+        rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests))
+    found = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")
+    return found.rename({"p_rank_corrected": "p_corrected"})
 
 
 def cascade_growth(run: Reads) -> pl.DataFrame:
@@ -220,6 +207,7 @@ def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     ).drop("sd")  # fmt: skip
 
 
+@once_a_run
 def spread_metrics(run: Reads) -> pl.DataFrame:
     """MOSAIC's measures of spread of each post at each step, appendix D: distinct agents so far.
 
@@ -231,22 +219,30 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
         ``num_flags``, ``num_comments``, ``num_notes``, ``num_note_ratings`` (distinct agents), ``total_interactions``
         (their sum), ``taken_down`` (bool).
     """
-    found = appendix_d_spread(run.lazy).pipe(collected)
-    root = pl.col("post_id").str.split_exact("-", 1).struct.field("field_1").cast(pl.Int64).alias("root")
-    known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
-    return (
-        found.with_columns(root, (pl.col("takedown_executed") == 1).alias("taken_down"))
-        .join(known, on="root", how="left")
-        .rename({"time_step": "step"})
-        .select("step", "root", "veracity", *_SPREAD, "taken_down")
-        .sort("root", "step")
+    root = "CAST(substr(post_id, length('post-') + 1) AS INTEGER) AS root"
+    query = (
+        f"SELECT time_step AS step, {root}, {', '.join(_SPREAD)}, takedown_executed AS taken_down FROM spread_metrics"
     )
+    found = query_frames(query, lambda table: _first_shown(run, table)).cast(
+        columns("step:row root:int") | _SPREAD | {"taken_down": pl.Boolean()}
+    )
+    known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
+    joined = found.join(known, on="root", how="left").sort("root", "step")
+    return joined.select("step", "root", "veracity", *_SPREAD, "taken_down")
 
 
-_SPREAD = (
-    "views", "diffusion_depth", "num_likes", "num_shares", "num_flags", "num_comments", "num_notes",
-    "num_note_ratings", "total_interactions",
-)  # fmt: skip
+def _first_shown(run: Reads, table: Table) -> pl.LazyFrame:
+    """The rows of a table that spread is counted from: of exposures, the first of each root to each agent."""
+    rows = run.lazy(table.name)
+    if table.name != "exposures":
+        return rows
+    return rows.filter(pl.col("under") < 0).unique(["root", "agent"], keep="first", maintain_order=True)
+
+
+_SPREAD = columns(
+    "views:int diffusion_depth:int num_likes:int num_shares:int num_flags:int num_comments:int num_notes:int"
+    " num_note_ratings:int total_interactions:int"
+)
 
 
 # The shape of share trees: depth, breadth and structural virality, for all cascades in a few passes over arrays.

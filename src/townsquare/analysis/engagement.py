@@ -8,9 +8,11 @@ their ratio.
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, once_a_run
 from townsquare.analysis.posts import per, posts_so_far, root_of_post, roots, step_grid
 from townsquare.core.frames import collected
 from townsquare.core.schema import ActionKind, ActionStatus
@@ -39,6 +41,7 @@ def accepted_engagement(run: Reads) -> pl.LazyFrame:
     )
 
 
+@once_a_run
 def engagement(run: Reads) -> pl.DataFrame:
     """Accepted likes, dislikes, shares and comments by the veracity of the root, in each step and so far.
 
@@ -80,32 +83,49 @@ def engagement_balance(run: Reads) -> pl.DataFrame:
         cumulative engagement with true less false posts (count), ``gap_per_post`` = true − false, ``ratio`` = true /
         false (NaN while a level is undefined or the false one is 0).
     """
-    return balance(engagement(run))
+    by_class = engagement(run)
+    so_far = {word: pl.col("cumulative").filter(pl.col("veracity") == word).sum() for word in ("true", "false")}
+    counts = by_class.group_by("step").agg((so_far["true"] - so_far["false"]).alias("gap"))
+    levels = gaps(by_class.rename({"per_post": "level"})).rename({"gap": "gap_per_post"})
+    return levels.join(counts, on="step").select("step", "true", "false", "gap", "gap_per_post", "ratio").sort("step")
 
 
-def balance(by_class: pl.DataFrame) -> pl.DataFrame:
-    """:func:`engagement_balance` from the frame that :func:`engagement` returned."""
+def gaps(levels: pl.DataFrame) -> pl.DataFrame:
+    """What can be said of levels of engagement of true and false posts.
 
-    def side(word: str) -> pl.DataFrame:
-        return by_class.filter(pl.col("veracity") == word).select(
-            "step", pl.col("per_post").alias(word), pl.col("cumulative").alias(f"all_{word}")
-        )
+    Parameters
+    ----------
+    levels : DataFrame
+        ``step``, ``veracity`` (``true`` or ``false``; others are left out) and ``level``, the mean engagement so far
+        per post, NaN while there are none.
 
+    Returns
+    -------
+    DataFrame
+        One row a step: ``step``, ``true`` and ``false`` (levels, actions per post), ``gap`` (true less false),
+        ``cumulative_gap`` (its sum over steps: the quantity of MOSAIC's figure 3; steps without either class add
+        nothing), ``ratio`` (true / false; NaN where either is undefined or false is 0), ``false_share`` (false / (true
+        + false): 0 to 1, one half where both gain alike).
+    """
+    sides = [
+        levels.filter(pl.col("veracity") == word).select("step", pl.col("level").cast(pl.Float64).alias(word))
+        for word in ("true", "false")
+    ]
+    true, false = pl.col("true"), pl.col("false")
+    gap = true - false
     return (
-        side("true")
-        .join(side("false"), on="step")
-        .select(
-            "step",
-            "true",
-            "false",
-            (pl.col("all_true") - pl.col("all_false")).alias("gap"),
-            (pl.col("true") - pl.col("false")).alias("gap_per_post"),
-            pl.when(pl.col("false") > 0).then(pl.col("true") / pl.col("false")).otherwise(float("nan")).alias("ratio"),
-        )
+        sides[0]
+        .join(sides[1], on="step")
         .sort("step")
+        .with_columns(gap.alias("gap"), gap.fill_nan(0.0).cum_sum().alias("cumulative_gap"))
+        .with_columns(
+            pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio"),
+            pl.when(true + false > 0).then(false / (true + false)).otherwise(math.nan).alias("false_share"),
+        )
     )
 
 
+@once_a_run
 def engagement_by_post(run: Reads) -> pl.DataFrame:
     """Engagement with each root over the whole run, those without any left out.
 

@@ -8,21 +8,16 @@ them.
 
 from __future__ import annotations
 
-import math
-
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.diffusion import mean_by, spread_metrics
-from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement
+from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement, gaps
 from townsquare.analysis.posts import VERACITIES, roots, step_grid
 from townsquare.core.frames import all_collected, collected
 
-LEVELS = {
-    "step": pl.Int32, "veracity": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
+LEVELS = columns("step:row veracity:str measure:str unit:str n:int value low high")
 MOSAIC_COUNTS = ("num_likes", "num_shares", "num_comments")
 """What MOSAIC's figure 4 adds up: columns of its table spread_metrics, distinct agents so far."""
 
@@ -64,12 +59,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         mean_by(frame, ["step", "veracity"]).with_columns(pl.lit(name).alias("measure"), pl.lit(unit).alias("unit"))
         for name, (frame, unit) in by_measure.items()
     ]
-    return (
-        pl.concat(levels)
-        .select(list(LEVELS))
-        .cast(LEVELS)  # type: ignore[arg-type]
-        .sort("measure", "step", "veracity")
-    )
+    return pl.concat(levels).select(list(LEVELS)).cast(LEVELS).sort("measure", "step", "veracity")
 
 
 def engagement_gaps(run: Reads) -> pl.DataFrame:
@@ -78,45 +68,10 @@ def engagement_gaps(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        As :func:`gaps`.
+        As :func:`~townsquare.analysis.engagement.gaps`.
     """
     found = engagement(run)
     return gaps(found.select("step", "veracity", pl.col("per_post").alias("level")))
-
-
-def gaps(levels: pl.DataFrame) -> pl.DataFrame:
-    """What can be said of levels of engagement of true and false posts.
-
-    Parameters
-    ----------
-    levels : DataFrame
-        ``step``, ``veracity`` (``true`` or ``false``; others are left out) and ``level``, the mean engagement so far
-        per post, NaN while there are none.
-
-    Returns
-    -------
-    DataFrame
-        One row a step: ``step``, ``true`` and ``false`` (levels, actions per post), ``gap`` (true less false),
-        ``cumulative_gap`` (its sum over steps: the quantity of MOSAIC's figure 3; steps without either class add
-        nothing), ``ratio`` (true / false; NaN where either is undefined or false is 0), ``false_share`` (false / (true
-        + false): 0 to 1, one half where both gain alike).
-    """
-    sides = [
-        levels.filter(pl.col("veracity") == word).select("step", pl.col("level").cast(pl.Float64).alias(word))
-        for word in ("true", "false")
-    ]
-    true, false = pl.col("true"), pl.col("false")
-    gap = true - false
-    return (
-        sides[0]
-        .join(sides[1], on="step")
-        .sort("step")
-        .with_columns(gap.alias("gap"), gap.fill_nan(0.0).cum_sum().alias("cumulative_gap"))
-        .with_columns(
-            pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio"),
-            pl.when(true + false > 0).then(false / (true + false)).otherwise(math.nan).alias("false_share"),
-        )
-    )
 
 
 def engagement_rates(run: Reads) -> pl.DataFrame:

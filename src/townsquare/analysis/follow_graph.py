@@ -68,20 +68,26 @@ class FollowGraph:
         return FollowGraph(self.step, self.agents[self.person], self.person[self.person], *ends)
 
 
+def standing_follows(run: Reads, step: int) -> pl.DataFrame:
+    """The follows that stood after a step, sorted: ``follower``, ``followed``, ``since`` (int32, a step)."""
+    return (
+        run.lazy("follows")
+        .filter(pl.col("step") <= step)
+        .group_by("follower", "followed")
+        .agg(pl.col("change").cast(pl.Int64).sum(), pl.col("step").filter(pl.col("change") > 0).max().alias("since"))
+        .filter(pl.col("change") > 0)
+        .drop("change")
+        .sort("follower", "followed")
+        .pipe(collected)
+    )
+
+
 def follow_graph(run: Reads, step: int | None = None) -> FollowGraph:
     """The follow graph after ``step``, by default the last."""
     step = run.last_step if step is None else step
     accounts = run.table("agents").filter(pl.col("born") <= step).sort("agent")
     agents = accounts["agent"].to_numpy().astype(np.int64)
-    pairs = (
-        run.lazy("follows")
-        .filter(pl.col("step") <= step)
-        .group_by("follower", "followed")
-        .agg(pl.col("change").cast(pl.Int64).sum())
-        .filter(pl.col("change") > 0, pl.col("follower", "followed").is_in(agents))
-        .sort("follower", "followed")
-        .pipe(collected)
-    )
+    pairs = standing_follows(run, step).filter(pl.all_horizontal(pl.col("follower", "followed").is_in(agents)))
     ends = [np.searchsorted(agents, pairs[name].to_numpy()) for name in ("follower", "followed")]
     return FollowGraph(step, agents, (accounts["kind"] == AgentKind.PERSON).to_numpy(), *ends)
 
@@ -189,15 +195,7 @@ def graph_at(run: Reads, step: int | None = None) -> GraphAt:
     step = last if step is None else step
     if not 0 <= step <= last:
         raise SettingError("step", got=str(step), allowed=f"0 to {last}, the steps that are recorded")
-    events = run.lazy("follows").filter(pl.col("step") <= step)
-    pair = ["follower", "followed"]
-    # The last event of a pair says whether it stands; within a step, events stay in the order of the record.
-    standing = (
-        events.sort("step", maintain_order=True)
-        .group_by(pair)
-        .agg(pl.col("change").last(), pl.col("step").last().alias("since"))
-    )
-    follows = standing.filter(pl.col("change") > 0).drop("change").sort(pair).pipe(collected)
+    follows = standing_follows(run, step)
     return GraphAt(step, _nodes(run, step, follows), follows)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.beliefs import first_stances, names
+from townsquare.analysis.contract import Reads, columns
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
 
@@ -14,7 +14,7 @@ BANDS = 4
 """Groups that a trait answered by a number is cut into, of about equal size; equal numbers stay together."""
 NEUTRAL = 0.2
 """Starting stances up to this far from 0 count as undecided."""
-GROUPS = {"agent": pl.Int32, "grouping": pl.String, "group": pl.String}
+GROUPS = columns("agent:row grouping:str group:str")
 
 
 def persons(run: Reads) -> pl.DataFrame:
@@ -38,7 +38,7 @@ def trait_groups(run: Reads) -> pl.DataFrame:
     for (label,), rows in answers.filter("is_number").group_by("label", maintain_order=True):
         bands = pl.Series("group", number_bands(rows["value"].to_numpy()), dtype=pl.String)
         parts.append(rows.select("agent", pl.lit(str(label)).alias("grouping")).with_columns(bands))
-    return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)  # type: ignore[arg-type]
+    return pl.concat(parts).cast(GROUPS).sort("grouping", "agent") if parts else pl.DataFrame(schema=GROUPS)
 
 
 def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
@@ -67,23 +67,22 @@ def stance_groups(run: Reads) -> pl.DataFrame:
         As :func:`trait_groups`: ``grouping`` is ``stance:<proposition>``; ``group`` is ``against``, ``undecided``
         (within 0.2 of 0) or ``for``. The start is the step in which a person joined.
     """
-    joined = run.table("agents").select("agent", "born").lazy()
-    first = person_beliefs(run).join(joined, on="agent").filter(pl.col("step") == pl.col("born"))
     band = (
-        pl.when(pl.col("stance") > NEUTRAL).then(pl.lit("for"))
-        .when(pl.col("stance") < -NEUTRAL).then(pl.lit("against"))
+        pl.when(pl.col("start") > NEUTRAL).then(pl.lit("for"))
+        .when(pl.col("start") < -NEUTRAL).then(pl.lit("against"))
         .otherwise(pl.lit("undecided"))
     )  # fmt: skip
     return (
-        first.join(names(run).lazy(), on="proposition")
+        first_stances(run)
+        .join(names(run).lazy(), on="proposition")
         .select("agent", ("stance:" + pl.col("name")).alias("grouping"), band.alias("group"))
         .sort("grouping", "agent")
         .pipe(collected)
-        .cast(GROUPS)  # type: ignore[arg-type]
+        .cast(GROUPS)
     )
 
 
 def all_groups(run: Reads) -> pl.DataFrame:
     """Groups by trait and by starting stance, and ``all`` persons as one: as :func:`trait_groups`."""
-    everyone = persons(run).with_columns(grouping=pl.lit("all"), group=pl.lit("all")).cast(GROUPS)  # type: ignore[arg-type]
+    everyone = persons(run).with_columns(grouping=pl.lit("all"), group=pl.lit("all")).cast(GROUPS)
     return pl.concat([everyone, stance_groups(run), trait_groups(run)])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import polars as pl
 
 from townsquare.analysis.belief_paths import crossing_counts
 from townsquare.analysis.beliefs import belief_change, belief_course, names, person_beliefs
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, once_a_run, setting
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, as_words, collected
@@ -20,6 +21,49 @@ ROWS_AT_ONCE = 4_000_000
 _BELIEF = ["step", "agent", "proposition"]
 
 
+class RunHealth(NamedTuple):
+    """How far a run came, and what became of its actions: from its settings and its table of steps alone.
+
+    Attributes
+    ----------
+    state : str
+        ``finished``, ``running`` or ``stopped``.
+    done, planned : int
+        Steps that are recorded, and that the settings ask for.
+    tried, refused : int
+        Actions, refused ones included, and refused ones.
+    """
+
+    state: str
+    done: int
+    planned: int
+    tried: int
+    refused: int
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps are missing."""
+        return self.state != "finished" or self.done < self.planned
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody did anything."""
+        return self.done > 0 and not self.tried
+
+    @property
+    def refused_share(self) -> float:
+        """Refused actions over all that were tried; 0 where none was."""
+        return self.refused / self.tried if self.tried else 0.0
+
+
+def run_health(run: Reads) -> RunHealth:
+    """What can be said of the health of a run without a look at its large tables."""
+    steps, planned = run.table("steps"), setting(run, "steps")
+    done = max(run.last_step, 0)
+    tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
+    return RunHealth(run.state, done, planned if isinstance(planned, int) else done, tried, refused)
+
+
 def _windows(run: Reads) -> Iterator[tuple[int, int]]:
     """First and last steps, both included, that together cover 1 to the last, in pieces that fit in memory."""
     a_step = max(1, run.table("agents").height * names(run).height)
@@ -28,6 +72,7 @@ def _windows(run: Reads) -> Iterator[tuple[int, int]]:
         yield first, min(first + width - 1, run.last_step)
 
 
+@once_a_run
 def belief_movement(run: Reads) -> pl.DataFrame:
     """How much beliefs moved in each step, and how often a move went too far.
 
@@ -196,12 +241,7 @@ def rule_health(run: Reads) -> pl.DataFrame:
         One row a check and proposition: ``check`` (of :data:`CHECKS`), ``proposition``, ``name``, ``value`` (null where
         the run does not tell), ``limit``, ``flagged`` (bool), ``meaning``.
     """
-    return rule_health_of(run, belief_course(run), belief_movement(run))
-
-
-def rule_health_of(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    """:func:`rule_health` from the frames of ``belief_course`` and ``belief_movement``."""
-    change = belief_change(run)
+    change, course, moves = belief_change(run), belief_course(run), belief_movement(run)
     values = pl.concat(
         [
             moves.group_by("proposition").agg(pl.col("gain_per_person").max().alias("value")).select(_named("gain")),

@@ -15,25 +15,15 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.network import community_of
 from townsquare.core.frames import collected
 
-HOMOPHILY = {
-    "step": pl.Int32, "attribute": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "null": pl.Float64, "low": pl.Float64, "high": pl.Float64, "z": pl.Float64, "p": pl.Float64,
-    "p_corrected": pl.Float64, "draws": pl.Int64,
-}  # fmt: skip
-ECHO = {
-    "step": pl.Int32, "proposition": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "null": pl.Float64,
-}  # fmt: skip
-COMMUNITIES = {
-    "community": pl.Int64, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
+HOMOPHILY = columns("step:row attribute:str measure:str unit:str n:int value null low high z p p_corrected draws:int")
+ECHO = columns("step:row proposition:str measure:str unit:str n:int value low high null")
+COMMUNITIES = columns("community:int measure:str unit:str n:int value low high")
 _TAKES_PART = "share of exposures"
 
 
@@ -69,12 +59,7 @@ def homophily(run: Reads) -> pl.DataFrame:
             null = against(value, [one[attribute, measure][0] for one in drawn])
             unit = "share of follows" if measure == "same" else "correlation"
             rows.append((step, attribute, measure, unit, n, value, *null, None, draws))
-    frame = statistics.tidy(rows, HOMOPHILY)
-    p = np.full(frame.height, math.nan)
-    for _, at in frame.with_row_index().group_by("step", "measure"):
-        places = at["index"].to_numpy()
-        p[places] = statistics.corrected(at["p"].to_numpy())
-    return frame.with_columns(pl.Series("p_corrected", p, dtype=pl.Float64))
+    return statistics.with_corrected(statistics.tidy(rows, HOMOPHILY), by=["step", "measure"])
 
 
 def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns, once_a_run
+from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.power_law import rank_fits, size_models
 from townsquare.core.frames import collected
 from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
@@ -21,12 +22,10 @@ RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": Ac
 """What others do to an account's posts that counts as influence; a share counts for the author of its root."""
 TOP = 50
 """Accounts that the curve over ranks is fitted to, as in MOSAIC's figure 5."""
-INEQUALITY = {
-    "measure": pl.String, "unit": pl.String, "of": pl.String, "n": pl.Int64, "value": pl.Float64, "low": pl.Float64,
-    "high": pl.Float64,
-}  # fmt: skip
+INEQUALITY = columns("measure:str unit:str of:str n:int value low high")
 
 
+@once_a_run
 def influence(run: Reads) -> pl.DataFrame:
     """What each account received by the last step, with MOSAIC's score.
 
@@ -68,9 +67,7 @@ def influence(run: Reads) -> pl.DataFrame:
 
 
 def _followers(run: Reads) -> pl.DataFrame:
-    pairs = run.lazy("follows").group_by("follower", "followed").agg(pl.col("change").cast(pl.Int64).sum())
-    standing = pairs.filter(pl.col("change") > 0).group_by(pl.col("followed").alias("agent"))
-    return standing.agg(pl.len().alias("followers")).pipe(collected)
+    return standing_follows(run, run.last_step).group_by(pl.col("followed").alias("agent")).len("followers")
 
 
 def _received(run: Reads) -> pl.DataFrame:

@@ -6,9 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, setting
 from townsquare.core.enums import CallOutcome
 from townsquare.core.frames import as_words
+from townsquare.models.usage import too_many_failed
 
 TURNS = ("react", "post")
 """Purposes of the questions by which an agent takes its turn in a step."""
@@ -104,10 +105,10 @@ def tokens_of_turns(run: Reads) -> pl.DataFrame:
 def calls_in_short(run: Reads) -> dict[str, Any]:
     """What was asked of a language model, and how it ended; empty for a run that asked none.
 
-    ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``silent_agents``: agent-steps that said nothing because a
-    question for a post or for reactions failed; ``tokens_in``, ``tokens_out`` as servers counted them; ``by_server``:
-    calls that ended at each; ``agent_step``: means of :func:`tokens_of_turns` over all turns, and ``most``, the largest
-    count.
+    ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``unhealthy``: whether too many failed; ``silent_agents``:
+    agent-steps that said nothing because a question for a post or for reactions failed; ``tokens_in``, ``tokens_out``
+    as servers counted them; ``by_server``: calls that ended at each; ``agent_step``: means of :func:`tokens_of_turns`
+    over all turns, and ``most``, the largest count.
     """
     found = model_calls(run)
     if found.is_empty():
@@ -115,9 +116,11 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
     failed = found.filter(found["outcome"] != "ok")
     silent = failed.filter(failed["purpose"].is_in(TURNS))
     turns = tokens_of_turns(run)
+    counts = int(found["calls"].sum()), int(failed["calls"].sum())
     return {
-        "asked": int(found["calls"].sum()),
-        "failed": int(failed["calls"].sum()),
+        "asked": counts[0],
+        "failed": counts[1],
+        "unhealthy": too_many_failed(*counts, float(setting(run, "serving", "unhealthy_above", default=0.1))),
         "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
         "silent_agents": int(silent["agents"].sum()),
         "tokens_in": int(found["tokens_in"].sum()),

@@ -13,7 +13,7 @@ import math
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, once_a_run, setting
 from townsquare.analysis.posts import root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.frames import as_words
@@ -26,14 +26,8 @@ _LOGGED = {
     int(LogKind.NOTE_WITHDRAWN): "note withdrawn",
 }
 EVENTS = (
-    "injected",
-    "verdict true",
-    "verdict unverified",
-    "verdict false",
-    "note shown",
-    "note withdrawn",
-    "taken down",
-)
+    "injected", "verdict true", "verdict unverified", "verdict false", "note shown", "note withdrawn", "taken down",
+)  # fmt: skip
 
 
 def strategy(run: Reads) -> str:
@@ -61,6 +55,7 @@ def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
     )
 
 
+@once_a_run
 def labels(run: Reads) -> pl.DataFrame:
     """What moderation did to each injected post whose truth is known, and when.
 
@@ -111,11 +106,8 @@ def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
     >>> scores(30, 18, 20)
     {'precision': 0.625, 'recall': 0.6, 'f1': 0.6122448979591837}
     """
-
-    def ratio(part: int, whole: int) -> float:
-        return part / whole if whole else math.nan
-
-    return {"precision": ratio(tp, tp + fp), "recall": ratio(tp, tp + fn), "f1": ratio(2 * tp, 2 * tp + fp + fn)}
+    ratios = {"precision": (tp, tp + fp), "recall": (tp, tp + fn), "f1": (2 * tp, 2 * tp + fp + fn)}
+    return {name: part / whole if whole else math.nan for name, (part, whole) in ratios.items()}
 
 
 def moderation(run: Reads) -> pl.DataFrame:
@@ -132,17 +124,12 @@ def moderation(run: Reads) -> pl.DataFrame:
         (up to the step in which the label was decided), ``after_label``, ``never_labelled`` (of posts without a
         label), and ``shown_labelled`` (those that carried a label when they were shown).
     """
-    return moderation_of(run, exposure_counts(run))
-
-
-def moderation_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
-    """:func:`moderation` from the frame of :func:`~townsquare.analysis.reach.exposure_counts`."""
     marked = labels(run)
     false, true = (marked.filter(pl.col("veracity") == word) for word in ("false", "true"))
     tp, fp = int(false["positive"].sum()), int(true["positive"].sum())
     fn, tn = false.height - tp, true.height - fp
     moderated = strategy(run) != "none"
-    quality = scores(tp, fp, fn) if moderated else {"precision": math.nan, "recall": math.nan, "f1": math.nan}
+    quality = scores(tp, fp, fn) if moderated else dict.fromkeys(("precision", "recall", "f1"), math.nan)
     return pl.DataFrame(
         {
             "strategy": strategy(run),
@@ -158,7 +145,7 @@ def moderation_of(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
             "true_removed": true["takedown_step"].count(),
             "false_removed": false["takedown_step"].count(),
             **{f"steps_to_{event}": _delay(false, f"{event}_step") for event in ("verdict", "label", "takedown")},
-            **_false_exposures(false, counts),
+            **_false_exposures(false, exposure_counts(run)),
         }
     )
 

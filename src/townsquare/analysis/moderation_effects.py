@@ -17,31 +17,21 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.engagement import engagement_by_post
 from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
-from townsquare.analysis.posts import roots
-from townsquare.analysis.reach import exposure_counts, reach_of
+from townsquare.analysis.posts import CARRIED_LABEL, roots
+from townsquare.analysis.reach import reach
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import collected
 from townsquare.core.schema import LogKind, Verdict
 
 EVENTS = {"verdict": "verdict_step", "label": "label_step", "takedown": "takedown_step"}
-TIMES = {
-    "event": pl.String, "veracity": pl.String, "steps": pl.Float64, "measure": pl.String, "unit": pl.String,
-    "n": pl.Int64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
-PAIRED = {
-    "measure": pl.String, "unit": pl.String, "veracity": pl.String, "n": pl.Int64, "without": pl.Float64,
-    "with": pl.Float64, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p_paired": pl.Float64,
-    "p_rank": pl.Float64,
-}  # fmt: skip
-AFFECTED = {
-    "grouping": pl.String, "group": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
-CHANGED = {**AFFECTED, "p": pl.Float64, "p_corrected": pl.Float64}
+TIMES = columns("event:str veracity:str steps measure:str unit:str n:int value low high")
+PAIRED = columns("measure:str unit:str veracity:str n:int without with value low high p_paired p_rank")
+AFFECTED = columns("grouping:str group:str measure:str unit:str n:int value low high")
+CHANGED = AFFECTED | columns("p")
 _PER_POST = {
     "exposures": "exposures per post",
     "reach": "agents per post",
@@ -94,7 +84,7 @@ def _by_key(run: Reads) -> pl.DataFrame:
     known = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown")).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
     marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labelled"), "takedown_step")
-    met = reach_of(exposure_counts(run), roots(run)).select("root", "veracity", "exposures", "reach")
+    met = reach(run).select("root", "veracity", "exposures", "reach")
     did = engagement_by_post(run).select("root", "engagement", "shares", "likes")
     frame = known.join(keys, on="root").join(met, on="root").join(marks, on="root").join(did, on="root", how="left")
     return frame.with_columns(pl.col("engagement", "shares", "likes").fill_null(0))
@@ -236,19 +226,14 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
         ``stance:<proposition>`` (the last stance). Persons of one run move each other, so p-values are too sure.
     """
     found = _of_persons(run).join(_of_persons(without), on=["agent", "measure"], suffix="_without")
-    frame = all_groups(run).join(found, on="agent").sort("grouping", "group", "measure", "agent")
+    frame = all_groups(run).join(found, on="agent").sort("measure", "grouping", "group", "agent")
     rows: list[tuple[object, ...]] = []
     for (grouping, group, measure), each in frame.group_by("grouping", "group", "measure", maintain_order=True):
         change = (each["value"] - each["value_without"]).to_numpy()
         p = float(stats.ttest_1samp(change, 0.0).pvalue) if change.size > 1 and np.ptp(change) > 0 else math.nan
         unit = "stance" if str(measure).startswith("stance:") else "exposures per person"
-        rows.append((grouping, group, measure, unit, change.size, *statistics.mean(change), p, None))
-    frame = statistics.tidy(rows, CHANGED)
-    parts = [
-        each.with_columns(pl.Series("p_corrected", statistics.corrected(each["p"].to_numpy()), dtype=pl.Float64))
-        for _, each in frame.group_by("measure", maintain_order=True)
-    ]
-    return pl.concat(parts) if parts else frame
+        rows.append((grouping, group, measure, unit, change.size, *statistics.mean(change), p))
+    return statistics.with_corrected(statistics.tidy(rows, CHANGED), by=["measure"])
 
 
 def _of_persons(run: Reads) -> pl.DataFrame:
@@ -273,7 +258,7 @@ _MEETS = {
 
 def _met(run: Reads) -> pl.DataFrame:
     known = roots(run).select("root", "veracity").lazy()
-    label = ((pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)).sum().alias("labelled")
+    label = CARRIED_LABEL.sum().alias("labelled")
     shown = run.lazy("exposures").group_by("agent", "root").agg(pl.len().alias("n"), label).join(known, on="root")
     by_class = [
         pl.col("n").filter(pl.col("veracity") == word).sum().alias(f"{word}_exposures") for word in ("false", "true")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.follow_graph import (
     FollowGraph,
     against,
@@ -21,14 +21,10 @@ from townsquare.analysis.follow_graph import (
     seeded,
 )
 
-OVER_TIME = {
-    "step": pl.Int32, "measure": pl.String, "unit": pl.String, "value": pl.Float64, "null": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "z": pl.Float64, "p": pl.Float64, "draws": pl.Int64,
-}  # fmt: skip
-CENTRALITIES = {
-    "agent": pl.Int32, "kind": pl.String, "followers": pl.Int64, "followed": pl.Int64, "pagerank": pl.Float64,
-    "betweenness": pl.Float64, "harmonic": pl.Float64, "core": pl.Int64, "community": pl.Int64,
-}  # fmt: skip
+OVER_TIME = columns("step:row measure:str unit:str value null low high z p draws:int")
+CENTRALITIES = columns(
+    "agent:row kind:str followers:int followed:int pagerank betweenness harmonic core:int community:int"
+)
 MOST_DRAWS = 30
 """Null graphs at most: communities are sought in each."""
 MOST_CHAINS = 300_000

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_change, belief_course, names
-from townsquare.analysis.contract import Kept, Reads
-from townsquare.analysis.engagement import balance, engagement
+from townsquare.analysis.contract import CachedRun, Reads
+from townsquare.analysis.engagement import engagement_balance
 from townsquare.analysis.health import participation
-from townsquare.analysis.moderation import moderation_of
-from townsquare.analysis.posts import roots
-from townsquare.analysis.reach import exposure_counts, reach_of
+from townsquare.analysis.moderation import moderation
+from townsquare.analysis.reach import reach
 from townsquare.core.errors import UnknownName
 from townsquare.core.registry import did_you_mean
 
@@ -27,19 +26,8 @@ def outcomes(run: Reads) -> dict[str, float]:
         Names and units as in :data:`~townsquare.analysis.outcomes.OUTCOMES`; NaN where one is undefined.
         The names depend on the scenario's propositions only, so that all runs of a comparison have the same.
     """
-    kept = Kept(run)
-    return outcomes_of(kept, exposure_counts(kept), belief_course(kept))
-
-
-def outcomes_of(run: Reads, counts: pl.DataFrame, course: pl.DataFrame) -> dict[str, float]:
-    """:func:`outcomes` from the frames of :func:`~townsquare.analysis.reach.exposure_counts` and ``belief_course``."""
-    return {
-        **_engagement(run),
-        **_reach(run, counts),
-        **_moderation(run, counts),
-        **_beliefs(run, course),
-        **_activity(run),
-    }
+    kept = run if isinstance(run, CachedRun) else CachedRun(run)
+    return {**_engagement(kept), **_reach(kept), **_moderation(kept), **_beliefs(kept), **_activity(kept)}
 
 
 def _number(value: object) -> float:
@@ -47,18 +35,14 @@ def _number(value: object) -> float:
 
 
 def _engagement(run: Reads) -> dict[str, float]:
-    last = balance(engagement(run)).tail(1)
-    row = last.row(0, named=True) if last.height else dict.fromkeys(("true", "false", "gap_per_post", "ratio"))
-    return {
-        "engagement_true_per_post": _number(row["true"]),
-        "engagement_false_per_post": _number(row["false"]),
-        "engagement_gap_per_post": _number(row["gap_per_post"]),
-        "engagement_ratio": _number(row["ratio"]),
-    }
+    last = engagement_balance(run).tail(1)
+    named = {"true": "true_per_post", "false": "false_per_post", "gap_per_post": "gap_per_post", "ratio": "ratio"}
+    row = last.row(0, named=True) if last.height else dict.fromkeys(named)
+    return {f"engagement_{name}": _number(row[column]) for column, name in named.items()}
 
 
-def _reach(run: Reads, counts: pl.DataFrame) -> dict[str, float]:
-    by_post = reach_of(counts, roots(run))
+def _reach(run: Reads) -> dict[str, float]:
+    by_post = reach(run)
     parts = {word: by_post.filter(pl.col("veracity") == word) for word in ("true", "false")}
     return {
         **{f"reach_{word}_mean": _number(part["reach"].mean()) for word, part in parts.items()},
@@ -67,39 +51,19 @@ def _reach(run: Reads, counts: pl.DataFrame) -> dict[str, float]:
     }
 
 
-def _moderation(run: Reads, counts: pl.DataFrame) -> dict[str, float]:
-    row = moderation_of(run, counts).row(0, named=True)
-    wanted = (
-        "precision",
-        "recall",
-        "f1",
-        "true_labelled",
-        "true_removed",
-        "false_removed",
-        "steps_to_verdict",
-        "steps_to_label",
-        "steps_to_takedown",
-        "notes_informative",
-    )
-    return {name: _number(row[name]) for name in wanted}
+def _moderation(run: Reads) -> dict[str, float]:
+    row = moderation(run).row(0, named=True)
+    return {name: _number(row[name]) for name, of in OUTCOMES.items() if of.family in _OF_MODERATION}
 
 
-def _beliefs(run: Reads, course: pl.DataFrame) -> dict[str, float]:
-    end = course.filter(pl.col("step") == run.last_step).select("proposition", "polarization", "accuracy")
+def _beliefs(run: Reads) -> dict[str, float]:
+    end = belief_course(run).filter(pl.col("step") == run.last_step).select("proposition", "polarization", "accuracy")
     change = belief_change(run).drop("name")
     both = names(run).join(change, on="proposition", how="left").join(end, on="proposition", how="left")
-    columns = {
-        "shift": "shift",
-        "absolute_shift": "absolute_shift",
-        "accuracy": "accuracy",
-        "accuracy_shift": "accuracy_shift",
-        "spread_kept": "spread_kept",
-        "polarization": "polarization",
-    }
     return {
-        f"{name}.{row['name']}": _number(row[column])
+        f"{name}.{row['name']}": _number(row[name])
         for row in both.sort("proposition").iter_rows(named=True)
-        for name, column in columns.items()
+        for name in BY_PROPOSITION
     }
 
 
@@ -206,6 +170,7 @@ _LIST = (
 OUTCOMES: dict[str, Outcome] = {outcome.name: outcome for outcome in _LIST}
 """Every outcome by name; those of propositions stand once, without a proposition."""
 
+_OF_MODERATION = ("detection", "labels", "delay", "caveat")
 BY_PROPOSITION = ("shift", "absolute_shift", "accuracy", "accuracy_shift", "spread_kept", "polarization")
 
 

@@ -15,20 +15,14 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.core.frames import as_words, collected
 from townsquare.core.schema import ActionKind, ActionStatus
 
-TESTS = {
-    "test": pl.String, "statistic": pl.Float64, "n_one": pl.Int64, "n_other": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "p": pl.Float64,
-}  # fmt: skip
-BY_ACTION = {"action": pl.String, "per": pl.String, "unit": pl.String, **TESTS}
-BY_GROUP = {
-    "grouping": pl.String, "group": pl.String, "action": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "p": pl.Float64, "p_corrected": pl.Float64,
-}  # fmt: skip
-ACTED = {"person": pl.Int32, "post": pl.Int32, "action": pl.String}
+TESTS = columns("test:str statistic n_one:int n_other:int value low high p")
+BY_ACTION = columns("action:str per:str unit:str") | TESTS
+BY_GROUP = columns("grouping:str group:str action:str unit:str n:int value low high p")
+ACTED = columns("person:row post:row action:str")
 
 
 def compare_means(
@@ -110,7 +104,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
         .unique()
         .sort("person", "post", "action")
         .pipe(collected)
-        .cast(ACTED)  # type: ignore[arg-type]
+        .cast(ACTED)
     )
 
 
@@ -126,9 +120,7 @@ def counts(frame: pl.DataFrame, per: str, everyone: Sequence[object], action: st
     everyone : sequence
         All persons or posts there were, those without an action included.
     """
-    keys = pl.DataFrame({per: list(everyone)}, schema={per: frame.schema[per]})
-    found = frame.filter(pl.col("action") == action).group_by(per).len("n")
-    return keys.join(found, on=per, how="left", maintain_order="left")["n"].fill_null(0).to_numpy().astype(np.float64)
+    return _totals(frame.filter(pl.col("action") == action), per, everyone)
 
 
 def people_and_agents(
@@ -198,13 +190,11 @@ def differences_by_group(
             one, other = (counts(frame, "person", found["person"].to_list(), action) for frame in (people, agents))
             apart = one - other
             p = float(stats.ttest_rel(one, other).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
-            rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p, None))
-    frame = statistics.tidy(rows, BY_GROUP)
-    return frame.with_columns(pl.Series("p_corrected", statistics.corrected(frame["p"].to_numpy()), dtype=pl.Float64))
+            rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
+    return statistics.with_corrected(statistics.tidy(rows, BY_GROUP))
 
 
-ALIKE = {"measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64, "low": pl.Float64,
-         "high": pl.Float64, "chance": pl.Float64, "p": pl.Float64}  # fmt: skip
+ALIKE = columns("measure:str unit:str n:int value low high chance p")
 
 
 def likeness(

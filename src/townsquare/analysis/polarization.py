@@ -16,6 +16,17 @@ from __future__ import annotations
 import polars as pl
 
 
+def mean_distance(stance: pl.Expr) -> pl.Expr:
+    """Mean distance of all ordered pairs, each person with itself included, from sorted stances: no pair is looked at.
+
+    >>> pl.DataFrame({"stance": [-1.0, 1.0]}).select(mean_distance(pl.col("stance"))).item()
+    1.0
+    """
+    n = pl.len().cast(pl.Float64)
+    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
+    return 2.0 / (n * n) * (place * stance.sort()).sum()
+
+
 def pair_variance(stance: pl.Expr) -> pl.Expr:
     """Variance of the distances between all ordered pairs, each person with itself included.
 
@@ -38,9 +49,7 @@ def pair_variance(stance: pl.Expr) -> pl.Expr:
     >>> camps.select(pair_variance(pl.col("stance"))).item()
     1.0
     """
-    n = pl.len().cast(pl.Float64)
-    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
-    mean = 2.0 / (n * n) * (place * stance.sort()).sum()
+    mean = mean_distance(stance)
     # Rounding may leave a hair below 0 where all stand in one place.
     return (2.0 * stance.var(ddof=0) - mean * mean).clip(0.0, None)
 

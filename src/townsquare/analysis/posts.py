@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, once_a_run
 from townsquare.core.frames import as_words
-from townsquare.core.schema import PostKind, Veracity
+from townsquare.core.schema import PostKind, Veracity, Verdict
 
+CARRIED_LABEL = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
+"""Of a row of exposures: whether it was shown with a verdict ``false`` or a note."""
 VERACITIES = ("true", "false", "unknown")
 _WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Veracity.FALSE): "false"}
 
@@ -28,6 +30,7 @@ def root_of_post(run: Reads) -> pl.DataFrame:
     return run.table("posts").select("post", "root")
 
 
+@once_a_run
 def roots(run: Reads) -> pl.DataFrame:
     """Every root with its class of veracity.
 

@@ -20,19 +20,12 @@ import numpy.typing as npt
 import polars as pl
 from scipy import optimize
 
-from townsquare.analysis.contract import library
+from townsquare.analysis.contract import columns, library
 from townsquare.analysis.statistics import tidy
 
 Values = npt.NDArray[np.float64]
-FITS = {
-    "model": pl.String, "formula": pl.String, "n": pl.Int64, "a": pl.Float64, "b": pl.Float64, "c": pl.Float64,
-    "r2": pl.Float64, "aic": pl.Float64,
-}  # fmt: skip
-SIZES = {
-    "model": pl.String, "x_min": pl.Float64, "n": pl.Int64, "n_tail": pl.Int64, "alpha": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "ks": pl.Float64, "against": pl.String, "log_ratio": pl.Float64,
-    "p": pl.Float64, "better": pl.String,
-}  # fmt: skip
+FITS = columns("model:str formula:str n:int a b c r2 aic")
+SIZES = columns("model:str x_min n:int n_tail:int alpha low high ks against:str log_ratio p better:str")
 ALTERNATIVES = ("lognormal", "exponential")
 MOST_VALUES = 20_000
 """Of more sizes than this, that many evenly spaced ones in order stand for all: the search for ``x_min`` fits each."""

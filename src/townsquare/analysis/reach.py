@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.posts import per, posts_so_far, roots, step_grid
+from townsquare.analysis.contract import Reads, once_a_run, setting
+from townsquare.analysis.posts import CARRIED_LABEL, per, posts_so_far, roots, step_grid
 from townsquare.core.frames import all_collected, collected
-from townsquare.core.schema import Verdict
 
 
+@once_a_run
 def exposure_counts(run: Reads) -> pl.DataFrame:
     """Exposures by step and root: one pass over the largest table, from which reach and labels are measured.
 
@@ -24,10 +24,9 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
         (int64: agents that were shown the root for the first time), ``labelled`` (int64: exposures that carried a
         verdict ``false`` or a note).
     """
-    label = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
     first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
     shown = run.lazy("exposures")
-    many, marked = pl.len().cast(pl.Int64).alias("exposures"), label.cast(pl.Int64).sum().alias("labelled")
+    many, marked = pl.len().cast(pl.Int64).alias("exposures"), CARRIED_LABEL.cast(pl.Int64).sum().alias("labelled")
     counts, remembered = all_collected(
         shown.group_by("step", "root").agg(many, first, marked),
         shown.group_by("agent").agg(first).select(pl.col("newly").max()),
@@ -60,16 +59,14 @@ def reach(run: Reads) -> pl.DataFrame:
         One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
         ``exposures``, ``reach`` (int64: distinct agents), ``labelled`` (int64: exposures with a label).
     """
-    return reach_of(exposure_counts(run), roots(run))
-
-
-def reach_of(counts: pl.DataFrame, every: pl.DataFrame) -> pl.DataFrame:
-    """:func:`reach` from the frames of :func:`exposure_counts` and :func:`~townsquare.analysis.posts.roots`."""
-    total = counts.group_by("root").agg(
-        pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum()
+    total = (
+        exposure_counts(run)
+        .group_by("root")
+        .agg(pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum())
     )
     return (
-        every.select("root", "veracity", "injected", "step")
+        roots(run)
+        .select("root", "veracity", "injected", "step")
         .join(total, on="root", how="left")
         .with_columns(pl.col("exposures", "reach", "labelled").fill_null(0))
         .sort("root")
@@ -86,13 +83,9 @@ def reach_over_time(run: Reads) -> pl.DataFrame:
         that step, ``cumulative`` exposures, ``mean_reach`` = distinct agents exposed so far, averaged over the
         posts of the class there were so far (float64, agents; NaN while there are none).
     """
-    return reach_course(run, exposure_counts(run))
-
-
-def reach_course(run: Reads, counts: pl.DataFrame) -> pl.DataFrame:
-    """:func:`reach_over_time` from the frame of :func:`exposure_counts`."""
     by_class = (
-        counts.join(roots(run).select("root", "veracity"), on="root")
+        exposure_counts(run)
+        .join(roots(run).select("root", "veracity"), on="root")
         .group_by("step", "veracity")
         .agg(pl.col("exposures").sum(), pl.col("newly").sum())
     )

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.beliefs.stance.vader import score_text
 from townsquare.core.errors import DataError
 from townsquare.core.frames import as_words, collected
@@ -31,14 +31,9 @@ EDGE = 0.05
 TONES = ("positive", "neutral", "negative")
 MOST_TEXTS = 20_000
 """Of more different actions than this, that many drawn with a fixed seed are looked at; ``n`` says how many."""
-REASONS = {
-    "agent": pl.Int32, "action": pl.String, "target": pl.Int32, "reasoning": pl.String, "post": pl.String,
-}  # fmt: skip
-SHARES = {
-    "action": pl.String, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
-AGREEMENT = {**SHARES, "chance": pl.Float64, "kappa": pl.Float64}
+REASONS = columns("agent:row action:str target:row reasoning:str post:str")
+SHARES = columns("action:str measure:str unit:str n:int value low high")
+AGREEMENT = SHARES | columns("chance kappa")
 _ON_POSTS = [int(kind) for kind in (
     ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.LIKE_COMMENT,
     ActionKind.FLAG, ActionKind.ADD_NOTE,
@@ -46,6 +41,7 @@ _ON_POSTS = [int(kind) for kind in (
 _UNIT = "share of actions"
 
 
+@once_a_run
 def reasons(run: Reads) -> pl.DataFrame:
     """Accepted actions with a reasoning, each agent, kind and target once: the first.
 
@@ -74,7 +70,7 @@ def reasons(run: Reads) -> pl.DataFrame:
         .join(texts.rename({"text": "reasoning", "content": "said"}), on="reasoning", maintain_order="left")
         .join(texts.rename({"text": "post_text", "content": "post"}), on="post_text", how="left", maintain_order="left")
         .select("agent", "action", "target", pl.col("said").alias("reasoning"), "post")
-        .cast(REASONS)  # type: ignore[arg-type]
+        .cast(REASONS)
     )
 
 
@@ -84,8 +80,7 @@ def tones(texts: Sequence[str]) -> list[str]:
     >>> tones(["What a wonderful idea", "It is a table", "A horrible lie"])
     ['positive', 'neutral', 'negative']
     """
-    once = {text: score_text(text) for text in set(texts)}
-    return [TONES[0] if once[text] >= EDGE else TONES[2] if once[text] <= -EDGE else TONES[1] for text in texts]
+    return [TONES[0] if score >= EDGE else TONES[2] if score <= -EDGE else TONES[1] for score in compound(texts)]
 
 
 def reasoning_tone(run: Reads) -> pl.DataFrame:

@@ -80,6 +80,12 @@ def share(part: int, whole: int) -> Estimate:
     return Estimate(part / whole, float(ends.low), float(ends.high))
 
 
+def samples_of(frame: pl.DataFrame, by: str) -> list[Values]:
+    """The column ``value`` of each group that has two rows at least, groups in order of appearance."""
+    groups = (rows["value"].to_numpy() for _, rows in frame.group_by(by, maintain_order=True))
+    return [values for values in groups if values.size >= 2]
+
+
 def corrected(p: npt.ArrayLike) -> Values:
     """P-values after the correction of Benjamini and Hochberg (1995) for as many tests as are not NaN."""
     values = np.array(p, np.float64)
@@ -87,6 +93,15 @@ def corrected(p: npt.ArrayLike) -> Values:
     if known.any():
         values[known] = stats.false_discovery_control(values[known])
     return values
+
+
+def with_corrected(frame: pl.DataFrame, p: str = "p", by: Sequence[str] = ()) -> pl.DataFrame:
+    """The frame with a column ``<p>_corrected``: :func:`corrected` over all rows, or over those of each group."""
+    values = np.full(frame.height, math.nan)
+    rows = frame.with_row_index("_row")
+    for group in [part for _, part in rows.group_by(by)] if by else [rows]:
+        values[group["_row"].to_numpy()] = corrected(group[p].to_numpy())
+    return frame.with_columns(pl.Series(f"{p}_corrected", values, dtype=pl.Float64))
 
 
 def gini(values: npt.ArrayLike) -> float:

@@ -16,7 +16,7 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, library
+from townsquare.analysis.contract import Reads, columns, library
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
 from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
@@ -31,19 +31,10 @@ OUTLIERS = 0.001
 """The part of posts, at least one, that is left out of a test "without outliers": those with most engagement."""
 WINDOW = 3
 """Steps of a post's life that are looked at when times of posting are compared."""
-OF_POSTS = {"root": pl.Int32, "source": pl.String, "topic": pl.String}
-BY_TOPIC = {
-    "source": pl.String, "topic": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "median": pl.Float64, "sd": pl.Float64, "most": pl.Float64,
-}  # fmt: skip
-TESTS = {
-    "source": pl.String, "posts": pl.String, "n": pl.Int64, "topics": pl.Int64, "left_out": pl.Int64,
-    "f": pl.Float64, "p_anova": pl.Float64, "eta2": pl.Float64, "kruskal": pl.Float64, "p_kruskal": pl.Float64,
-}  # fmt: skip
-POSTING = {
-    "step": pl.Int32, "measure": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "p": pl.Float64,
-}  # fmt: skip
+OF_POSTS = columns("root:row source:str topic:str")
+BY_TOPIC = columns("source:str topic:str unit:str n:int value low high median sd most")
+TESTS = columns("source:str posts:str n:int topics:int left_out:int f p_anova eta2 kruskal p_kruskal")
+POSTING = columns("step:row measure:str unit:str n:int value low high p")
 _UNIT = "actions per post"
 
 
@@ -128,7 +119,7 @@ def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
         for source, frame in (("given", given), ("found", found))
         if frame.height
     ]
-    return pl.concat(parts).cast(OF_POSTS).sort("source", "root") if parts else pl.DataFrame(schema=OF_POSTS)  # type: ignore[arg-type]
+    return pl.concat(parts).cast(OF_POSTS).sort("source", "root") if parts else pl.DataFrame(schema=OF_POSTS)
 
 
 def _amounts(run: Reads) -> pl.DataFrame:
@@ -211,11 +202,7 @@ def compare_topics(amounts: pl.DataFrame) -> pl.DataFrame:
         fewer = max(1, int(found.height * OUTLIERS))
         rest = found.sort("value", maintain_order=True).head(found.height - fewer)
         for name, kept, out in (("all", found, 0), ("without outliers", rest, fewer)):
-            samples = [
-                rows["value"].to_numpy()
-                for _, rows in kept.sort("topic", "root").group_by("topic", maintain_order=True)
-                if rows.height >= 2
-            ]
+            samples = statistics.samples_of(kept.sort("topic", "root"), "topic")
             rows.append((source, name, sum(x.size for x in samples), len(samples), out, *_differ(samples)))
     return statistics.tidy(rows, TESTS)
 
@@ -228,13 +215,7 @@ def _differ(samples: list[np.ndarray]) -> tuple[float, ...]:
     total = float(((every - every.mean()) ** 2).sum())
     with warnings.catch_warnings(action="ignore"):  # of topics whose posts have all the same amount
         anova, rank = stats.f_oneway(*samples), stats.kruskal(*samples)
-    return (
-        float(anova.statistic),
-        float(anova.pvalue),
-        float(between) / total,
-        float(rank.statistic),
-        float(rank.pvalue),
-    )
+    return tuple(map(float, (anova.statistic, anova.pvalue, between / total, rank.statistic, rank.pvalue)))
 
 
 def time_of_posting(run: Reads) -> pl.DataFrame:

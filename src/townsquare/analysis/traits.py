@@ -14,22 +14,17 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.groups import stance_groups, trait_groups
 from townsquare.analysis.influence import influence
 
 FRACTION = 1 / 3
 """The part of persons that is wanted in each of the two groups; ties may make it more or less."""
-TESTS = {
-    "grouping": pl.String, "of": pl.String, "n": pl.Int64, "answers": pl.Int64, "n_least": pl.Int64,
-    "n_most": pl.Int64, "chi2": pl.Float64, "dof": pl.Int64, "p": pl.Float64, "cramers_v": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64, "v_corrected": pl.Float64, "smallest_expected": pl.Float64,
-    "p_corrected": pl.Float64, "kruskal": pl.Float64, "p_kruskal": pl.Float64, "p_kruskal_corrected": pl.Float64,
-}  # fmt: skip
-LEVELS = {
-    "grouping": pl.String, "group": pl.String, "of": pl.String, "unit": pl.String, "n": pl.Int64,
-    "value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "median": pl.Float64,
-}  # fmt: skip
+TESTS = columns(
+    "grouping:str of:str n:int answers:int n_least:int n_most:int chi2 dof:int p cramers_v low high v_corrected"
+    " smallest_expected p_corrected kruskal p_kruskal p_kruskal_corrected"
+)
+LEVELS = columns("grouping:str group:str of:str unit:str n:int value low high median")
 _UNITS = {"popularity": "followers, likes, shares and comments received", "made": "accepted actions"}
 
 
@@ -136,27 +131,19 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
         ):
             rows.append((grouping, of, *_tested(found)))
     frame = statistics.tidy(rows, TESTS)
-    parts = []
-    for (_,), found in frame.group_by("of", maintain_order=True):
-        parts.append(
-            found.with_columns(
-                pl.Series("p_corrected", statistics.corrected(found["p"].to_numpy())),
-                pl.Series("p_kruskal_corrected", statistics.corrected(found["p_kruskal"].to_numpy())),
-            )
-        )
-    return pl.concat(parts).sort("of", "grouping") if parts else frame
+    for p in ("p", "p_kruskal"):
+        frame = statistics.with_corrected(frame, p, by=["of"])
+    return frame.sort("of", "grouping")
 
 
 def _tested(found: pl.DataFrame) -> tuple[float | int | None, ...]:
     table = (
         found.group_by("group").agg(pl.col("least").sum(), pl.col("most").sum()).sort("group").select("least", "most")
     )
-    chi = statistics.cramers_v(table.to_numpy())
-    samples = [rows["value"].to_numpy() for _, rows in found.group_by("group", maintain_order=True) if rows.height >= 2]
+    samples = statistics.samples_of(found, "group")
     rank = (math.nan, math.nan)
     if len(samples) >= 2 and np.ptp(np.concatenate(samples)) > 0:
         tested = stats.kruskal(*samples)
         rank = (float(tested.statistic), float(tested.pvalue))
     counts = (found.height, found["group"].n_unique(), int(found["least"].sum()), int(found["most"].sum()))
-    chi_row = (chi.chi2, chi.dof, chi.p, chi.v, chi.low, chi.high, chi.v_corrected, chi.smallest_expected)
-    return (*counts, *chi_row, None, *rank, None)
+    return (*counts, *statistics.cramers_v(table.to_numpy()), None, *rank, None)

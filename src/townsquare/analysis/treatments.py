@@ -24,7 +24,8 @@ import polars as pl
 from scipy import sparse, stats
 
 from townsquare.analysis.beliefs import names, person_beliefs
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, columns, setting
+from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import roots
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
@@ -39,10 +40,7 @@ FEWEST, MOST_WORK = 99, 100_000_000
 LEAST = 10
 """Persons in each group below which nothing is estimated."""
 ESTIMATES = ("difference", "direct", "spillover", "total")
-_SCHEMA = {
-    "outcome": pl.String, "estimate": pl.String, "value": pl.Float64, "low": pl.Float64, "high": pl.Float64,
-    "p": pl.Float64, "persons": pl.Int64, "treated": pl.Int64,
-}  # fmt: skip
+_SCHEMA = columns("outcome:str estimate:str value low high p persons:int treated:int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +106,7 @@ def _number(listed: list[Any], treatment: str | int) -> int:
 
 def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> sparse.csr_array:
     """Follows among ``agents`` that stood before ``start``."""
-    known = pl.lit(pl.Series(agents)).implode()
-    standing = (
-        run.lazy("follows")
-        .filter(pl.col("step") < start, pl.col("follower").is_in(known), pl.col("followed").is_in(known))
-        .group_by("follower", "followed")
-        .agg(pl.col("change").sum())
-        .filter(pl.col("change") > 0)
-        .sort("follower", "followed")
-        .pipe(collected)
-    )
+    standing = standing_follows(run, start - 1).filter(pl.all_horizontal(pl.col("follower", "followed").is_in(agents)))
     row, column = (np.searchsorted(agents, standing[name].to_numpy()) for name in ("follower", "followed"))
     return sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
 

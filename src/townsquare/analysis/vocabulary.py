@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, library
+from townsquare.analysis.contract import Reads, columns, library
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.reasoning import reasons
 
@@ -25,14 +25,8 @@ TYPICAL = 10
 """Words given of each group."""
 LEAST = 5
 """Uses in all that a word must have."""
-WORDS = {
-    "grouping": pl.String, "group": pl.String, "word": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "elsewhere": pl.Float64, "z": pl.Float64, "rank": pl.Int64,
-}  # fmt: skip
-TERMS = {
-    "action": pl.String, "kind": pl.String, "term": pl.String, "unit": pl.String, "n": pl.Int64, "value": pl.Float64,
-    "low": pl.Float64, "high": pl.Float64,
-}  # fmt: skip
+WORDS = columns("grouping:str group:str word:str n:int value elsewhere z rank:int")
+TERMS = columns("action:str kind:str term:str unit:str n:int value low high")
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
 
 

@@ -145,6 +145,11 @@ def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
         )
 
 
+def too_many_failed(asked: int, failed: int, above: float) -> bool:
+    """Whether a run is unhealthy: more than the share ``above`` of its calls failed."""
+    return failed > above * asked
+
+
 @dataclass
 class Usage:
     """What calls came to: how many, how they ended, tokens and money.
@@ -215,7 +220,7 @@ class Usage:
         '2 of 10 calls failed (2 timeout)'
         """
         asked, failed = self.outcomes.total(), sum(self.failures.values())
-        if not failed or failed <= above * asked:
+        if not too_many_failed(asked, failed, above):
             return ""
         how = ", ".join(f"{count} {outcome.name.lower()}" for outcome, count in self.failures.items())
         return f"{failed:,} of {asked:,} calls failed ({how})"

@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from townsquare.core import schema
@@ -27,7 +27,7 @@ from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.core.identity import canonical_json, run_hash
 from townsquare.core.private_files import make_file
 from townsquare.record.content_hash import HashChain
-from townsquare.record.frames import dtype_of, frame_schema
+from townsquare.record.frames import as_sql_values, dtype_of, to_frame
 from townsquare.record.mosaic.views import VIEWS, tables_of
 
 FILE = "run.db"
@@ -45,7 +45,6 @@ _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
 _VALUES = 8_000
 """In one statement: after each, Python gives other threads a turn, and waits for its own while they are busy."""
-_READ_ROWS = 50_000
 
 
 def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
@@ -140,15 +139,25 @@ def version_of(info: Mapping[str, str]) -> int:
 
 def bring_up(connection: sqlite3.Connection, info: Mapping[str, str], where: str) -> None:
     """Give a run that goes on the tables and columns that were added since; raises as :func:`added_since`."""
-    tables, columns = added_since(info, where)
     with transaction(connection):
-        for table in tables:
-            _create_table(connection, table)
-        for name, later in columns.items():
-            for column in later:
-                connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {_declared(column)}')
-        now = {"schema": fingerprints(), "record_version": str(RECORD_VERSION)}
-        set_info(connection, {**now, "state": "running", "run_hash": ""})
+        set_info(connection, add_later(connection, info, where, _create_table, _declared))
+
+
+def add_later(
+    connection: Any,
+    info: Mapping[str, str],
+    where: str,
+    create_table: Callable[[Any, schema.Table], None],
+    declared: Callable[[schema.Column], str],
+) -> dict[str, str]:
+    """Make the tables and columns that were added since a run began; returns what ``ts_run`` holds from now on."""
+    tables, columns = added_since(info, where)
+    for table in tables:
+        create_table(connection, table)
+    for name, later in columns.items():
+        for column in later:
+            connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {declared(column)}')
+    return {"schema": fingerprints(), "record_version": str(RECORD_VERSION), "state": "running", "run_hash": ""}
 
 
 def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
@@ -156,11 +165,10 @@ def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO ts_run VALUES (?, ?)", info.items())
 
 
-def hash_of_run(connection: sqlite3.Connection) -> str:
+def hash_of_run(connection: Any, info: Mapping[str, str]) -> str:
     """The run hash of the settings and the steps that are recorded so far."""
-    info = read_info(connection)
     row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
-    return run_hash(info["settings_hash"], row[0] if row else HashChain().value)
+    return run_hash(info["settings_hash"], str(row[0]) if row else HashChain().value)
 
 
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
@@ -202,12 +210,12 @@ def index_name(table: str, columns: Sequence[str]) -> str:
     return f"ts_{table}_by_{'_'.join(columns)}"
 
 
-def create_indexes(connection: sqlite3.Connection, names: Iterable[str] = INDEXES) -> None:
+def create_indexes(connection: Any, names: Iterable[str] = INDEXES) -> None:
     """Make the indexes that queries by agent or post want; after the run, since they would slow each step."""
     for table in names:
         for columns in INDEXES.get(table, ()):
-            name = index_name(table, columns)
-            connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({", ".join(columns)})')
+            listed, name = ", ".join(f'"{column}"' for column in columns), index_name(table, columns)
+            connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({listed})')
 
 
 def complete(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
@@ -269,40 +277,40 @@ def journal_path(path: Path) -> Path:
 def insert(connection: sqlite3.Connection, table: str, columns: schema.Columns) -> None:
     """Append rows to ``ts_<table>``; the caller holds a transaction."""
     recorded = schema.TABLES[table].recorded
-    names = ", ".join(f'"{column.name}"' for column in recorded)
-    marks = f"({', '.join('?' * len(recorded))})"
+    for first in range(0, len(columns[recorded[0].name]), _WRITE_ROWS):
+        part = {column.name: columns[column.name][first : first + _WRITE_ROWS] for column in recorded}
+        insert_frame(connection, table, to_frame(recorded, part).select(as_sql_values(recorded)))
+
+
+def insert_frame(connection: sqlite3.Connection, table: str, frame: pl.DataFrame) -> None:
+    """Append rows that have values as SQLite holds them."""
+    names = ", ".join(f'"{name}"' for name in frame.columns)
+    marks = f"({', '.join('?' * frame.width)})"
     values = min(_VALUES, connection.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER))
-    together = max(1, values // len(recorded))
-    n = len(columns[recorded[0].name])
-    for first in range(0, n, _WRITE_ROWS):
-        lists = [_to_list(columns[column.name][first : first + _WRITE_ROWS], column) for column in recorded]
-        flat = chain.from_iterable(zip(*lists, strict=True))
-        rows, left = together, len(lists[0])
-        while left:  # few different statements: each is parsed once and kept
-            times, left = divmod(left, rows)
-            if times:
-                statement = f'INSERT INTO "ts_{table}" ({names}) VALUES {", ".join([marks] * rows)}'
-                connection.executemany(statement, _in_pieces(flat, rows * len(recorded), times))
-            rows = max(1, rows // 8)
+    rows, left = max(1, values // frame.width), frame.height
+    flat = chain.from_iterable(
+        chain.from_iterable(zip(*(column.to_list() for column in part.iter_columns()), strict=True))
+        for part in frame.iter_slices(_WRITE_ROWS)
+    )
+    while left:  # few different statements: each is parsed once and kept
+        times, left = divmod(left, rows)
+        if times:
+            statement = f'INSERT INTO "ts_{table}" ({names}) VALUES {", ".join([marks] * rows)}'
+            connection.executemany(statement, _in_pieces(flat, rows * frame.width, times))
+        rows = max(1, rows // 8)
 
 
 def select(
-    connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], first: int, n: int
+    connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], condition: str
 ) -> pl.DataFrame:
-    """``n`` rows of ``ts_<table>`` after the first ``first`` ones, in order of addition, with the schema's dtypes."""
+    """The rows of ``ts_<table>`` that meet a condition, in order of addition, with the schema's dtypes."""
     names = ", ".join(map(_selected, columns))
-    cursor = connection.execute(
-        f'SELECT {names} FROM "ts_{table}" WHERE rowid > ? AND rowid <= ? ORDER BY rowid', (first, first + n)
-    )
+    rows = connection.execute(f'SELECT {names} FROM "ts_{table}" WHERE {condition} ORDER BY rowid').fetchall()
     try:
-        frames = [
-            pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True))))
-            for rows in iter(lambda: cursor.fetchmany(_READ_ROWS), [])
-        ]
+        return pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True) if rows else repeat(()))))
     except (TypeError, ValueError, OverflowError) as error:
         where = f"{_file(connection)}, ts_{table}"
         raise RecordError(where, got="a value of another type than its column has", do=DAMAGED) from error
-    return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
 
 def read_info(connection: sqlite3.Connection) -> dict[str, str]:
@@ -337,13 +345,6 @@ def _selected(column: schema.Column) -> str:
 def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tuple[object, ...]]:
     """So many next values, as often as said."""
     return (tuple(islice(values, size)) for _ in range(times))
-
-
-def _to_list(values: npt.NDArray[np.generic] | list[str], column: schema.Column) -> list[object]:
-    if isinstance(values, np.ndarray) and values.dtype == np.uint64:
-        values = values.view(np.int64)  # SQLite has no unsigned 64-bit number
-    out: list[object] = list(values) if isinstance(values, list) else values.tolist()
-    return out if column.since == 1 else [None if value == column.missing else value for value in out]
 
 
 def _to_series(column: schema.Column, values: Sequence[object]) -> pl.Series:

@@ -6,16 +6,33 @@ fails where the page and the code disagree.
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from townsquare.core import schema
 from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.schema import LogKind, MemoryKind, Verdict
-from townsquare.record.database import INDEXES
-from townsquare.record.mosaic.views import ACTION_WORDS, COLUMNS, MEANINGS, tables_of
+from townsquare.record.database import INDEXES, create
+from townsquare.record.mosaic.views import ACTION_WORDS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS
 
+_MEANINGS = {
+    "users": "an account, persons and sources",
+    "posts": "a post that is no comment",
+    "follows": "a follow that was not undone",
+    "user_actions": "an accepted action",
+    "comments": "a comment",
+    "community_notes": "a note, pending or shown",
+    "note_ratings": "a rating",
+    "moderation_logs": "an act of a moderator",
+    "fact_checks": "the verdict in force on a post",
+    "agent_memories": "a memory of an agent; none where agents have no memory (`memory.enabled`)",
+    "spread_metrics": "a post that is neither share nor comment, and a step from its own on",
+    "feed_exposures": "a post that an agent was shown in a step, acted on or not; comments under it are left out",
+}
+"""What one row of every view is."""
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
     ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
@@ -31,14 +48,22 @@ _REMARKS = {
 def views() -> str:
     """Every view of appendix D with what a row is and its columns, and which of them read tables of Parquet parts."""
     lines = ["| view | one row | columns |", "|---|---|---|"]
-    for view, names in COLUMNS.items():
+    for view, names in _columns().items():
         remarks = [(name, _REMARKS.get((view, name), "")) for name in names]
         columns = ", ".join(f"`{name}` ({remark})" if remark else f"`{name}`" for name, remark in remarks)
-        lines.append(f"| `{view}` | {MEANINGS[view]} | {columns} |")
+        lines.append(f"| `{view}` | {_MEANINGS[view]} | {columns} |")
     bulky = {name for name, table in schema.TABLES.items() if table.bulky}
-    whole = " and ".join(f"`{view}`" for view in COLUMNS if not tables_of(view) & bulky)
+    whole = " and ".join(f"`{view}`" for view in VIEWS if not tables_of(view) & bulky)
     lines += ["", f"In a large run, all but {whole} need tables that are in Parquet."]
     return "\n".join(lines)
+
+
+def _columns() -> dict[str, list[str]]:
+    """The names of the columns of every view."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        create(connection, {})
+        found = {view: connection.execute(f"SELECT * FROM {view} LIMIT 0").description for view in VIEWS}
+    return {view: [name for name, *_ in columns] for view, columns in found.items()}
 
 
 def functions() -> str:

@@ -24,13 +24,18 @@ from townsquare.core.frames import AS_WRITTEN
 from townsquare.core.private_files import make_folder
 from townsquare.core.spreadsheets import safe_texts
 from townsquare.record import database
-from townsquare.record.folder import info_of
 from townsquare.record.frames import known_table
 from townsquare.record.lock import FILE as LOCK
 from townsquare.record.lock import RunLock
+from townsquare.record.reader import info_of
 from townsquare.record.run import Run
 
-FORMATS = ("csv", "parquet", "jsonl", "sqlite")
+_SINKS: dict[str, Callable[..., object]] = {
+    "csv": pl.LazyFrame.sink_csv,
+    "parquet": pl.LazyFrame.sink_parquet,
+    "jsonl": pl.LazyFrame.sink_ndjson,
+}
+FORMATS = (*_SINKS, "sqlite")
 MANIFEST = "export.json"
 _GO_ON = "free some space if the disk is full, then give the same command again: it keeps what is done"
 
@@ -178,20 +183,11 @@ def _write_files(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on
         temporary = final.with_suffix(".tmp")
         rows = run.lazy(name, facts["last_step"]).select(shown(schema.TABLES[name], plan))
         try:
-            _sink(rows, temporary, plan.to)
+            _SINKS[plan.to](rows, temporary, optimizations=AS_WRITTEN)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             run.verify()  # names the place, if it was the run that could not be read
             raise RecordError(str(final), got=str(error).splitlines()[0], do=_GO_ON) from error
         temporary.replace(final)
-
-
-def _sink(rows: pl.LazyFrame, path: Path, to: str) -> None:
-    if to == "csv":
-        rows.sink_csv(path, optimizations=AS_WRITTEN)
-    elif to == "jsonl":
-        rows.sink_ndjson(path, optimizations=AS_WRITTEN)
-    else:
-        rows.sink_parquet(path, optimizations=AS_WRITTEN)
 
 
 def _write_database(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on_table: OnTable) -> None:

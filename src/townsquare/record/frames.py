@@ -125,18 +125,3 @@ def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
             value = value.cast(pl.Int64)
         shown.append(value)
     return shown
-
-
-def typed(columns: Sequence[schema.Column], frame: pl.DataFrame) -> pl.DataFrame:
-    """Give a database's answer the dtypes of the schema: NULL becomes NaN, 0 and 1 become booleans."""
-    values = []
-    for column in columns:
-        value = pl.col(column.name)
-        if column.dtype == "u8":
-            value = value.cast(pl.Int64).reinterpret(signed=False)
-        elif column.dtype.startswith("f"):
-            value = value.cast(pl.Float64).fill_null(float("nan"))
-        elif column.dtype != "str":
-            value = value.cast(pl.Int64)
-        values.append(value.cast(frame_schema([column])[column.name]))
-    return frame.select(values)

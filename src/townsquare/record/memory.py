@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 
 import polars as pl
 
 from townsquare.core import schema
 from townsquare.core.errors import RecordError
 from townsquare.core.identity import run_hash
-from townsquare.record import database
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
 from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
-from townsquare.record.frames import frame_schema, from_frame, to_frame
-from townsquare.record.query import checked_query, named_tables, named_views, query_database, query_frames
-from townsquare.record.reader import Steps
+from townsquare.record.frames import frame_schema, to_frame
+from townsquare.record.query import checked_query, query_frames
+from townsquare.record.reader import EVERY_ROW, Steps, Wanted
 from townsquare.record.replay import check_next, check_same_step
 
 
@@ -86,8 +83,17 @@ class MemoryRecorder:
         """The rows of ``steps``."""
         return to_frame(schema.TABLES["steps"].recorded, mark_rows(self._marks))
 
-    def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
+    def frame(
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
+        wanted: Wanted = EVERY_ROW,
+    ) -> pl.DataFrame:
         """Rows that these steps added, or all steps."""
+        if wanted:
+            tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
+            return self.frame(table, table.recorded, steps).filter(*tests).select(list(frame_schema(columns)))
         if table.name == "steps":
             return self.marks().filter(_within(steps)).select([column.name for column in columns])
         first, last = steps or (0, len(self._rows) - 1)
@@ -105,23 +111,14 @@ class MemoryRecorder:
 
     def counts(self) -> dict[str, int]:
         """Rows by table."""
-        return {name: self.frame(table, table.recorded[:1], None).height for name, table in schema.TABLES.items()}
+        return {name: self.frame(table, table.recorded[:1]).height for name, table in schema.TABLES.items()}
+
+    def query(self, query: str) -> pl.DataFrame:
+        """Answer one SELECT."""
+        return query_frames(checked_query(query), self.lazy)
 
     def check(self) -> None:
         """There is no file that could be damaged."""
-
-    def query(self, query: str) -> pl.DataFrame:
-        """Answer one SELECT: by Polars, or by SQLite if it names a view of appendix D."""
-        checked = checked_query(query)
-        if not named_views(checked):
-            return query_frames(checked, self.lazy)
-        with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-            database.create(connection, {})
-            with database.transaction(connection):
-                for name in named_tables(checked):
-                    table = schema.TABLES[name]
-                    database.insert(connection, name, from_frame(name, self.frame(table, table.recorded, None)))
-            return query_database(connection, checked)
 
 
 def _within(steps: Steps | None) -> pl.Expr:

@@ -1,10 +1,14 @@
-"""SQL over a run: one SELECT, answered by its database or, for runs with Parquet parts, by Polars."""
+"""SQL over a run: one SELECT, answered by its database, or by Polars over runs in memory and with Parquet parts.
+
+The views of appendix D are SQL alone. Where no database has the tables under them, SQLite gets what they read.
+"""
 
 from __future__ import annotations
 
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 
 import polars as pl
 
@@ -12,6 +16,7 @@ from townsquare.core import schema
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import collected
 from townsquare.core.registry import did_you_mean
+from townsquare.record import database
 from townsquare.record.frames import as_sql_values
 from townsquare.record.mosaic.views import VIEWS, tables_of
 from townsquare.record.query_words import Token, check_functions, tokens_of
@@ -23,6 +28,7 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 _FAULTS_OF_QUERIES = (
     sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_SCHEMA,
 )  # fmt: skip
+_PLACE_OF_TABLE = re.compile(r"""(?:\b(?:from|join)\b|[,.(\[])\s*["'`\[]?(\w+)""")
 _ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the views of appendix D"
 
 
@@ -53,7 +59,7 @@ def with_later_columns(query: str, version: int, schema_name: str) -> str:
         later = [column for column in schema.TABLES[name].recorded if column.since > version]
         if later:
             rowid = "rowid, " if schema_name == "main" and re.search(r"\browid\b", query, re.IGNORECASE) else ""
-            nulls = ", ".join(f'CAST(NULL AS {_null_type(column)}) AS "{column.name}"' for column in later)
+            nulls = ", ".join(f'CAST(NULL AS {_sql_type(column)}) AS "{column.name}"' for column in later)
             tables.append(f'"ts_{name}" AS (SELECT {rowid}*, {nulls} FROM "{schema_name}"."ts_{name}")')
     if not tables:
         return query
@@ -63,17 +69,17 @@ def with_later_columns(query: str, version: int, schema_name: str) -> str:
     return f"WITH {begin[1] or ''}{', '.join(tables)}, {query[begin.end() :]}"
 
 
-def _null_type(column: schema.Column) -> str:
+def _sql_type(column: schema.Column) -> str:
     return "TEXT" if column.dtype == "str" else "REAL" if column.dtype.startswith("f") else "INTEGER"
 
 
 def named_views(query: str) -> list[str]:
-    """The views of appendix D that a query may be about: those whose names are words of it.
+    """The views of appendix D that a query may be about: those whose names stand where tables do.
 
-    >>> named_views("SELECT content FROM posts WHERE author_id IN (SELECT user_id FROM Users)")
+    >>> named_views("SELECT likes AS follows FROM posts WHERE author_id IN (SELECT user_id FROM Users)")
     ['users', 'posts']
     """
-    words = set(re.findall(r"\w+", query.lower()))
+    words = set(_PLACE_OF_TABLE.findall(query.lower()))
     return [name for name in VIEWS if name in words]
 
 
@@ -88,8 +94,12 @@ def named_tables(query: str) -> list[str]:
     return [name for name in schema.TABLES if name in needed]
 
 
-def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
+def query_database(
+    connection: sqlite3.Connection, query: str, read: set[tuple[str, str]] | None = None
+) -> pl.DataFrame:
     """Answer a checked query by SQLite. Numbers as SQLite has them: booleans 0 and 1, NULL for NaN.
+
+    With ``read``, it is explained instead, and ``read`` gets the names of the tables and columns that it reads.
 
     Raises
     ------
@@ -98,9 +108,15 @@ def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     SettingError
         For any other fault of the query. Faults of the file pass as ``sqlite3.Error``.
     """
-    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
+
+    def judge(action: int, table: str | None, column: str | None, *_: object) -> int:
+        if action == sqlite3.SQLITE_READ and read is not None:
+            read.add((str(table), str(column)))
+        return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+    connection.set_authorizer(judge)
     try:
-        cursor = connection.execute(query)
+        cursor = connection.execute(query if read is None else f"EXPLAIN {query}")
         names = [name for name, *_ in cursor.description]
         rows = cursor.fetchall()
     except (sqlite3.Error, sqlite3.Warning) as error:
@@ -111,15 +127,11 @@ def query_database(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     return answered(names, rows)
 
 
-def query_frames(
-    query: str,
-    lazy: Callable[[schema.Table], pl.LazyFrame],
-    view: Callable[[str], pl.LazyFrame] | None = None,
-) -> pl.DataFrame:
-    """Answer a checked query by Polars, over those tables that it names; values as in :func:`query_database`.
+def query_frames(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.DataFrame:
+    """Answer a checked query over the tables that it names; values as in :func:`query_database`.
 
-    It may call no function that reads files. ``view`` gives a view of appendix D by its name, for queries that name
-    one.
+    Polars answers, and calls no function that reads files. A query that names a view of appendix D is answered by
+    SQLite, over a copy of the columns that it reads.
 
     Raises
     ------
@@ -128,24 +140,40 @@ def query_frames(
     SettingError
         For any other fault of the query.
     """
+    if named_views(query):
+        return _query_copy(query, lazy)
     check_functions(query)
-    frames = {PREFIX + name: sql_frame(schema.TABLES[name], lazy) for name in named_tables(query)}
-    if view is not None:
-        frames |= {name: view(name) for name in named_views(query)}
+    tables = {name: schema.TABLES[name] for name in named_tables(query)}
+    frames = {PREFIX + name: lazy(table).select(as_sql_values(table.recorded)) for name, table in tables.items()}
     try:
         return collected(pl.SQLContext(frames=frames).execute(query))
     except pl.exceptions.PolarsError as error:
         raise fault_of(query, str(error)) from error
 
 
+def _query_copy(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.DataFrame:
+    """Answer a checked query by SQLite: laid out over empty tables, it says which columns it reads."""
+    tables = [schema.TABLES[name] for name in named_tables(query)]
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for table in tables:
+            declared = ", ".join(f'"{column.name}" {_sql_type(column)}' for column in table.recorded)
+            connection.execute(f'CREATE TABLE "{PREFIX}{table.name}" ({declared})')
+        for view in named_views(query):
+            connection.execute(f"CREATE VIEW {view} AS {VIEWS[view]}")
+        read: set[tuple[str, str]] = set()
+        query_database(connection, query, read)
+        connection.set_authorizer(None)
+        with database.transaction(connection):
+            for table in tables:
+                columns = [column for column in table.recorded if (PREFIX + table.name, column.name) in read]
+                rows = lazy(table).select(as_sql_values(columns or table.recorded[:1])).pipe(collected)
+                database.insert_frame(connection, table.name, rows)
+        return query_database(connection, query)
+
+
 def answered(names: Iterable[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
     """Rows of plain values as a frame; columns of one name are told apart by numbers."""
     return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(_distinct(names))])
-
-
-def sql_frame(table: schema.Table, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.LazyFrame:
-    """A table with values as SQLite holds them."""
-    return lazy(table).select(as_sql_values(table.recorded))
 
 
 _KINDS: dict[frozenset[type], type[pl.DataType]] = {

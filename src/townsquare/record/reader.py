@@ -1,23 +1,35 @@
-"""What :class:`townsquare.record.run.Run` needs of a store."""
+"""What :class:`townsquare.record.run.Run` needs of a store, and what stores in a database share."""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any, Protocol
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from townsquare.core import schema
+from townsquare.core.columns import RECORD_VERSION
+from townsquare.core.documents import parse_json
 from townsquare.core.errors import RecordError, WrongVersion
+from townsquare.core.identity import canonical_json
 from townsquare.record import database
 from townsquare.record.content_hash import ColumnsOf
-from townsquare.record.contract import RunHeader
-from townsquare.record.frames import chosen_columns, frame_schema, from_frame
+from townsquare.record.contract import STATES, RunHeader
+from townsquare.record.frames import chosen_columns, frame_schema, from_frame, missing_values, stored_columns
 
 Steps = tuple[int, int]
 """First and last step, both included."""
 ALL_STEPS: Steps = (-1, 2**62)
+Wanted = Mapping[str, Sequence[int]]
+"""Values that a column must have one of, by column."""
+EVERY_ROW: Wanted = {}
+_READ_ROWS = 100_000  # rows that a database sends at a time
 _SCAN_ROWS = 500_000  # rows of a database that stand in memory at a time while a table is scanned
 
 
@@ -44,8 +56,17 @@ class RunReader(Protocol):
     def marks(self) -> pl.DataFrame:
         """The committed rows of ``steps``, by step."""
 
-    def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
-        """Rows that these steps added to a table, or all steps, in order; with values that stand for null as such."""
+    def frame(
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
+        wanted: Wanted = EVERY_ROW,
+    ) -> pl.DataFrame:
+        """Rows that these steps added to a table, or all steps, in order; with values that stand for null as such.
+
+        ``wanted`` leaves out rows with other values; a database answers it from its indexes.
+        """
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
         """All rows of a table as a lazy frame, or those that steps up to ``last`` added."""
@@ -73,19 +94,187 @@ def rows_of_step(reader: RunReader, step: int) -> ColumnsOf:
     return columns_of
 
 
-def check_table(reader: RunReader, fingerprints: Mapping[str, str], table: schema.Table) -> bool:
-    """Whether a database has the table; one that a later version added has no rows. Refuses one that has changed."""
-    recorded = fingerprints.get(table.name)
-    if recorded is not None and recorded != database.fingerprint(table, reader.header.record_version):
-        raise WrongVersion(
-            f"{reader.where}: table {table.name}",
-            got="recorded with other columns",
-            do=f"read it with Townsquare {reader.header.version}, which recorded it",
-        )
-    return recorded is not None
+class DatabaseReader(ABC):
+    """Reads the tables of a run from a database, SQLite or PostgreSQL. Only committed steps are seen.
+
+    Parameters
+    ----------
+    where : str
+        What errors call the run.
+    file : str
+        What errors call the database.
+    info : mapping
+        The keys and values of ``ts_run``.
+    """
+
+    def __init__(self, where: str, file: str, info: Mapping[str, str]) -> None:
+        self.where, self._file = where, file
+        self.header = header_from(info, file)
+        self._fingerprints: dict[str, str] = json.loads(info["schema"])
+
+    @abstractmethod
+    def _connection(self) -> AbstractContextManager[Any]:
+        """A connection for one question; its errors become ``RecordError``."""
+
+    @abstractmethod
+    def _info(self, connection: Any) -> dict[str, str]:
+        """The keys and values of ``ts_run``."""
+
+    @abstractmethod
+    def _is_written(self, connection: Any) -> bool:
+        """Whether a recorder is writing the run."""
+
+    @abstractmethod
+    def _select(self, connection: Any, table: str, columns: Sequence[schema.Column], condition: str) -> pl.DataFrame:
+        """The rows of a table that meet a condition, in order of ``rowid``, with the dtypes of the schema."""
+
+    def state(self) -> str:
+        """As recorded; a run that nobody writes any more is ``"stopped"``, whatever it was when it was killed."""
+        with self._connection() as connection:
+            is_written = self._is_written(connection)
+            state = self._info(connection)["state"]
+        return "stopped" if state == "running" and not is_written else state
+
+    def health(self) -> str:
+        """Why the run is unhealthy, as it was marked when it ended; "" if it is not."""
+        with self._connection() as connection:
+            return self._info(connection).get("health", "")
+
+    def run_hash(self) -> str:
+        """As recorded when it was closed; "" while it is written, and of version 1 of the record."""
+        with self._connection() as connection:
+            return self._info(connection).get("run_hash", "")
+
+    def marks(self) -> pl.DataFrame:
+        """The rows of ``steps``."""
+        table = schema.TABLES["steps"]
+        return self.frame(table, table.recorded)
+
+    def frame(
+        self,
+        table: schema.Table,
+        columns: Sequence[schema.Column],
+        steps: Steps | None = None,
+        wanted: Wanted = EVERY_ROW,
+    ) -> pl.DataFrame:
+        """Rows that these steps added, or all steps."""
+        if not self._knows(table):
+            return pl.DataFrame(schema=frame_schema(columns))
+        tests = [f'"{column}" IN ({", ".join(str(int(value)) for value in some)})' for column, some in wanted.items()]
+        stored = stored_columns(table, columns, self.header.record_version)
+        with self._connection() as connection:
+            before, n = _extent(connection, table.name, steps or ALL_STEPS)
+            ends = [*range(before, before + n, _READ_ROWS), before + n]
+            windows = [f"rowid > {first} AND rowid <= {last}" for first, last in pairwise(ends)]
+            if wanted and steps is None:
+                windows = ["TRUE"]  # a window would keep the database from its indexes
+            conditions = [" AND ".join([*tests, window]) for window in windows]
+            frames = [self._select(connection, table.name, stored, condition) for condition in conditions]
+        frame = pl.concat([pl.DataFrame(schema=frame_schema(stored)), *frames], rechunk=True)
+        if not wanted:
+            check_count(f"{self._file}, ts_{table.name}", frame.height, n)
+        return frame.with_columns(missing_values(columns, frame.columns)).select(list(frame_schema(columns)))
+
+    def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
+        """All rows that are committed now, scanned some steps at a time, and only in columns that are needed."""
+        spans = _spans(self._rows_by_step(table, None if last is None else (0, last)))
+
+        def scan(
+            names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            left = n_rows
+            # For no column the number of rows is wanted.
+            columns = chosen_columns(table, [table.recorded[0].name] if names == [] else names)
+            for span in spans:
+                frame = self.frame(table, columns, span)
+                frame = frame if predicate is None else frame.filter(predicate)
+                frame = frame if left is None else frame.head(left)
+                left = None if left is None else left - frame.height
+                yield frame
+                if left == 0:
+                    return
+
+        return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
+
+    def counts(self) -> dict[str, int]:
+        """Rows by table that has some."""
+        with self._connection() as connection:
+            rows = connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall()
+        return {str(name): int(n) for name, n in rows}
+
+    def _knows(self, table: schema.Table) -> bool:
+        """Whether the database has a table; a table that a later version added has no rows.
+
+        Raises ``WrongVersion`` for a table that has changed.
+        """
+        recorded = self._fingerprints.get(table.name)
+        if recorded is not None and recorded != database.fingerprint(table, self.header.record_version):
+            raise WrongVersion(
+                f"{self.where}: table {table.name}",
+                got="recorded with other columns",
+                do=f"read it with Townsquare {self.header.version}, which recorded it",
+            )
+        return recorded is not None
+
+    def _rows_by_step(self, table: schema.Table, steps: Steps | None) -> dict[int, int]:
+        """How many rows each step added to a table, for steps that added some."""
+        first, last = steps or ALL_STEPS
+        query = f"SELECT step, rows FROM ts_batches WHERE name = '{table.name}' AND step BETWEEN {first} AND {last}"
+        with self._connection() as connection:
+            return dict(connection.execute(f"{query} ORDER BY step").fetchall())
 
 
-def spans_of(rows: Mapping[int, int]) -> list[Steps]:
+def _extent(connection: Any, table: str, steps: Steps) -> tuple[int, int]:
+    """How many rows a table had before these steps, and how many they added."""
+    first, last = steps
+    query = (
+        f"SELECT coalesce(sum(CASE WHEN step < {first} THEN rows END), 0),"
+        f" coalesce(sum(CASE WHEN step >= {first} THEN rows END), 0)"
+        f" FROM ts_batches WHERE name = '{table}' AND step <= {last}"
+    )
+    before, n = connection.execute(query).fetchone()
+    return int(before), int(n)
+
+
+def header_from(info: Mapping[str, str], where: str) -> RunHeader:
+    """The header that :func:`info_of` wrote. ``RecordError`` if a key is not there, or not as it was written."""
+    try:
+        texts = [info[key] for key in ("settings", "environment", "schema")]
+        settings, environment, tables = (parse_json(text, f"{where}, ts_run", RecordError) for text in texts)
+        if not all(isinstance(value, dict) for value in (settings, environment, tables)):
+            raise ValueError("a value that is no object")
+        if info["state"] not in STATES:
+            raise ValueError(f"state {info['state']!r}")
+        canonical_json(settings)  # NaN is no JSON
+        bulky, version = info["bulky"] == "true", database.version_of(info)
+    except (KeyError, ValueError, RecordError) as error:
+        got = f"no {error.args[0]}" if isinstance(error, KeyError) else getattr(error, "got", str(error))
+        raise RecordError(f"{where}, ts_run", got=got, do=database.DAMAGED) from error
+    if not 1 <= version <= RECORD_VERSION:
+        got, do = f"version {version} of the record", f"read it with Townsquare {info['version']} or later"
+        raise WrongVersion(where, got=got, allowed=f"versions 1 to {RECORD_VERSION}", do=do)
+    return RunHeader(info["version"], settings, info["settings_hash"], bulky, environment, version)
+
+
+def begun_now(header: RunHeader) -> dict[str, str]:
+    """The rows of ``ts_run`` of a run that begins."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return info_of(header) | {"schema": database.fingerprints(), "created_at": created, "state": "running"}
+
+
+def info_of(header: RunHeader) -> dict[str, str]:
+    """A header as rows of ``ts_run``."""
+    return {
+        "version": header.version,
+        "settings": canonical_json(dict(header.settings)),
+        "settings_hash": header.settings_hash,
+        "bulky": "true" if header.bulky else "false",
+        "environment": canonical_json(dict(header.environment)),
+        "record_version": str(header.record_version),
+    }
+
+
+def _spans(rows: Mapping[int, int]) -> list[Steps]:
     """Consecutive steps with about :data:`_SCAN_ROWS` rows each, at least one span; from rows by step."""
     spans, first, n = [], 0, 0
     for step, count in rows.items():
@@ -94,25 +283,6 @@ def spans_of(rows: Mapping[int, int]) -> list[Steps]:
             spans.append((first, step))
             first, n = step + 1, 0
     return [*spans, (first, max(rows, default=-1))] if n or not spans else spans
-
-
-def scan_of(reader: RunReader, table: schema.Table, spans: Sequence[Steps]) -> pl.LazyFrame:
-    """Rows of a database as a lazy frame that asks for one span at a time, and only for the columns it needs."""
-
-    def scan(
-        names: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch_size: int | None
-    ) -> Iterator[pl.DataFrame]:
-        left = n_rows
-        for span in spans:
-            frame = reader.frame(table, chosen_columns(table, names), span)
-            frame = frame if predicate is None else frame.filter(predicate)
-            frame = frame if left is None else frame.head(left)
-            left = None if left is None else left - frame.height
-            yield frame
-            if left == 0:
-                return
-
-    return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
 
 
 def check_count(where: str, got: int, recorded: int) -> None:

@@ -10,11 +10,10 @@ import polars as pl
 
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError
-from townsquare.core.frames import collected
 from townsquare.core.identity import run_hash
 from townsquare.record.content_hash import ColumnsOf, HashChain
 from townsquare.record.contract import RunHeader
-from townsquare.record.frames import as_nulls, chosen_columns, in_words, known_table, typed
+from townsquare.record.frames import as_nulls, chosen_columns, in_words, known_table
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import reader_of
 from townsquare.record.postgresql.address import Address, full_address, is_address
@@ -166,8 +165,9 @@ class Run:
         """Answer one SELECT over the tables ``ts_<name>``.
 
         Values are as SQLite holds them in either layout: whole numbers 64 bits wide (a key above 2**63 is negative),
-        booleans 0 and 1, NaN is NULL. Runs with Parquet parts are answered by Polars, others by their database, SQLite
-        or PostgreSQL; their dialects differ beyond plain SELECTs. A query reads the tables of the run and no file.
+        booleans 0 and 1, NaN is NULL. A database answers for its run, SQLite or PostgreSQL. Others are answered by
+        Polars, and by SQLite where a query names a view of appendix D; the dialects differ beyond plain SELECTs. A
+        query reads the tables of the run and no file.
 
         Raises
         ------
@@ -183,16 +183,12 @@ class Run:
         """Return the rows of a table whose columns have these values (or one of several), in the order of the record.
 
         A database answers from its indexes; a scan of Parquet parts skips what the filter rules out. Dtypes are those
-        of the schema.
+        of the schema. Raises ``UnknownName`` for a table or column that there is none of.
         """
         table = known_table(name)
+        chosen_columns(table, list(wanted))
         values = {column: [value] if isinstance(value, int) else list(value) for column, value in wanted.items()}
-        if self.stored(name) == "Parquet":
-            return (
-                self.lazy(name).filter(*(pl.col(column).is_in(some) for column, some in values.items())).pipe(collected)
-            )
-        tests = " AND ".join(f"{column} IN ({', '.join(str(int(v)) for v in some)})" for column, some in values.items())
-        return typed(table.recorded, self.sql(f"SELECT * FROM ts_{name} WHERE {tests} ORDER BY rowid"))
+        return self._reader.frame(table, table.recorded, wanted=values).select(as_nulls(table.recorded))
 
     def verify(self) -> str:
         """Compute all hashes from what is stored, compare them with the recorded ones, return the content hash.

@@ -8,7 +8,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -21,9 +20,10 @@ from townsquare.core.private_files import make_file, make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
 from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
-from townsquare.record.folder import FolderReader, header_from, info_of
+from townsquare.record.folder import FolderReader
 from townsquare.record.lock import RunLock
 from townsquare.record.parquet import remove_uncommitted, write_part
+from townsquare.record.reader import begun_now, header_from
 from townsquare.record.replay import check_next, check_same_step
 
 SETTINGS_FILE = "run.yaml"
@@ -113,7 +113,7 @@ class FolderRecorder:
             with self._writing():
                 self._check_ours()
                 if state == "finished" or self._last >= 0 or not self._is_new:
-                    run_hash = database.hash_of_run(self._connection)
+                    run_hash = database.hash_of_run(self._connection, database.read_info(self._connection))
                     database.complete(self._connection, {"state": state, "health": health, "run_hash": run_hash})
                     return
             self._discard()
@@ -206,9 +206,7 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
     info = database.read_info(connection)
     if not info:
         write_settings(Path(where) / SETTINGS_FILE, header)
-        created = datetime.now(UTC).isoformat(timespec="seconds")
-        more = {"schema": database.fingerprints(), "created_at": created, "state": "running"}
-        database.create(connection, info_of(header) | more)
+        database.create(connection, begun_now(header))
         return -1
     check_same_run(where, header_from(info, where), header)
     database.bring_up(connection, info, where)

@@ -14,7 +14,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.contributions import changes, contributions
-from townsquare.analysis.contract import MOST_KEPT, Reads
+from townsquare.analysis.contract import Reads, fits
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
@@ -30,7 +30,7 @@ _SHOWN = {"author", "label"}
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
     rows = contributions(run, shown=bool(_SHOWN & set(kinds)))
-    if run.lazy("trail").select(pl.len()).pipe(collected).item() <= MOST_KEPT:
+    if fits(run.lazy("trail")):
         rows = rows.pipe(collected).lazy()
     return {kind: _summed(run, kind, None, rows) for kind in kinds}
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis.causes.contributions import unit_of
-from townsquare.analysis.contract import Kept, setting
+from townsquare.analysis.contract import CachedRun, setting
 from townsquare.beliefs.contract import BeliefInputs, BeliefRule, BeliefState, Exposed, Own, per_agent
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core import registry
@@ -47,7 +47,7 @@ class WithoutRow:
     method: str
 
 
-def without(run: Run, kept: Kept, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
+def without(run: Run, kept: CachedRun, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
     """The stance on a proposition after ``step`` had the agent not been shown a row, or not written a post.
 
     Parameters
@@ -85,7 +85,7 @@ def _stance(run: Run, agent: int, step: int, proposition: int) -> float:
 class _Again:
     """One step of one agent, executed again from what was recorded."""
 
-    def __init__(self, run: Run, kept: Kept, rule: BeliefRule, agent: int, step: int) -> None:
+    def __init__(self, run: Run, kept: CachedRun, rule: BeliefRule, agent: int, step: int) -> None:
         self._rule, self._agent, self._step = rule, agent, step
         settings = resolve(run.settings).at(step)
         params: Any = settings.params["beliefs"]
@@ -130,7 +130,7 @@ class _Again:
         return BeliefState(stance, confidence, start, made.arrays, pairs)
 
 
-def _weighed(run: Run, kept: Kept, agent: int, step: int) -> pl.DataFrame:
+def _weighed(run: Run, kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
     """The rows that the rule weighed, in its order, with what it read of each."""
     trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("kind") == TrailKind.EXPOSURE)
     shown = run.rows_where("exposures", agent=agent, step=step)
@@ -145,7 +145,7 @@ def _weighed(run: Run, kept: Kept, agent: int, step: int) -> pl.DataFrame:
     )
 
 
-def _written(kept: Kept, agent: int, step: int) -> pl.DataFrame:
+def _written(kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
     wrote = pl.col("kind").is_in([int(PostKind.ORIGINAL), int(PostKind.COMMENT)])
     mine = kept.table("posts").filter((pl.col("author") == agent) & (pl.col("step") == step) & wrote)
     said = kept.table("post_stances").select("post", "proposition", "stance")

@@ -8,23 +8,18 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import rule_health_of
+from townsquare.analysis.health import rule_health, run_health
 from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
-from townsquare.pages.report.summary import planned_steps
 from townsquare.pages.report.words import clean, number, percent
 
-LEAST_SPREAD = 0.5
-"""Below this share of the spread at the start, beliefs count as collapsed."""
-MOST_AT_BOUNDS = 0.2
 MOST_REFUSED = 0.2
-MOST_OVERSHOT = 0.01
-"""Shares of people, actions and moves above which a page warns."""
+"""Share of actions above which a page warns."""
 
 
-def warnings(run: Reads, outcome: Mapping[str, float], course: pl.DataFrame, moves: pl.DataFrame) -> list[str]:
+def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     """What stands in the way of believing this run, worst first; empty for a healthy one.
 
     Parameters
@@ -32,17 +27,12 @@ def warnings(run: Reads, outcome: Mapping[str, float], course: pl.DataFrame, mov
     run : Reads
     outcome : mapping
         Of :func:`~townsquare.analysis.outcomes.outcomes`.
-    course, moves : DataFrame
-        Of ``belief_course`` and ``belief_movement``.
     """
     facts = facts_of_run(run)
     return [
         *_unfinished(run),
         *_missing(run, outcome),
-        *_collapsed(run, outcome),
-        *_at_bounds(run, course),
-        *_overshot(moves),
-        *_flagged(run, course, moves),
+        *_flagged(run),
         *_refused(outcome),
         *_labels_ignored(run),
         *answer_notes(facts),
@@ -51,11 +41,12 @@ def warnings(run: Reads, outcome: Mapping[str, float], course: pl.DataFrame, mov
 
 
 def _unfinished(run: Reads) -> list[str]:
-    done, planned = max(run.last_step, 0), planned_steps(run)
-    if run.state == "finished" and done >= planned:
+    health = run_health(run)
+    if not health.unfinished:
         return []
     going = "is still running" if run.state == "running" else "stopped early"
-    return [f"This run {going}: {number(done)} of {number(planned)} steps are recorded, and all numbers are of these."]
+    steps = f"{number(health.done)} of {number(health.planned)} steps"
+    return [f"This run {going}: {steps} are recorded, and all numbers are of these."]
 
 
 def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
@@ -76,47 +67,22 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     return [said for holds, said in cases if holds]
 
 
-def _collapsed(run: Reads, outcome: Mapping[str, float]) -> list[str]:
-    spreads = [(name, outcome[f"spread_kept.{name}"]) for name in names(run)["name"]]
+def _flagged(run: Reads) -> list[str]:
+    """What the checks of the rule flag, worst first."""
+    flagged = rule_health(run).filter("flagged")
     return [
-        f"Beliefs about {clean(name, 60)} collapsed: {percent(kept)} of their spread is left. Opinions of real people "
-        "do not do that so soon; look for a smaller pull, or an anchor."
-        for name, kept in spreads
-        if kept < LEAST_SPREAD
-    ]
-
-
-def _at_bounds(run: Reads, course: pl.DataFrame) -> list[str]:
-    ends = course.filter(pl.col("step") == run.last_step).select("name", "share_at_bounds").rows()
-    return [
-        f"{percent(share)} of people stand at the very ends of the scale for {clean(name, 60)}."
-        for name, share in ends
-        if share > MOST_AT_BOUNDS
-    ]
-
-
-def _overshot(moves: pl.DataFrame) -> list[str]:
-    overshots, moved = int(moves["overshoots"].sum() or 0), int(moves["moved"].sum() or 0)
-    if not moved or overshots / moved <= MOST_OVERSHOT:
-        return []
-    return [
-        f"{percent(overshots / moved)} of moves of belief overshot: they went beyond everything the person had seen, "
-        "which is the arithmetic of the rule and not persuasion. Look for a smaller pull, or a bounded rule."
-    ]
-
-
-def _flagged(run: Reads, course: pl.DataFrame, moves: pl.DataFrame) -> list[str]:
-    """What else the checks of the rule flag."""
-    found = rule_health_of(run, course, moves).filter(pl.col("flagged") & pl.col("check").is_in(list(_FLAGS)))
-    return [
-        _FLAGS[row["check"]].format(
-            name=clean(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"])
-        )
-        for row in found.iter_rows(named=True)
+        said.format(name=clean(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"]))
+        for check, said in _FLAGS.items()
+        for row in flagged.filter(pl.col("check") == check).iter_rows(named=True)
     ]
 
 
 _FLAGS = {
+    "collapse": "Beliefs about {name} collapsed: {share} of their spread is left. Opinions of real people do not do "
+    "that so soon; look for a smaller pull, or an anchor.",
+    "at_bounds": "{share} of people stand at the very ends of the scale for {name}.",
+    "overshoot": "{share} of moves of belief overshot in {name}: they went beyond everything the person had seen, "
+    "which is the arithmetic of the rule and not persuasion. Look for a smaller pull, or a bounded rule.",
     "gain": "In one step people moved by {value} on average in {name}: that is much for a day. Look for a smaller "
     "pull.",
     "flips": "People went back and forth over the middle of {name}, {value} times each beyond their first crossing: a "
@@ -125,6 +91,7 @@ _FLAGS = {
     "where it learns no more. Look for a smaller `trust_rate`.",
     "frozen": "Nobody's stance toward {name} ever moved, though people were shown posts that take one.",
 }
+"""What a flag of each check means, worst first."""
 
 
 def _refused(outcome: Mapping[str, float]) -> list[str]:

@@ -8,9 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.engagement import balance, engagement
+from townsquare.analysis.engagement import engagement, engagement_balance
 from townsquare.analysis.posts import VERACITIES
-from townsquare.analysis.reach import reach_course
+from townsquare.analysis.reach import reach_over_time
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section
@@ -22,11 +22,11 @@ TITLE = "Engagement: true against false posts"
 _BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
 
 
-def engagement_section(run: Reads, counts: pl.DataFrame) -> Section:
-    """The figure, from a run and its :func:`~townsquare.analysis.reach.exposure_counts`."""
+def engagement_section(run: Reads) -> Section:
+    """The figure."""
     by_class = engagement(run)
-    sides = balance(by_class)
-    reached = reach_course(run, counts)
+    sides = engagement_balance(run)
+    reached = reach_over_time(run)
     known = by_class.filter(pl.col("veracity") != "unknown")
     if run.last_step < 1:
         return Section("engagement", TITLE, ["No step was recorded, so there is no engagement to show."])

@@ -8,10 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
 
-from townsquare.analysis.beliefs import names
+from townsquare.analysis.beliefs import belief_course, names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import participation, refusals
-from townsquare.analysis.model_calls import calls_by_server, model_calls, tokens_of_turns
+from townsquare.analysis.health import belief_movement, participation, refusals
+from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
@@ -23,18 +23,19 @@ from townsquare.pages.report.words import listed, number, percent, short, small
 TITLE = "Health: can this run be believed?"
 
 
-def health_section(run: Reads, beliefs: pl.DataFrame, moves: pl.DataFrame) -> Section:
-    """The figure, from a run, its ``belief_course`` and its ``belief_movement``."""
+def health_section(run: Reads) -> Section:
+    """The figure."""
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    refused, spread, asked = refusals(run), spread_course(beliefs), model_calls(run)
+    moves, refused, asked = belief_movement(run), refusals(run), model_calls(run)
+    spread = spread_course(belief_course(run))
     return Section(
         "health",
         TITLE,
         says=[
             " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)))),
-            *_asked(run, asked),
+            *_asked(run),
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         figures=[*_belief_figures(moves, spread, run.last_step), *_action_figures(steps, refused, run.last_step)],
@@ -42,20 +43,18 @@ def health_section(run: Reads, beliefs: pl.DataFrame, moves: pl.DataFrame) -> Se
     )
 
 
-def _asked(run: Reads, asked: pl.DataFrame) -> list[str]:
+def _asked(run: Reads) -> list[str]:
     """What was asked of a language model, and whether so much of it failed that the run is not to be believed."""
-    if asked.is_empty():
+    asked = calls_in_short(run)
+    if not asked:
         return []
-    calls = int(asked["calls"].sum())
-    failed = asked.filter(pl.col("outcome") != "ok")
-    lost = int(failed["calls"].sum())
-    silent = int(failed.filter(pl.col("purpose").is_in(["react", "post"]))["agents"].sum())
-    tokens = f"{number(int(asked['tokens_in'].sum()))} tokens in and {number(int(asked['tokens_out'].sum()))} out"
-    said = f"A language model was asked {number(calls)} times ({tokens}); {number(lost)} calls failed"
-    said += f", which left agents silent {number(silent)} times." if lost else "."
-    limit = float(setting(run, "serving", "unhealthy_above", default=0.1))
-    if lost > limit * calls:
-        said += f" That is {percent(lost / calls)}, more than {percent(limit)}: the run is unhealthy."
+    tokens = f"{number(asked['tokens_in'])} tokens in and {number(asked['tokens_out'])} out"
+    failed = f"{number(asked['failed'])} calls failed"
+    said = f"A language model was asked {number(asked['asked'])} times ({tokens}); {failed}"
+    said += f", which left agents silent {number(asked['silent_agents'])} times." if asked["failed"] else "."
+    if asked["unhealthy"]:
+        limit = percent(float(setting(run, "serving", "unhealthy_above", default=0.1)))
+        said += f" That is {percent(asked['failed'] / asked['asked'])}, more than {limit}: the run is unhealthy."
     return [said, *_turns(tokens_of_turns(run))]
 
 

@@ -11,8 +11,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.moderation import EVENTS, moderation_events, moderation_of
+from townsquare.analysis.moderation import EVENTS, moderation, moderation_events
 from townsquare.analysis.posts import VERACITIES, roots
+from townsquare.analysis.reach import exposure_counts
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import over_steps
 from townsquare.pages.report.section import Section
@@ -25,10 +26,10 @@ _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
 _MARK = {"true": "o", "false": "D", "unknown": "s"}
 
 
-def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
-    """The figure, from a run and its :func:`~townsquare.analysis.reach.exposure_counts`."""
+def moderation_section(run: Reads) -> Section:
+    """The figure."""
     events = moderation_events(run)
-    row = moderation_of(run, counts).row(0, named=True)
+    row = moderation(run).row(0, named=True)
     if not events.height:
         return Section("moderation", TITLE, ["Nothing was injected and nothing was moderated."])
     return Section(
@@ -36,7 +37,7 @@ def moderation_section(run: Reads, counts: pl.DataFrame) -> Section:
         TITLE,
         says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
         notes=_notes(row),
-        figures=_figures(run, events, counts),
+        figures=_figures(run, events, exposure_counts(run)),
         open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
         tables=_tables(row, events),
     )

@@ -8,11 +8,8 @@ from pathlib import Path
 
 import yaml
 
-from townsquare.analysis.beliefs import belief_course, stance_bins
-from townsquare.analysis.contract import Reads, Together
-from townsquare.analysis.health import belief_movement
-from townsquare.analysis.outcomes import describe, outcomes_of
-from townsquare.analysis.reach import exposure_counts
+from townsquare.analysis.contract import CachedRun, Reads
+from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.attribution import attribution_section
 from townsquare.pages.report.cautions import limits, warnings
@@ -42,11 +39,9 @@ def write_report(run: Reads, path: Path | str) -> Path:
 
 def run_page(run: Reads) -> Page:
     """Make the page of a recorded run: finished, stopped or still running."""
-    kept = Together(run)
-    counts, bins = exposure_counts(kept), stance_bins(kept)
-    course, moves = belief_course(kept), belief_movement(kept)
-    found = outcomes_of(kept, counts, course)
-    most, false = top_posts(kept, counts)
+    kept = CachedRun(run, large=True)
+    found = outcomes(kept)
+    most, false = top_posts(kept)
     treated = treatment_section(kept)
     scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
     return Page.of(
@@ -55,12 +50,12 @@ def run_page(run: Reads) -> Page:
         facts=[(name, clean(value)) for name, value in facts(kept)],
         content_hash=kept.content_hash,
         summary=summary(kept, found),
-        warnings=warnings(kept, found, course, moves),
+        warnings=warnings(kept, found),
         sections=[
-            engagement_section(kept, counts),
-            stance_section(kept, bins, course),
-            moderation_section(kept, counts),
-            health_section(kept, course, moves),
+            engagement_section(kept),
+            stance_section(kept),
+            moderation_section(kept),
+            health_section(kept),
             diffusion_section(kept),
             polarization_section(kept),
             attribution_section(kept),

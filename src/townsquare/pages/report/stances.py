@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from townsquare.analysis.beliefs import BINS, belief_change, names, stance_lines, true_sides
+from townsquare.analysis.beliefs import BINS, belief_change, belief_course, names, stance_bins, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
@@ -29,8 +29,9 @@ MOST_DRAWN = 4
 """Propositions with panels; the tables hold all."""
 
 
-def stance_section(run: Reads, bins: pl.DataFrame, course: pl.DataFrame) -> Section:
-    """The figure, from a run, its :func:`~townsquare.analysis.beliefs.stance_bins` and ``belief_course``."""
+def stance_section(run: Reads) -> Section:
+    """The figure."""
+    bins, course = stance_bins(run), belief_course(run)
     if not bins.height:
         why = "The scenario has no proposition" if not names(run).height else "No beliefs were recorded"
         return Section("stances", TITLE, [f"{why}, so no stances can be shown."])

@@ -9,6 +9,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.health import run_health
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.schema import AgentKind
@@ -30,7 +31,7 @@ def facts(run: Reads) -> list[tuple[str, str]]:
     return [
         ("seed", str(setting(run, "seed", default="–"))),
         ("people", grown),
-        ("steps", f"{number(max(run.last_step, 0))} of {number(planned_steps(run))}"),
+        ("steps", f"{number(max(run.last_step, 0))} of {number(run_health(run).planned)}"),
         ("state", run.state),
         ("moderation", strategy(run)),
         ("belief rule", str(setting(run, "beliefs", "rule", default="–"))),
@@ -51,12 +52,6 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
         f"{treatment['name']} ({percent(treatment['share'])})" for treatment in setting(run, "treatments", default=())
     ]
     return [(name, ", ".join(said)) for name, said in (("events", events), ("treatments", treatments)) if said]
-
-
-def planned_steps(run: Reads) -> int:
-    """Steps that the configuration asks for."""
-    planned = setting(run, "steps")
-    return planned if isinstance(planned, int) else max(run.last_step, 0)
 
 
 def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:

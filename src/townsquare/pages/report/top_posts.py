@@ -10,7 +10,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement_by_post
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
-from townsquare.analysis.reach import reach_of
+from townsquare.analysis.reach import reach
 from townsquare.core.schema import PostKind
 from townsquare.pages.report.words import clean, number
 
@@ -30,14 +30,12 @@ class ShownPost:
     moderation: str
 
 
-def top_posts(run: Reads, counts: pl.DataFrame) -> tuple[list[ShownPost], list[ShownPost]]:
+def top_posts(run: Reads) -> tuple[list[ShownPost], list[ShownPost]]:
     """The posts with most engagement, of any kind, and the false ones with most.
 
     Parameters
     ----------
     run : Reads
-    counts : DataFrame
-        Of :func:`~townsquare.analysis.reach.exposure_counts`.
 
     Returns
     -------
@@ -45,7 +43,7 @@ def top_posts(run: Reads, counts: pl.DataFrame) -> tuple[list[ShownPost], list[S
         ``MOST`` of each at most, most engagement first, then most reach, then by row.
     """
     every = roots(run)
-    reached = reach_of(counts, every).select("root", "reach", "exposures")
+    reached = reach(run).select("root", "reach", "exposures")
     ranked = (
         every.join(engagement_by_post(run), on="root", how="left")
         .join(reached, on="root")

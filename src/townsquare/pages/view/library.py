@@ -6,12 +6,13 @@ import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
-from townsquare.analysis.contract import Kept, setting
+from townsquare.analysis.contract import CachedRun, setting
+from townsquare.analysis.health import run_health
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.debate import results
 from townsquare.debate.results import DebateResults
@@ -25,8 +26,6 @@ DEPTH = 4
 """Folders below the one given in which runs are looked for."""
 _SNAPSHOTS = 6
 _NO_FILE = -1
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +47,9 @@ class Snapshot:
 
     id: str
     run: Run
-    kept: Kept
+    kept: CachedRun
     last_step: int
     place: RunLocation
-    _answers: dict[str, Any] = field(default_factory=dict)
-
-    def once(self, name: str, answer: Callable[[], T]) -> T:
-        """What ``answer`` gives, asked once for a snapshot: a run does not change behind a step."""
-        if name not in self._answers:
-            self._answers[name] = answer()
-        found: T = self._answers[name]
-        return found
 
 
 class Library:
@@ -145,7 +136,7 @@ class Library:
         key = (place, self._open[name][0], last, state)
         with self._lock:
             if key not in self._snapshots:
-                self._snapshots[key] = Snapshot(name, run, Kept(run), last, place)
+                self._snapshots[key] = Snapshot(name, run, CachedRun(run), last, place)
             self._snapshots.move_to_end(key)
             while len(self._snapshots) > _SNAPSHOTS:
                 self._snapshots.popitem(last=False)
@@ -184,11 +175,20 @@ def said(error: TownsquareError) -> dict[str, str]:
 
 def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     """What a run says of itself, cheaply: from its settings and its table of steps."""
-    steps = run.steps
-    tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
-    problems = _problems(run.state, run.last_step, setting(run, "steps"), tried, refused)
-    if failure:
-        problems.insert(0, f"ended with an error: {failure}")
+    steps, health = run.steps, run_health(run)
+    problems = [
+        problem
+        for holds, problem in (
+            (failure, f"ended with an error: {failure}"),
+            (
+                health.state == "stopped" and health.done < health.planned,
+                f"stopped after step {health.done} of {health.planned}; `townsquare resume` goes on with it",
+            ),
+            (health.refused_share > 0.5, "over half of all actions were refused"),
+            (health.idle, "nobody did anything"),
+        )
+        if holds
+    ]
     return {
         "scenario": str(setting(run, "scenario", default="")),
         "seed": setting(run, "seed"),
@@ -198,26 +198,14 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "agents": int(steps["agents"][-1]) if steps.height else 0,
         "rule": str(setting(run, "beliefs", "rule", default="")),
         "moderation": str(setting(run, "moderation", "strategy", default="")),
-        "refused_share": refused / tried if tried else 0.0,
-        "actions": tried,
+        "refused_share": health.refused_share,
+        "actions": health.tried,
         "exposures": int(steps["exposures"].sum()),
         "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
         "version": run.version,
         "health": "look into it" if problems else "good",
         "problems": problems,
     }
-
-
-def _problems(state: str, last: int, wanted: Any, tried: int, refused: int) -> list[str]:
-    """What a reader should know before believing a run; nothing for a healthy one."""
-    found = []
-    if state == "stopped" and isinstance(wanted, int) and last < wanted:
-        found.append(f"stopped after step {max(last, 0)} of {wanted}; `townsquare resume` goes on with it")
-    if tried and refused * 2 > tried:
-        found.append("over half of all actions were refused")
-    if last > 0 and not tried:
-        found.append("nobody did anything")
-    return found
 
 
 def _debated(folder: Path) -> bool:

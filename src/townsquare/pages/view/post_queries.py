@@ -9,7 +9,7 @@ from itertools import chain
 
 import polars as pl
 
-from townsquare.analysis.contract import Kept
+from townsquare.analysis.contract import CachedRun
 from townsquare.core import schema
 from townsquare.core.frames import collected
 from townsquare.core.schema import ActionKind, ActionStatus, PostKind
@@ -37,7 +37,7 @@ def engagement_by_root(of: Snapshot) -> pl.DataFrame:
         accepted = of.kept.lazy("actions").filter(pl.col("status") == int(ActionStatus.ACCEPTED), kind.is_in(wanted))
         return accepted.join(roots, left_on="target", right_on="post").group_by("root").agg(counts).pipe(collected)
 
-    return of.once("engagement by root", count)
+    return of.kept.once("engagement by root", count)
 
 
 def post_list(of: Snapshot) -> pl.DataFrame:
@@ -65,7 +65,7 @@ def post_list(of: Snapshot) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def verdicts(kept: Kept) -> pl.DataFrame:
+def verdicts(kept: CachedRun) -> pl.DataFrame:
     """``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
     posts = kept.table("posts").select("post", "root")
     rows = queries.worded(kept.table("verdicts"), "verdicts").join(posts, on="post", maintain_order="left")
@@ -74,14 +74,14 @@ def verdicts(kept: Kept) -> pl.DataFrame:
     return rows.select("root", "step", "verdict", "confidence", said.alias("explanation"), read.alias("sources"))
 
 
-def moderation_of(kept: Kept, root: int) -> pl.DataFrame:
+def moderation_of(kept: CachedRun, root: int) -> pl.DataFrame:
     """``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
     posts = kept.table("posts").select("post", "root")
     log = queries.worded(kept.table("moderation_log"), "moderation_log").join(posts, on="post", maintain_order="left")
     return log.filter(pl.col("root") == root).select("step", pl.col("kind").alias("what"), "reason", "value")
 
 
-def notes_of(kept: Kept, root: int) -> pl.DataFrame:
+def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
     """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``not_helpful``, ``shown``,
     ``decided`` (step of the last decision, or null).
     """
@@ -103,7 +103,7 @@ def notes_of(kept: Kept, root: int) -> pl.DataFrame:
     return rows.select("note", "step", "author", "who", text, counts, shown, "decided")
 
 
-def thread_of(kept: Kept, root: int) -> pl.DataFrame:
+def thread_of(kept: CachedRun, root: int) -> pl.DataFrame:
     """Shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``,
     ``author``, ``who``, ``content``.
     """

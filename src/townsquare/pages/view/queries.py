@@ -11,7 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.contract import Kept, setting
+from townsquare.analysis.contract import CachedRun, setting
+from townsquare.analysis.follow_graph import standing_follows
 from townsquare.core import schema
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, as_words, collected
@@ -52,24 +53,24 @@ def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     return frame.with_columns(as_words(name, words[name]) for name in words if name in frame.columns)
 
 
-def with_text(frame: pl.DataFrame, kept: Kept, column: str = "text", name: str = "content") -> pl.DataFrame:
+def with_text(frame: pl.DataFrame, kept: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
     """Rows with the text that a column points to, as a further column; null where there is none; untrusted."""
     texts = kept.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
     return frame.join(texts, on=column, how="left", maintain_order="left")
 
 
-def with_who(frame: pl.DataFrame, kept: Kept, column: str = "author") -> pl.DataFrame:
+def with_who(frame: pl.DataFrame, kept: CachedRun, column: str = "author") -> pl.DataFrame:
     """Rows with the name of an agent as a further column ``who``; untrusted."""
     who = agent_names(kept).select(pl.col("agent").alias(column), "who")
     return frame.join(who, on=column, how="left", maintain_order="left")
 
 
-def propositions(kept: Kept) -> pl.DataFrame:
+def propositions(kept: CachedRun) -> pl.DataFrame:
     """``proposition``, ``name``, ``text``; in order."""
     return kept.table("propositions").select("proposition", "name", "text").sort("proposition")
 
 
-def proposition_number(kept: Kept, name: str) -> int:
+def proposition_number(kept: CachedRun, name: str) -> int:
     """The number of a proposition; of the first for the empty name. Raises ``SettingError`` for another."""
     known = {row["name"]: row["proposition"] for row in propositions(kept).iter_rows(named=True)}
     if not name and known:
@@ -79,14 +80,14 @@ def proposition_number(kept: Kept, name: str) -> int:
     return int(known[name])
 
 
-def agent_names(kept: Kept) -> pl.DataFrame:
+def agent_names(kept: CachedRun) -> pl.DataFrame:
     """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
     unnamed = "agent " + pl.col("agent").cast(pl.String)
     rows = with_text(worded(kept.table("agents"), "agents"), kept, "name")
     return rows.select("agent", pl.coalesce("content", unnamed).alias("who"), "kind", "born")
 
 
-def post_texts(kept: Kept) -> pl.DataFrame:
+def post_texts(kept: CachedRun) -> pl.DataFrame:
     """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
     posts = worded(kept.table("posts"), "posts")
     roots = posts.select(
@@ -109,14 +110,7 @@ def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
     """``follower``, ``followed`` of those follows that stand after the last step, by both."""
-    pair = ["follower", "followed"]
-
-    def find() -> pl.DataFrame:
-        events = of.run.table("follows").filter(pl.col("step") <= of.last_step)
-        last = events.group_by(pair, maintain_order=True).agg(pl.col("change").last())
-        return last.filter(pl.col("change") > 0).select(pair).sort(pair)
-
-    return of.once("follows", find)
+    return of.kept.once("follows", lambda: standing_follows(of.kept, of.last_step).drop("since"))
 
 
 def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
@@ -143,7 +137,7 @@ def influence(of: Snapshot) -> pl.DataFrame:
 
     Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
     """
-    return of.once("influence by agent", lambda: _influence(of))
+    return of.kept.once("influence by agent", lambda: _influence(of))
 
 
 def _influence(of: Snapshot) -> pl.DataFrame:

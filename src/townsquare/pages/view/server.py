@@ -90,7 +90,7 @@ QUESTIONS: Mapping[str, Question] = {
     "run": asks(overview.head),
     "beliefs": _lasting(overview.beliefs),
     "activity": _lasting(overview.activity),
-    "network": lambda of, _: of.once("network", lambda: network.network(of)),
+    "network": lambda of, _: of.kept.once("network", lambda: network.network(of)),
     "influence": _lasting(network.influence),
     "neighbors": asks(network.neighbors, "agent"),
     "stances": asks(network.stance_codes, "step", "number"),
@@ -160,7 +160,7 @@ def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dic
 
     The file names the content that it was made from; one of other content, or one that is damaged, is made anew.
     """
-    return of.once(name, lambda: _from_file(of, name, make))
+    return of.kept.once(name, lambda: _from_file(of, name, make))
 
 
 def _from_file(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
-from townsquare.analysis.contract import Kept
+from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
@@ -65,7 +65,7 @@ def asks(answer: Callable[..., Any], *names: str) -> Callable[[Snapshot, Asked],
     return ask
 
 
-def measured(measure: Callable[[Kept], pl.DataFrame]) -> TableOf:
+def measured(measure: Callable[[CachedRun], pl.DataFrame]) -> TableOf:
     """A question without parameters that a measure of a run answers."""
     return lambda of, _: measure(of.kept)
 
@@ -126,7 +126,7 @@ def _records(of: Snapshot, agent: int, step: int, proposition: str) -> pl.DataFr
     return pl.DataFrame(list(agents.records(of, agent, step, proposition)["records"]), infer_schema_length=None)
 
 
-def _of_record(query: Callable[[Kept, int], pl.DataFrame]) -> Callable[[Snapshot, int], pl.DataFrame]:
+def _of_record(query: Callable[[CachedRun, int], pl.DataFrame]) -> Callable[[Snapshot, int], pl.DataFrame]:
     return lambda of, root: query(of.kept, root)
 
 

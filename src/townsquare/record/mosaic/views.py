@@ -4,78 +4,29 @@ Source: seeds/mosaic.txt, appendix D. Columns bear the names and the types of th
 does not have is NULL. What differs on purpose, and what every id, count and time means, stands in ``docs/record.md``.
 
 Each view is computed once where a query names it (``AS MATERIALIZED``): SQLite can index the outcome for a join, which
-it cannot do for ids that are put together from a word and a number. What SQLite and PostgreSQL write differently stands
-in :mod:`townsquare.record.mosaic.dialects`; all else is written so that both take it.
+it cannot do for ids that are put together from a word and a number. What SQLite and PostgreSQL
+write differently is a :class:`Dialect`; all else is written so that both take it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind, LogKind, MemoryKind, PostKind, Veracity, Verdict
-from townsquare.record.mosaic.dialects import SQLITE, Dialect
-
-COLUMNS: dict[str, tuple[str, ...]] = {
-    "users": (
-        "user_id", "persona", "background_labels", "creation_time", "follower_count", "total_likes_received",
-        "total_shares_received", "total_comments_received", "influence_score", "is_influencer", "last_influence_update",
-    ),
-    "posts": (
-        "post_id", "content", "author_id", "created_at", "num_likes", "num_shares", "num_flags", "num_comments",
-        "original_post_id", "is_news", "news_type", "status", "takedown_timestamp", "takedown_reason",
-        "fact_check_status", "fact_checked_at",
-    ),
-    "follows": ("follower_id", "followed_id", "created_at"),
-    "user_actions": ("id", "user_id", "action_type", "target_id", "content", "reasoning", "created_at"),
-    "comments": ("comment_id", "content", "post_id", "author_id", "created_at", "num_likes"),
-    "community_notes": (
-        "note_id", "post_id", "author_id", "content", "helpful_ratings", "not_helpful_ratings", "created_at",
-    ),
-    "note_ratings": ("note_id", "user_id", "rating", "created_at"),
-    "moderation_logs": ("log_id", "post_id", "action_type", "reason", "timestamp"),
-    "fact_checks": (
-        "post_id", "checker_id", "verdict", "explanation", "confidence", "sources", "groundtruth", "created_at",
-    ),
-    "agent_memories": (
-        "memory_id", "user_id", "memory_type", "content", "importance_score", "created_at", "last_accessed",
-        "decay_factor",
-    ),
-    "spread_metrics": (
-        "post_id", "time_step", "views", "diffusion_depth", "num_likes", "num_shares", "num_flags", "num_comments",
-        "num_notes", "num_note_ratings", "total_interactions", "should_takedown", "takedown_reason",
-        "takedown_executed", "created_at",
-    ),
-    "feed_exposures": ("user_id", "post_id", "time_step", "created_at"),
-}  # fmt: skip
-"""Columns of every view, in the order of appendix D."""
-MEANINGS = {
-    "users": "an account, persons and sources",
-    "posts": "a post that is no comment",
-    "follows": "a follow that was not undone",
-    "user_actions": "an accepted action",
-    "comments": "a comment",
-    "community_notes": "a note, pending or shown",
-    "note_ratings": "a rating",
-    "moderation_logs": "an act of a moderator",
-    "fact_checks": "the verdict in force on a post",
-    "agent_memories": "a memory of an agent; none where agents have no memory (`memory.enabled`)",
-    "spread_metrics": "a post that is neither share nor comment, and a step from its own on",
-    "feed_exposures": "a post that an agent was shown in a step, acted on or not; comments under it are left out",
-}
-"""What one row of every view is."""
-
-_COUNTS = (
-    "id", "log_id", "time_step", "follower_count", "total_likes_received", "total_shares_received",
-    "total_comments_received", "is_influencer", "num_likes", "num_shares", "num_flags", "num_comments", "num_notes",
-    "num_note_ratings", "is_news", "helpful_ratings", "not_helpful_ratings", "views", "diffusion_depth",
-    "total_interactions", "should_takedown", "takedown_executed",
-)  # fmt: skip
-_MEASURES = ("influence_score", "confidence", "importance_score", "decay_factor")
-NUMBERS: dict[str, type[int | float]] = {**dict.fromkeys(_COUNTS, int), **dict.fromkeys(_MEASURES, float)}
-"""Columns that hold numbers, whole or real; all others hold texts."""
+from townsquare.core.schema import (
+    EPOCH,
+    ActionKind,
+    ActionStatus,
+    AgentKind,
+    LogKind,
+    MemoryKind,
+    PostKind,
+    Veracity,
+    Verdict,
+)
 
 ACTION_WORDS = {
     ActionKind.POST: "post",
@@ -111,6 +62,51 @@ SPREAD = {
 """Columns of ``spread_metrics`` that count distinct users; ``total_interactions`` is their sum."""
 
 
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Parts of a SELECT that databases write differently.
+
+    Attributes
+    ----------
+    day : callable
+        From an expression of a step, the time that it stands for, as text: ``2025-01-02 00:00:00``.
+    persona : str
+        All of ``label: answer`` of a group, in the order of ``trait``, joined by ``"; "``.
+    labels : str
+        A JSON object of ``label`` and ``answer`` of a group; answers that are their own code are numbers.
+    json_list : callable
+        From an expression of a text, a JSON list of it alone.
+    rounded : callable
+        From an expression and a number of digits, the rounded real number.
+    """
+
+    day: Callable[[str], str]
+    persona: str
+    labels: str
+    json_list: Callable[[str], str]
+    rounded: Callable[[str, int], str]
+
+
+_SQLITE = Dialect(
+    day=lambda step: f"datetime('{EPOCH}', {step} || ' days')",
+    persona="group_concat(label || ': ' || answer, '; ')",
+    labels="json_group_object(label, CASE WHEN answer = CAST(value AS TEXT) THEN value ELSE answer END)",
+    json_list=lambda text: f"json_array({text})",
+    rounded=lambda value, digits: f"round({value}, {digits})",
+)
+
+# JSON is put together by hand: `json_object_agg` puts spaces where SQLite has none.
+_POSTGRESQL = Dialect(
+    day=lambda step: f"to_char(timestamp '{EPOCH}' + {step} * interval '1 day', 'YYYY-MM-DD HH24:MI:SS')",
+    persona="string_agg(label || ': ' || answer, '; ' ORDER BY trait)",
+    labels="'{' || string_agg(to_json(label) || ':' ||"
+    " CASE WHEN answer = CAST(value AS TEXT) THEN answer ELSE CAST(to_json(answer) AS TEXT) END, ',' ORDER BY trait)"
+    " || '}'",
+    json_list=lambda text: f"'[' || to_json({text}) || ']'",
+    rounded=lambda value, digits: f"CAST(round({value}, {digits}) AS DOUBLE PRECISION)",
+)
+
+
 def _case(column: str, words: Mapping[Any, str] | type[IntEnum]) -> str:
     pairs = words.items() if isinstance(words, Mapping) else [(word, word.name.lower()) for word in words]
     return f"CASE {column} " + " ".join(f"WHEN {int(word)} THEN '{name}'" for word, name in pairs) + " END"
@@ -134,8 +130,14 @@ _INFLUENCE = " + ".join(
 )
 
 
-def _users(sql: Dialect) -> str:
-    return f"""
+ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
+_SEEN = -1  # a view, among the kinds of action
+
+
+def _selects(sql: Dialect) -> dict[str, str]:
+    """The SELECT of every view, in the order of appendix D."""
+    return {
+        "users": f"""
 WITH received AS (
   SELECT p.author AS agent, {_n("a.kind", ActionKind.LIKE)} AS likes,
     {_n("a.kind", ActionKind.SHARE)} AS shares, {_n("a.kind", ActionKind.COMMENT)} AS comments
@@ -161,22 +163,17 @@ WITH received AS (
 ), scored AS MATERIALIZED (
   SELECT c.*, {sql.rounded(_INFLUENCE, 3)} AS influence
   FROM counted c, most m
-), shown AS MATERIALIZED (
-  SELECT 'user-' || c.agent AS user_id,
-    CASE c.kind WHEN {AgentKind.SOURCE:d} THEN n.content ELSE t.persona END AS persona,
-    coalesce(t.labels, '{{}}') AS background_labels, {sql.day("c.born")} AS creation_time,
-    c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
-    c.comments AS total_comments_received, c.influence AS influence_score,
-    c.influence > {INFLUENCER_ABOVE} AS is_influencer,
-    {sql.day("(SELECT max(step) FROM ts_steps)")} AS last_influence_update
-  FROM scored c LEFT JOIN answered t ON t.agent = c.agent {_TEXT.format("n", "c.name")}
 )
-SELECT * FROM shown
-"""
-
-
-def _posts(sql: Dialect) -> str:
-    return f"""
+SELECT 'user-' || c.agent AS user_id,
+  CASE c.kind WHEN {AgentKind.SOURCE:d} THEN n.content ELSE t.persona END AS persona,
+  coalesce(t.labels, '{{}}') AS background_labels, {sql.day("c.born")} AS creation_time,
+  c.followers AS follower_count, c.likes AS total_likes_received, c.shares AS total_shares_received,
+  c.comments AS total_comments_received, c.influence AS influence_score,
+  c.influence > {INFLUENCER_ABOVE} AS is_influencer,
+  {sql.day("(SELECT max(step) FROM ts_steps)")} AS last_influence_update
+FROM scored c LEFT JOIN answered t ON t.agent = c.agent {_TEXT.format("n", "c.name")}
+""",
+        "posts": f"""
 WITH counts AS (
   SELECT target AS post, {_n("kind", ActionKind.LIKE)} AS likes, {_n("kind", ActionKind.SHARE)} AS shares,
     {_n("kind", ActionKind.FLAG)} AS flags, {_n("kind", ActionKind.COMMENT)} AS comments
@@ -189,146 +186,90 @@ WITH counts AS (
   WHERE rowid IN (SELECT min(rowid) FROM ts_moderation_log WHERE kind = {LogKind.TAKEDOWN:d} GROUP BY post)
 ), checked AS (
   SELECT post, step, verdict FROM ts_verdicts WHERE rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
-), shown AS MATERIALIZED (
-  SELECT 'post-' || p.post AS post_id, t.content, 'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at,
-    coalesce(c.likes, 0) AS num_likes, coalesce(c.shares, 0) AS num_shares,
-    coalesce(c.flags, 0) AS num_flags, coalesce(c.comments, 0) AS num_comments,
-    CASE p.kind WHEN {PostKind.SHARE:d} THEN 'post-' || p.parent END AS original_post_id,
-    p.kind = {PostKind.INJECTED:d} AS is_news,
-    CASE p.kind WHEN {PostKind.INJECTED:d} THEN {_case("p.veracity", NEWS_TYPES)} END AS news_type,
-    CASE WHEN g.post IS NULL THEN 'active' ELSE 'taken_down' END AS status,
-    {sql.day("g.step")} AS takedown_timestamp, g.reason AS takedown_reason,
-    nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {sql.day("v.step")} AS fact_checked_at
-  FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post = p.root
-    LEFT JOIN checked v ON v.post = p.post {_TEXT.format("t", "p.text")}
-  WHERE p.kind <> {PostKind.COMMENT:d}
 )
-SELECT * FROM shown
-"""
-
-
-def _follows(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT 'user-' || follower AS follower_id, 'user-' || followed AS followed_id,
-    {sql.day("max(CASE WHEN change > 0 THEN step END)")} AS created_at
-  FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
-)
-SELECT * FROM shown
-"""
-
-
-ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
-
-
-def _user_actions(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT a.rowid AS id, 'user-' || a.agent AS user_id, {_case("a.kind", ACTION_WORDS)} AS action_type,
-    CASE
-      WHEN a.kind IN {_among(ON_POSTS)} THEN 'post-' || a.target
-      WHEN a.kind = {ActionKind.LIKE_COMMENT:d} THEN 'comment-' || a.target
-      WHEN a.kind = {ActionKind.FLAG:d} THEN {_ITEM}
-      WHEN a.kind IN {_among((ActionKind.FOLLOW, ActionKind.UNFOLLOW))} THEN 'user-' || a.target
-      WHEN a.kind = {ActionKind.RATE_NOTE:d} THEN 'note-' || a.target
-      WHEN a.kind = {ActionKind.POST:d} THEN 'post-' || a.result
-    END AS target_id,
-    t.content, r.content AS reasoning, {sql.day("a.step")} AS created_at
-  FROM ts_actions a LEFT JOIN ts_posts p ON p.post = a.target
-    {_TEXT.format("t", "a.text")} {_TEXT.format("r", "a.reasoning")}
-  WHERE a.{_ACCEPTED}
-)
-SELECT * FROM shown
-"""
-
-
-def _comments(sql: Dialect) -> str:
-    return f"""
+SELECT 'post-' || p.post AS post_id, t.content, 'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at,
+  coalesce(c.likes, 0) AS num_likes, coalesce(c.shares, 0) AS num_shares,
+  coalesce(c.flags, 0) AS num_flags, coalesce(c.comments, 0) AS num_comments,
+  CASE p.kind WHEN {PostKind.SHARE:d} THEN 'post-' || p.parent END AS original_post_id,
+  p.kind = {PostKind.INJECTED:d} AS is_news,
+  CASE p.kind WHEN {PostKind.INJECTED:d} THEN {_case("p.veracity", NEWS_TYPES)} END AS news_type,
+  CASE WHEN g.post IS NULL THEN 'active' ELSE 'taken_down' END AS status,
+  {sql.day("g.step")} AS takedown_timestamp, g.reason AS takedown_reason,
+  nullif({_case("v.verdict", Verdict)}, 'none') AS fact_check_status, {sql.day("v.step")} AS fact_checked_at
+FROM ts_posts p LEFT JOIN counts c ON c.post = p.post LEFT JOIN gone g ON g.post = p.root
+  LEFT JOIN checked v ON v.post = p.post {_TEXT.format("t", "p.text")}
+WHERE p.kind <> {PostKind.COMMENT:d}
+""",
+        "follows": f"""
+SELECT 'user-' || follower AS follower_id, 'user-' || followed AS followed_id,
+  {sql.day("max(CASE WHEN change > 0 THEN step END)")} AS created_at
+FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
+""",
+        "user_actions": f"""
+SELECT a.rowid AS id, 'user-' || a.agent AS user_id, {_case("a.kind", ACTION_WORDS)} AS action_type,
+  CASE
+    WHEN a.kind IN {_among(ON_POSTS)} THEN 'post-' || a.target
+    WHEN a.kind = {ActionKind.LIKE_COMMENT:d} THEN 'comment-' || a.target
+    WHEN a.kind = {ActionKind.FLAG:d} THEN {_ITEM}
+    WHEN a.kind IN {_among((ActionKind.FOLLOW, ActionKind.UNFOLLOW))} THEN 'user-' || a.target
+    WHEN a.kind = {ActionKind.RATE_NOTE:d} THEN 'note-' || a.target
+    WHEN a.kind = {ActionKind.POST:d} THEN 'post-' || a.result
+  END AS target_id,
+  t.content, r.content AS reasoning, {sql.day("a.step")} AS created_at
+FROM ts_actions a LEFT JOIN ts_posts p ON p.post = a.target
+  {_TEXT.format("t", "a.text")} {_TEXT.format("r", "a.reasoning")}
+WHERE a.{_ACCEPTED}
+""",
+        "comments": f"""
 WITH liked AS (
   SELECT target AS post, count(*) AS likes FROM ts_actions
   WHERE {_ACCEPTED} AND kind = {ActionKind.LIKE_COMMENT:d} GROUP BY target
-), shown AS MATERIALIZED (
-  SELECT 'comment-' || p.post AS comment_id, t.content, 'post-' || p.parent AS post_id,
-    'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at, coalesce(l.likes, 0) AS num_likes
-  FROM ts_posts p LEFT JOIN liked l ON l.post = p.post {_TEXT.format("t", "p.text")}
-  WHERE p.kind = {PostKind.COMMENT:d}
 )
-SELECT * FROM shown
-"""
-
-
-def _community_notes(sql: Dialect) -> str:
-    return f"""
+SELECT 'comment-' || p.post AS comment_id, t.content, 'post-' || p.parent AS post_id,
+  'user-' || p.author AS author_id, {sql.day("p.step")} AS created_at, coalesce(l.likes, 0) AS num_likes
+FROM ts_posts p LEFT JOIN liked l ON l.post = p.post {_TEXT.format("t", "p.text")}
+WHERE p.kind = {PostKind.COMMENT:d}
+""",
+        "community_notes": f"""
 WITH rated AS (
   SELECT note, sum(helpful) AS helpful, sum(1 - helpful) AS not_helpful FROM ts_note_ratings GROUP BY note
-), shown AS MATERIALIZED (
-  SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
-    t.content, coalesce(r.helpful, 0) AS helpful_ratings,
-    coalesce(r.not_helpful, 0) AS not_helpful_ratings, {sql.day("n.step")} AS created_at
-  FROM ts_notes n LEFT JOIN rated r ON r.note = n.note {_TEXT.format("t", "n.text")}
 )
-SELECT * FROM shown
-"""
-
-
-def _note_ratings(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id,
-    CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
-    {sql.day("step")} AS created_at
-  FROM ts_note_ratings
-)
-SELECT * FROM shown
-"""
-
-
-def _moderation_logs(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT l.rowid AS log_id, {_ITEM} AS post_id, {_case("l.kind", LogKind)} AS action_type, l.reason,
-    {sql.day("l.step")} AS timestamp
-  FROM ts_moderation_log l LEFT JOIN ts_posts p ON p.post = l.post
-)
-SELECT * FROM shown
-"""
-
-
-def _fact_checks(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT 'post-' || v.post AS post_id, '{CHECKER}' AS checker_id, {_case("v.verdict", Verdict)} AS verdict,
-    coalesce(e.content, '') AS explanation, v.confidence,
-    CASE WHEN s.text IS NULL THEN '[]' ELSE {sql.json_list("s.content")} END AS sources,
-    {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {sql.day("v.step")} AS created_at
-  FROM ts_verdicts v {_TEXT.format("e", "v.explanation")} {_TEXT.format("s", "v.sources")}
-  WHERE v.verdict <> {Verdict.NONE:d} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
-)
-SELECT * FROM shown
-"""
-
-
-def _agent_memories(sql: Dialect) -> str:
-    return f"""
+SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
+  t.content, coalesce(r.helpful, 0) AS helpful_ratings,
+  coalesce(r.not_helpful, 0) AS not_helpful_ratings, {sql.day("n.step")} AS created_at
+FROM ts_notes n LEFT JOIN rated r ON r.note = n.note {_TEXT.format("t", "n.text")}
+""",
+        "note_ratings": f"""
+SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id,
+  CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
+  {sql.day("step")} AS created_at
+FROM ts_note_ratings
+""",
+        "moderation_logs": f"""
+SELECT l.rowid AS log_id, {_ITEM} AS post_id, {_case("l.kind", LogKind)} AS action_type, l.reason,
+  {sql.day("l.step")} AS timestamp
+FROM ts_moderation_log l LEFT JOIN ts_posts p ON p.post = l.post
+""",
+        "fact_checks": f"""
+SELECT 'post-' || v.post AS post_id, '{CHECKER}' AS checker_id, {_case("v.verdict", Verdict)} AS verdict,
+  coalesce(e.content, '') AS explanation, v.confidence,
+  CASE WHEN s.text IS NULL THEN '[]' ELSE {sql.json_list("s.content")} END AS sources,
+  {_case("v.veracity", NEWS_TYPES)} AS groundtruth, {sql.day("v.step")} AS created_at
+FROM ts_verdicts v {_TEXT.format("e", "v.explanation")} {_TEXT.format("s", "v.sources")}
+WHERE v.verdict <> {Verdict.NONE:d} AND v.rowid IN (SELECT max(rowid) FROM ts_verdicts GROUP BY post)
+""",
+        "agent_memories": f"""
 WITH accessed AS MATERIALIZED (
   SELECT memory, step, decay FROM ts_memory_accesses
   WHERE rowid IN (SELECT max(rowid) FROM ts_memory_accesses GROUP BY memory)
-), shown AS MATERIALIZED (
-  SELECT 'memory-' || m.memory AS memory_id, 'user-' || m.agent AS user_id,
-    {_case("m.kind", MemoryKind)} AS memory_type, coalesce(c.content, '') AS content,
-    m.importance AS importance_score, {sql.day("m.step")} AS created_at,
-    {sql.day("coalesce(a.step, m.step)")} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
-  FROM ts_agent_memories m {_TEXT.format("c", "m.text")} LEFT JOIN accessed a ON a.memory = m.memory
 )
-SELECT * FROM shown
-"""
-
-
-_SEEN = -1  # a view, among the kinds of action
-
-
-def _spread_metrics(sql: Dialect) -> str:
-    return f"""
+SELECT 'memory-' || m.memory AS memory_id, 'user-' || m.agent AS user_id,
+  {_case("m.kind", MemoryKind)} AS memory_type, coalesce(c.content, '') AS content,
+  m.importance AS importance_score, {sql.day("m.step")} AS created_at,
+  {sql.day("coalesce(a.step, m.step)")} AS last_accessed, coalesce(a.decay, 1.0) AS decay_factor
+FROM ts_agent_memories m {_TEXT.format("c", "m.text")} LEFT JOIN accessed a ON a.memory = m.memory
+""",
+        "spread_metrics": f"""
 WITH RECURSIVE happened AS (
   SELECT target AS root, kind, agent, step FROM ts_actions
   WHERE {_ACCEPTED} AND kind IN {_among(tuple(kind for kind in SPREAD.values() if kind != ActionKind.RATE_NOTE))}
@@ -346,8 +287,8 @@ WITH RECURSIVE happened AS (
   WHERE s.kind = {PostKind.SHARE:d}
 ), new AS MATERIALIZED (
   SELECT root, step, {_n("kind", _SEEN)} AS views, {
-        ", ".join(f"{_n('kind', kind)} AS {name}" for name, kind in SPREAD.items())
-    }, 0 AS depth
+            ", ".join(f"{_n('kind', kind)} AS {name}" for name, kind in SPREAD.items())
+        }, 0 AS depth
   FROM firsts GROUP BY root, step
 ), deeper AS MATERIALIZED (
   SELECT root, step, max(depth) AS depth FROM chains GROUP BY root, step
@@ -362,49 +303,30 @@ WITH RECURSIVE happened AS (
     LEFT JOIN deeper d ON d.root = p.post AND d.step = s.step
   WHERE p.kind IN {_among(ROOT_POSTS)}
   WINDOW so_far AS (PARTITION BY p.post ORDER BY s.step)
-), shown AS MATERIALIZED (
-  SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_depth, {", ".join(SPREAD)},
-    {" + ".join(SPREAD)} AS total_interactions, g.post IS NOT NULL AS should_takedown, g.reason AS takedown_reason,
-    g.post IS NOT NULL AS takedown_executed, {sql.day("f.step")} AS created_at
-  FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
 )
-SELECT * FROM shown
-"""
+SELECT 'post-' || f.post AS post_id, f.step AS time_step, f.views, f.diffusion_depth, {", ".join(SPREAD)},
+  {" + ".join(SPREAD)} AS total_interactions, g.post IS NOT NULL AS should_takedown, g.reason AS takedown_reason,
+  g.post IS NOT NULL AS takedown_executed, {sql.day("f.step")} AS created_at
+FROM far f LEFT JOIN gone g ON g.post = f.post AND g.step <= f.step
+""",
+        "feed_exposures": f"""
+SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {sql.day("step")} AS created_at
+FROM ts_exposures WHERE under < 0
+""",
+    }
 
 
-def _feed_exposures(sql: Dialect) -> str:
-    return f"""
-WITH shown AS MATERIALIZED (
-  SELECT 'user-' || agent AS user_id, 'post-' || post AS post_id, step AS time_step, {sql.day("step")} AS created_at
-  FROM ts_exposures WHERE under < 0
-)
-SELECT * FROM shown
-"""
+def _views(sql: Dialect) -> dict[str, str]:
+    """The SELECT of every view, computed once where a query names the view."""
+    return {
+        view: f"WITH shown AS MATERIALIZED ({select}) SELECT * FROM shown" for view, select in _selects(sql).items()
+    }
 
 
-_QUERIES: dict[str, Callable[[Dialect], str]] = {
-    "users": _users,
-    "posts": _posts,
-    "follows": _follows,
-    "user_actions": _user_actions,
-    "comments": _comments,
-    "community_notes": _community_notes,
-    "note_ratings": _note_ratings,
-    "moderation_logs": _moderation_logs,
-    "fact_checks": _fact_checks,
-    "agent_memories": _agent_memories,
-    "spread_metrics": _spread_metrics,
-    "feed_exposures": _feed_exposures,
-}
-
-
-def views_in(sql: Dialect) -> dict[str, str]:
-    """The SELECT of every view, in a dialect."""
-    return {view: query(sql) for view, query in _QUERIES.items()}
-
-
-VIEWS = views_in(SQLITE)
+VIEWS = _views(_SQLITE)
 """The SELECT of every view, as SQLite has it."""
+POSTGRESQL_VIEWS = _views(_POSTGRESQL)
+"""The same for PostgreSQL."""
 
 
 def tables_of(view: str) -> frozenset[str]:

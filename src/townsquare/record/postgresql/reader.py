@@ -14,16 +14,13 @@ import polars as pl
 
 from townsquare.core import schema
 from townsquare.core.errors import RecordError
-from townsquare.record.contract import RunHeader
-from townsquare.record.folder import header_from
-from townsquare.record.frames import frame_schema, missing_values, stored_columns
 from townsquare.record.postgresql import server
 from townsquare.record.postgresql.address import Address
 from townsquare.record.postgresql.tables import read_info
 from townsquare.record.postgresql.wire import copy_out, plain_text
 from townsquare.record.query import answered, checked_query, fault_of, with_later_columns
 from townsquare.record.query_words import check_functions
-from townsquare.record.reader import ALL_STEPS, Steps, check_count, check_table, scan_of, spans_of
+from townsquare.record.reader import DatabaseReader
 
 
 def is_recorded_at(address: Address) -> bool:
@@ -32,7 +29,7 @@ def is_recorded_at(address: Address) -> bool:
         return bool(read_info(connection, address))
 
 
-class PostgresReader:
+class PostgresReader(DatabaseReader):
     """Reads one schema, and sees one state of the database in each question. A connection is kept for the next one.
 
     Raises
@@ -45,72 +42,12 @@ class PostgresReader:
         self.address = address
         self._idle: list[tuple[int, server.Connection]] = []  # at most one, with the process that made it
         finalize(self, _close_all, self._idle)
-        info = self._info()
+        with self._connection() as connection:
+            info = self._info(connection)
         if not info:
             do = "name the schema of a recorded run, or run it again: it may have ended before its first step"
             raise RecordError(str(address), got="no recorded run", do=do)
-        self._header = header_from(info, str(address))
-        self._fingerprints: dict[str, str] = json.loads(info["schema"])
-
-    @property
-    def where(self) -> str:
-        """The address."""
-        return str(self.address)
-
-    @property
-    def header(self) -> RunHeader:
-        """As recorded."""
-        return self._header
-
-    def state(self) -> str:
-        """As recorded; a run that nobody writes any more is ``"stopped"``, whatever it was when it was killed."""
-        with self._connection() as connection:
-            is_written = server.lock_holder(connection, self.address) is not None
-            state = read_info(connection, self.address)["state"]
-        return "stopped" if state == "running" and not is_written else state
-
-    def health(self) -> str:
-        """Why the run is unhealthy, as it was marked when it ended; "" if it is not."""
-        return plain_text(self._info().get("health", ""))
-
-    def run_hash(self) -> str:
-        """As recorded when it was closed; "" while it is written, and of version 1 of the record."""
-        return self._info().get("run_hash", "")
-
-    def marks(self) -> pl.DataFrame:
-        """The rows of ``steps``."""
-        table = schema.TABLES["steps"]
-        return self.frame(table, table.recorded, None)
-
-    def stored(self, _table: schema.Table) -> str:
-        """Where the rows of a table are."""
-        return "PostgreSQL"
-
-    def frame(self, table: schema.Table, columns: Sequence[schema.Column], steps: Steps | None) -> pl.DataFrame:
-        """Rows that these steps added, or all steps."""
-        if not check_table(self, self._fingerprints, table):
-            return pl.DataFrame(schema=frame_schema(columns))
-        where = f"{self.where}, ts_{table.name}"
-        with self._connection() as connection:
-            before, n = _extent(connection, table.name, steps)
-            stored = stored_columns(table, columns, self._header.record_version)
-            frame = copy_out(connection, table.name, stored, before, n, where)
-        check_count(where, frame.height, n)
-        return frame.with_columns(missing_values(columns, frame.columns)).select(list(frame_schema(columns)))
-
-    def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
-        """All rows that are committed now, as a scan that reads only those columns that a query needs."""
-        first, end = (0, last) if last is not None else ALL_STEPS
-        query = "SELECT step, rows FROM ts_batches WHERE name = %s AND step BETWEEN %s AND %s ORDER BY step"
-        with self._connection() as connection:
-            rows = dict(connection.execute(query, (table.name, first, end)).fetchall())
-        return scan_of(self, table, spans_of(rows))
-
-    def counts(self) -> dict[str, int]:
-        """Rows by table that has some."""
-        with self._connection() as connection:
-            rows = connection.execute("SELECT name, sum(rows)::int8 FROM ts_batches GROUP BY name").fetchall()
-        return {str(name): int(n) for name, n in rows}
+        super().__init__(str(address), str(address), info)
 
     def check(self) -> None:
         """Files are the server's affair: what reads rows checks their number, and :meth:`Run.verify` their hashes."""
@@ -119,7 +56,7 @@ class PostgresReader:
         """Answer one SELECT by PostgreSQL, in a transaction that cannot write; values as SQLite holds them."""
         checked = checked_query(query)
         check_functions(checked)
-        full = with_later_columns(checked, self._header.record_version, self.address.schema)
+        full = with_later_columns(checked, self.header.record_version, self.address.schema)
         faults = server.driver()
         with self._connection() as connection:
             try:
@@ -137,9 +74,20 @@ class PostgresReader:
                 raise fault_of(query, str(error)) from error
         return answered(names, [[_value(value) for value in row] for row in rows])
 
-    def _info(self) -> dict[str, str]:
-        with self._connection() as connection:
-            return read_info(connection, self.address)
+    def stored(self, _table: schema.Table) -> str:
+        """Where the rows of a table are."""
+        return "PostgreSQL"
+
+    def _info(self, connection: server.Connection) -> dict[str, str]:
+        return {key: plain_text(value) for key, value in read_info(connection, self.address).items()}
+
+    def _is_written(self, connection: server.Connection) -> bool:
+        return server.lock_holder(connection, self.address) is not None
+
+    def _select(
+        self, connection: server.Connection, table: str, columns: Sequence[schema.Column], condition: str
+    ) -> pl.DataFrame:
+        return copy_out(connection, table, columns, condition, f"{self.where}, ts_{table}")
 
     @contextmanager
     def _connection(self) -> Iterator[server.Connection]:
@@ -169,18 +117,6 @@ def _close_all(idle: list[tuple[int, server.Connection]]) -> None:
     for process, connection in idle:
         if process == os.getpid():
             connection.close()
-
-
-def _extent(connection: server.Connection, table: str, steps: Steps | None) -> tuple[int, int]:
-    """How many rows a table had before these steps, and how many they added."""
-    first, last = steps or ALL_STEPS
-    query = """
-        SELECT coalesce(sum(rows) FILTER (WHERE step < %s), 0)::int8,
-          coalesce(sum(rows) FILTER (WHERE step >= %s), 0)::int8
-        FROM ts_batches WHERE name = %s AND step <= %s
-    """
-    row = connection.execute(query, (first, first, table, last)).fetchone()
-    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def _value(value: Any) -> Any:

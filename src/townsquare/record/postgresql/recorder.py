@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 from townsquare.core import schema
@@ -13,11 +12,11 @@ from townsquare.core.private_files import make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
 from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
-from townsquare.record.folder import header_from, info_of
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import FILE, Address, address_in, write_address
 from townsquare.record.postgresql.reader import PostgresReader
 from townsquare.record.postgresql.wire import copy_in, stored_text
+from townsquare.record.reader import begun_now, header_from
 from townsquare.record.replay import check_next, check_same_step
 from townsquare.record.sqlite import SETTINGS_FILE, write_settings
 
@@ -93,9 +92,9 @@ class PostgresRecorder:
                 self._discard()
                 return
             with self._writing():
-                run_hash = tables.hash_of_run(self._connection, self.address)
+                run_hash = database.hash_of_run(self._connection, tables.read_info(self._connection, self.address))
                 ended = {"state": state, "health": stored_text(health), "run_hash": run_hash}
-                tables.create_indexes(self._connection)
+                tables.complete(self._connection)
                 tables.set_info(self._connection, ended)
         finally:
             self._release()
@@ -131,10 +130,8 @@ class PostgresRecorder:
         if info:
             tables.bring_up(connection, info, where)
         else:
-            created = datetime.now(UTC).isoformat(timespec="seconds")
-            more = {"schema": database.fingerprints(), "created_at": created, "state": "running"}
             try:
-                self._made_schema = tables.create(connection, self.address, info_of(header) | more)
+                self._made_schema = tables.create(connection, self.address, begun_now(header))
             except server.driver().Error:
                 self._forget()
                 raise

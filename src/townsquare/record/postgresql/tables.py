@@ -7,17 +7,13 @@ over both. ``rowid``, the place of a row in its table from 1, stands last in eac
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.errors import RecordError
-from townsquare.core.identity import run_hash
-from townsquare.record.content_hash import HashChain
-from townsquare.record.database import INDEXES, added_since, fingerprints
-from townsquare.record.mosaic.dialects import POSTGRESQL
-from townsquare.record.mosaic.views import views_in
+from townsquare.record.database import add_later, create_indexes
+from townsquare.record.mosaic.views import POSTGRESQL_VIEWS
 from townsquare.record.postgresql.address import Address
 
 if TYPE_CHECKING:
@@ -58,7 +54,7 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
         )
         connection.execute('CREATE TABLE ts_run (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)')
         connection.execute(_COMPARISON)
-        for view, query in views_in(POSTGRESQL).items():
+        for view, query in POSTGRESQL_VIEWS.items():
             connection.execute(f"CREATE VIEW {view} AS {query}")
         set_info(connection, info)
     return is_new
@@ -66,21 +62,8 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
 
 def bring_up(connection: Connection, info: Mapping[str, str], where: str) -> None:
     """As :func:`townsquare.record.database.bring_up`."""
-    tables, columns = added_since(info, where)
     with connection.transaction():
-        for table in tables:
-            _create_table(connection, table)
-        for name, later in columns.items():
-            for column in later:
-                connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {_declared(column)}')
-        now = {"schema": fingerprints(), "record_version": str(RECORD_VERSION)}
-        set_info(connection, {**now, "state": "running", "run_hash": ""})
-
-
-def hash_of_run(connection: Connection, address: Address) -> str:
-    """As :func:`townsquare.record.database.hash_of_run`."""
-    row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
-    return run_hash(read_info(connection, address)["settings_hash"], str(row[0]) if row else HashChain().value)
+        set_info(connection, add_later(connection, info, where, _create_table, _declared))
 
 
 def drop(connection: Connection, address: Address, *, whole: bool) -> None:
@@ -120,13 +103,9 @@ def read_info(connection: Connection, address: Address) -> dict[str, str]:
     return dict(connection.execute("SELECT key, value FROM ts_run").fetchall()) if names else {}
 
 
-def create_indexes(connection: Connection, names: Iterable[str] = INDEXES) -> None:
-    """Make the indexes that queries by agent or post want, after the run, and tell the planner what the tables hold."""
-    for table in names:
-        for columns in INDEXES[table]:
-            name = f"ts_{table}_by_{'_'.join(columns)}"
-            listed = ", ".join(f'"{column}"' for column in columns)
-            connection.execute(f'CREATE INDEX IF NOT EXISTS "{name}" ON "ts_{table}" ({listed})')
+def complete(connection: Connection) -> None:
+    """Make the indexes that queries by agent or post want, and tell the planner what the tables hold."""
+    create_indexes(connection)
     for table in schema.TABLES:
         connection.execute(f'ANALYZE "ts_{table}"')
 

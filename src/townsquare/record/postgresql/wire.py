@@ -10,7 +10,6 @@ should hold, twice.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ import polars as pl
 from townsquare.core import schema
 from townsquare.core.errors import RecordError
 from townsquare.record.database import DAMAGED
-from townsquare.record.frames import dtype_of, frame_schema
+from townsquare.record.frames import as_sql_values, dtype_of, to_frame
 from townsquare.record.postgresql.tables import TYPES
 
 if TYPE_CHECKING:
@@ -32,10 +31,7 @@ _HEAD = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # signature, no flags, no further head
 _TAIL = b"\xff\xff"
 _ARRAY_HEAD = 20  # bytes: dimensions, flags, type, length, first index
 _WRITE_ROWS = 1 << 16
-_READ_ROWS = 1 << 18
-_ESCAPE = "\ufdd0"
-_ESCAPED = re.compile(f"[\0{_ESCAPE}]")
-_STORED = re.compile(f"{_ESCAPE}([0{_ESCAPE}])")
+_STORED = {"\ufdd0": "\ufdd0\ufdd0", "\0": "\ufdd00"}
 
 
 def stored_text(text: str) -> str:
@@ -44,16 +40,12 @@ def stored_text(text: str) -> str:
     >>> plain_text(stored_text("a\\0b")) == "a\\0b", stored_text("plain")
     (True, 'plain')
     """
-    if "\0" not in text and _ESCAPE not in text:
-        return text
-    return _ESCAPED.sub(lambda found: _ESCAPE + ("0" if found[0] == "\0" else _ESCAPE), text)
+    return text.replace("\ufdd0", "\ufdd0\ufdd0").replace("\0", "\ufdd00")
 
 
 def plain_text(text: str) -> str:
     """The text that :func:`stored_text` was given."""
-    if _ESCAPE not in text:
-        return text
-    return _STORED.sub(lambda found: "\0" if found[1] == "0" else _ESCAPE, text)
+    return "\ufdd0".join(part.replace("\ufdd00", "\0") for part in text.split("\ufdd0\ufdd0"))
 
 
 def copy_in(connection: Connection, table: str, columns: schema.Columns, before: int) -> None:
@@ -65,8 +57,9 @@ def copy_in(connection: Connection, table: str, columns: schema.Columns, before:
     with connection.cursor().copy(f'COPY "ts_{table}" ({names}, rowid) FROM STDIN (FORMAT BINARY)') as copy:
         if has_text:
             copy.set_types([*(TYPES[column.dtype] for column in recorded), "int8"])
-            lists = [_objects(columns[column.name], column) for column in recorded]
-            for row in zip(*lists, range(before + 1, before + n + 1), strict=True):
+            rows = to_frame(recorded, columns).select(as_sql_values(recorded))
+            stored = rows.with_columns(pl.selectors.string().str.replace_many(_STORED))
+            for row in stored.with_columns(pl.int_range(before + 1, before + n + 1).alias("rowid")).iter_rows():
                 copy.write_row(row)
             return
         copy.write(_HEAD)
@@ -78,9 +71,9 @@ def copy_in(connection: Connection, table: str, columns: schema.Columns, before:
 
 
 def copy_out(
-    connection: Connection, table: str, columns: Sequence[schema.Column], before: int, n: int, where: str
+    connection: Connection, table: str, columns: Sequence[schema.Column], condition: str, where: str
 ) -> pl.DataFrame:
-    """Rows ``before + 1`` to ``before + n`` of ``ts_<table>``, in order, with the dtypes of the schema.
+    """The rows of ``ts_<table>`` that meet a condition, in order of addition, with the dtypes of the schema.
 
     Raises
     ------
@@ -88,12 +81,8 @@ def copy_out(
         A value is outside the range of its column.
     """
     read = _texts_too if any(column.dtype == "str" for column in columns) else _numbers
-    frames = []
-    for first in range(before, before + n, _READ_ROWS):
-        last = min(first + _READ_ROWS, before + n)
-        rows = f'FROM "ts_{table}" WHERE rowid > {first} AND rowid <= {last} ORDER BY rowid'
-        frames.append(pl.DataFrame([_series(*one, where) for one in read(connection, columns, rows)]))
-    return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
+    rows = f'FROM "ts_{table}" WHERE {condition} ORDER BY rowid'
+    return pl.DataFrame([_series(*one, where) for one in read(connection, columns, rows)])
 
 
 def _numbers(
@@ -143,22 +132,6 @@ def _series(column: schema.Column, values: npt.NDArray[Any] | list[str], where: 
     if column.dtype[0] != "f" and narrow.dtype != values.dtype and (narrow != values).any():
         raise RecordError(f"{where}.{column.name}", got="a value that its column cannot have", do=DAMAGED)
     return pl.Series(column.name, narrow, dtype=dtype_of(column))
-
-
-def _objects(values: npt.NDArray[Any] | list[str], column: schema.Column) -> list[Any]:
-    if column.since > 1:
-        return [None if value != value or value == column.missing else value for value in _plain(values)]
-    return _plain(values)
-
-
-def _plain(values: npt.NDArray[Any] | list[str]) -> list[Any]:
-    if isinstance(values, list):
-        return [stored_text(text) for text in values]
-    if values.dtype == np.uint64:
-        values = values.view(np.int64)
-    if values.dtype.kind == "f":
-        return [None if value != value else value for value in values.tolist()]
-    return [int(value) for value in values.tolist()] if values.dtype == np.bool_ else list(values.tolist())
 
 
 def _blocks(recorded: Sequence[schema.Column], part: dict[str, npt.NDArray[Any]], before: int) -> Iterator[bytes]:
