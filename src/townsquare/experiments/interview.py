@@ -98,7 +98,7 @@ class _Record:
         self._personas = dict(run.table("personas").select("agent", "text").iter_rows())
         self._memories = run.table("agent_memories").filter(pl.col("step") <= step)
         self._accesses = run.table("memory_accesses").filter(pl.col("step") <= step)
-        self._shown = run.table("exposures", (step, step)) if step else run.table("exposures", (0, 0))
+        self._shown = run.table("exposures", (step, step))
         self._posts = run.table("posts")
         self._settings = Memory.model_validate(dict(run.settings.get("memory", {})))
 

@@ -42,7 +42,7 @@ class FakeModel:
     async def complete(self, request: Request, draw: int | None) -> Answer:
         """Answer one request."""
         value = made(request, draw)
-        text = value if isinstance(value, str) else orjson.dumps(value).decode()
+        text = written(value)
         outcome, error = Outcome.OK, ""
         if request.schema and (fault := schema_fault(request.schema, value)):
             outcome, value, error = Outcome.INVALID, None, f"the fake cannot make what this schema asks for: {fault}"
@@ -64,6 +64,11 @@ def made(request: Request, draw: int | None) -> Any:
     content = orjson.dumps([request.content, draw], option=orjson.OPT_SORT_KEYS)
     maker = _Maker(hashlib.sha256(content).digest(), request.schema)
     return maker.make(request.schema, "", 0) if request.schema else maker.text("", 0, 200)
+
+
+def written(value: Any) -> str:
+    """Return a value as a model writes it: a text as it is, anything else in JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 class _Maker:

@@ -17,7 +17,7 @@ import orjson
 from townsquare.core.errors import SettingError
 from townsquare.models.capabilities import Capabilities, Mode
 from townsquare.models.contract import ChatModel, Request
-from townsquare.models.fake import made
+from townsquare.models.fake import made, written
 from townsquare.models.http import HttpRequest, HttpResponse, NoResponse
 from townsquare.models.member import ModelMember
 from townsquare.models.providers import ServedModel
@@ -48,6 +48,7 @@ class FaultyTransport:
     async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """Answer as ``fake`` does, or fail."""
         await asyncio.sleep(0)
+        text = written(made(parcel.request, parcel.draw))
         match fault_of(parcel.request, parcel.draw, parcel.tries, self._rate):
             case "crowded":
                 return HttpResponse(429, b'{"error": {"message": "too many requests"}}')
@@ -62,9 +63,8 @@ class FaultyTransport:
             case "wrong_schema":
                 return _reply(parcel, '{"unexpected": [1, 2, 3]}' if parcel.request.schema else "")
             case "cut":
-                text = _text(parcel)
                 return _reply(parcel, text[: len(text) // 2], finish="length")
-        return _reply(parcel, _text(parcel))
+        return _reply(parcel, text)
 
     async def sleep(self, seconds: float) -> None:
         """No wait: nothing here gets better with time."""
@@ -89,11 +89,6 @@ def fault_of(request: Request, draw: int | None, tries: int, rate: float) -> str
     if (bits >> 64) / 2.0**64 >= rate:
         return ""
     return KINDS[(bits & (2**64 - 1)) % len(KINDS)]
-
-
-def _text(parcel: HttpRequest) -> str:
-    value = made(parcel.request, parcel.draw)
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _reply(parcel: HttpRequest, text: str, *, finish: str = "stop", refusal: str | None = None) -> HttpResponse:

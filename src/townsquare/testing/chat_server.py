@@ -24,7 +24,7 @@ from aiohttp import web
 
 from townsquare.models.capabilities import INSTRUCTION
 from townsquare.models.contract import Message, Request
-from townsquare.models.fake import made
+from townsquare.models.fake import made, written
 from townsquare.models.usage import estimate
 
 FORMATS = frozenset({"json_schema", "json_object", "tools"})
@@ -256,8 +256,7 @@ class ChatServer:
     def _completion(self, body: Mapping[str, Any], fault: Fault) -> dict[str, Any]:
         asked, is_tool = asked_of(body, self.behavior.ignored)
         value = made(asked, body.get("seed"))
-        text = value if isinstance(value, str) else orjson.dumps(value).decode()
-        text = text if fault.text is None else fault.text
+        text = written(value) if fault.text is None else fault.text
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if is_tool and fault.text is None:
             function = {"name": asked.name, "arguments": text}
