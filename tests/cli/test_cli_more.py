@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from townsquare import cli
-from townsquare.cli import main
+from townsquare.cli import console, main
 from townsquare.cli.app import COMMANDS, GROUPS, PERSONAS, app
 from townsquare.cli.doctor import State, examine, fits, in_units
 from townsquare.experiments.size import planned_size
@@ -273,6 +273,14 @@ def test_bytes_in_words() -> None:
         "1.5 MB",
         "2,000.0 GB",
     ]
+
+
+def test_a_narrow_table_cuts_no_word(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr(console, "PIPE_WIDTH", 24)
+    console.show("", [("engagement_true_per_post", 12345.0)], (str, "outcome"), (console.number, "value"))
+    assert "".join(line.split()[0] for line in capsys.readouterr().out.splitlines()[3:] if line.split()) == (
+        "engagement_true_per_post"
+    )
 
 
 # --- all commands ------------------------------------------------------------------------------------------

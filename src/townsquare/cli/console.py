@@ -79,15 +79,16 @@ def show(caption: str, rows: Any, *columns: Columns, words: Collection[str] | No
 
 
 def show_table(shown: Table) -> None:
-    """Print a table of harmless cells, words to the left and numbers to the right."""
+    """Print a table of harmless cells, words to the left and numbers to the right; a narrow terminal cuts no word."""
     from rich import box, table
     from rich.text import Text
 
     title = Text(safe(shown.caption)) if shown.caption else None
-    made = table.Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    made = table.Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for at, heading in enumerate(shown.head):
         is_number = at not in shown.words
-        made.add_column(Text(safe(heading)), justify="right" if is_number else "left", no_wrap=is_number)
+        side: Any = "right" if is_number else "left"
+        made.add_column(Text(safe(heading)), justify=side, no_wrap=is_number, overflow="fold")
     for row in shown.rows:
         made.add_row(*(Text(safe(cell)) for cell in row))
     console().print(made)

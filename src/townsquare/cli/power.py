@@ -56,8 +56,10 @@ def power(
         f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}", found,
         (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
         (digits(3, sign=True), "pilot=difference"), (digits(3), "sd"), (digits(3, sign=True), "effect"),
-        (number, "seeds", "cautious=seeds_cautious"), (str, "=note"),
+        (number, "seeds", "cautious=seeds_cautious"),
     )  # fmt: skip
+    for (arm, note), part in found.filter(found["note"] != "").group_by("arm", "note", maintain_order=True):
+        print(f"{short_arm(str(arm), arms)}: {note}: {', '.join(part['outcome'])}")
     print("The cautious number takes the upper 80% bound of the spread, which a small pilot knows badly.")
     if effect is None:
         print("Effects are the pilot's own, which run large by chance: say --effect, the smallest that would matter.")
