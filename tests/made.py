@@ -24,6 +24,8 @@ from townsquare.simulation.actions import resolve as resolve_actions
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed import build as feeds
 from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.feed.options import uniform_options
+from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.run import simulate
 from townsquare.simulation.step import begin, step
 from townsquare.simulation.views import Bank, Chosen, Views, no_declarations
@@ -161,7 +163,8 @@ def feed_of(
     persons = np.flatnonzero(world.persons()) if agents is None else np.array(agents)
     member = registry.get("ranker", settings.ranker)
     draw = draws_of(world, Stage.FEED, seed)
-    return feeds.build(world, persons.astype(np.int32), (member, member.params()), settings, weights or Beliefs(), draw)
+    options = uniform_options(persons.astype(np.int32), settings, (weights or Beliefs()).label_weight)
+    return feeds.build(world, ChosenRanker(member, member.params()), options, draw)
 
 
 def show(world: World, feed: Feed) -> None:

@@ -47,13 +47,8 @@ FAMILIES_BY_FOLDER = {"adapters"}
 MAX_POSITIONAL = 8
 MANY_POSITIONAL = {
     "beliefs/trail.py _put",
-    "core/pairs.py _insert",
-    "core/pairs.py _keep_newest",
     "humans/fit/stream.py resolve",
     "simulation/evidence/start.py started",
-    "simulation/feed/candidates.py _fill",
-    "simulation/feed/write.py _write_chunk",
-    "simulation/feed/write.py write_rows",
 }
 """Functions with over eight positional parameters outside `cli/` and `*_kernels.py`. This list only shrinks."""
 ONLY_CLI = {"rich", "cyclopts"}

@@ -28,7 +28,7 @@ from townsquare.core import registry, schema
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.schema import ActionKind, Verdict
 from townsquare.record.batches import Batches
-from townsquare.simulation.belief_step import InputsOfStep, advance
+from townsquare.simulation.belief_step import ChosenRule, InputsOfStep, advance
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.world import World
@@ -261,7 +261,7 @@ def test_who_is_shown_nothing_with_a_stance_does_not_move() -> None:
         zero = np.zeros((4, 1))
         state = member.init(zero + 0.3, zero + 0.5, per_agent(params, 4))
         world.append(Change(belief=(state,)))
-        change = advance(world, step.out, member, params, Draws(1, 1)(Stage.BELIEF))
+        change = advance(world, step.out, ChosenRule(member, params), Draws(1, 1)(Stage.BELIEF))
         assert change.belief[0].stance.tolist() == [[0.3]] * 4
         assert np.asarray(change.rows["beliefs"]["agent"]).tolist() == [0, 1, 2]
 

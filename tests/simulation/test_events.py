@@ -27,8 +27,8 @@ from townsquare.scenario.load import made_scenario
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.event_checks import FIXED
 from townsquare.settings.resolve import Settings, resolve
-from townsquare.simulation.feed.kernels import Ranked
-from townsquare.simulation.feed.personal import put_on_top
+from townsquare.simulation.feed.build import put_on_top
+from townsquare.simulation.feed.rank_kernels import FEED_ROW, Ranked
 from townsquare.simulation.run import simulate
 
 SMALL = {"agents": 30, "steps": 5, "graph": {"m": 4}, "feed": {"followed": 6, "others": 4}}
@@ -321,19 +321,25 @@ def test_a_message_that_is_taken_down_is_sent_no_more() -> None:
 
 
 def test_messages_stand_above_and_what_passes_them_on_is_left_out() -> None:
-    number = np.array([0, 1, 2, 3, 2, 5, -1, -1, -1, -1], np.int32)  # post 4 is a share of 2
-    rows = np.array([[5, 4, 1, 9], [0, 9, 9, 9], [4, 3, 5, 1]], np.int32)
-    ranked = Ranked(rows, number[rows], 10 + rows, np.zeros((3, 4), np.uint8), np.array([3, 1, 4]))
+    root = np.array([0, 1, 2, 3, 2, 5, -1, -1, -1, -1], np.int32)  # post 4 is a share of 2
+    posts = np.array([[5, 4, 1, 9], [0, 9, 9, 9], [4, 3, 5, 1]], np.int32)
     sent = np.array([[2, -1], [-1, -1], [3, 2]], np.int32)
-    out = put_on_top(sent, np.where(sent >= 0, number[sent], -1), np.where(sent >= 0, 20, -1), ranked)
 
-    def used(column: npt.NDArray[Any]) -> list[list[int]]:
-        return [column[k, :n].tolist() for k, n in enumerate(out.counts)]
+    def rows_of(posts: npt.NDArray[np.int32], authors: npt.NDArray[np.int32], slot: int) -> npt.NDArray[Any]:
+        out = np.empty(posts.shape, FEED_ROW)
+        out["post"], out["root"], out["author"], out["slot"] = posts, root[posts], authors, slot
+        return out
 
-    assert used(out.post) == [[2, 5, 1], [0], [3, 2, 5, 1]]
-    assert used(out.number) == [[2, 5, 1], [0], [3, 2, 5, 1]]
-    assert used(out.author) == [[20, 15, 11], [10], [20, 20, 15, 11]]
-    assert used(out.slot) == [[Slot.SENT, 0, 0], [0], [Slot.SENT, Slot.SENT, 0, 0]]
+    ranked = Ranked(rows_of(posts, 10 + posts, 0), np.array([3, 1, 4]))
+    out = put_on_top(rows_of(sent, np.full_like(sent, 20), Slot.SENT), ranked)
+
+    def used(name: str) -> list[list[int]]:
+        return [out.rows[name][k, :n].tolist() for k, n in enumerate(out.counts)]
+
+    assert used("post") == [[2, 5, 1], [0], [3, 2, 5, 1]]
+    assert used("root") == [[2, 5, 1], [0], [3, 2, 5, 1]]
+    assert used("author") == [[20, 15, 11], [10], [20, 20, 15, 11]]
+    assert used("slot") == [[Slot.SENT, 0, 0], [0], [Slot.SENT, Slot.SENT, 0, 0]]
 
 
 # --- what is told of it ------------------------------------------------------------------------------------

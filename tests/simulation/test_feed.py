@@ -36,7 +36,7 @@ from townsquare.scenario.load import made_scenario
 from townsquare.settings.config import Beliefs, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.change import Change
-from townsquare.simulation.feed.build import comments_per_post, shared_pool
+from townsquare.simulation.feed.candidates import comments_per_post, shared_pool
 from townsquare.simulation.world import World
 
 PERSONS = 8

@@ -1,77 +1,85 @@
-"""Rows of feeds in order: networks sort, ranks rank, and how many bits a word has for what changes nothing."""
+"""Which rows stand in a feed, and in which order: the compiled form against plain Python, also of long feeds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from townsquare.core.draws import U64
-from townsquare.core.simd import LANES
-from townsquare.simulation.feed.candidates import Cards
-from townsquare.simulation.feed.kernels import Bases, PoolColumns, Ranked, Readers, fill_feeds
-from townsquare.simulation.feed.order import LAST, MOST, bits_for, has_equal, ranks, sort_lanes
+from townsquare.core.draws import U64, chain, key1, mix
+from townsquare.simulation.feed.candidates import CANDIDATE, Candidates, Pool
+from townsquare.simulation.feed.rank_kernels import FEED_ROW, Ranked, Readers, rank
+
+AGENTS, ROOTS = 61, 90
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.integers(0, 2**32), st.integers(0, 200))
-def test_every_lane_is_sorted_and_filled_up(seed: int, longest: int) -> None:
-    rng = np.random.default_rng(seed)
-    counts = rng.integers(0, longest + 1, LANES)
-    counts[rng.integers(LANES)] = longest
-    words = rng.integers(0, 50 if seed % 2 else 2**63, (max(longest, MOST), LANES)).astype(np.uint64)
-    wanted = [np.sort(words[:n, lane]) for lane, n in enumerate(counts)]
-    assert sort_lanes(words, counts, np.empty(longest, np.uint64)) == longest
-    for lane, n in enumerate(counts):
-        np.testing.assert_array_equal(words[:n, lane], wanted[lane])
-        assert (words[n:longest, lane] == LAST).all()
-    twins = any((np.diff(lane >> U64(3)) == 0).any() for lane in wanted)
-    assert has_equal(words, longest, 3) == twins
+def some_posts(followed: int, pool: int) -> tuple[Candidates, Pool]:
+    """Candidates and a pool at random: few scores, so that draws decide often."""
+    rng = np.random.default_rng(pool)
+    ptr = np.r_[0, np.cumsum(rng.integers(0, 9, AGENTS))]
+    k = int(ptr[-1])
+    candidate = np.empty(k, CANDIDATE)
+    candidate["key"], candidate["score"] = rng.integers(0, 2**63, k), rng.integers(0, 4, k)
+    candidate["post"], candidate["root"] = np.arange(k), rng.integers(0, ROOTS, k)
+    candidate["author"], candidate["step"] = rng.integers(0, AGENTS, k), rng.integers(0, 3, k)
+    shared = Pool(
+        np.arange(k, k + pool, dtype=np.int32), rng.permutation(ROOTS)[:pool].astype(np.int32),
+        rng.integers(0, AGENTS, pool).astype(np.int32), rng.integers(0, 2**63, pool).astype(np.uint64),
+        rng.integers(0, 4, pool).astype(np.float64), pool // 5, U64(chain(2)),
+    )  # fmt: skip
+    return Candidates(ptr, candidate, followed, U64(chain(0)), U64(chain(1))), shared
 
 
-@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=50))
-def test_ranks_are_how_many_different_scores_are_higher(scores: list[float]) -> None:
-    found, n = ranks(np.array(scores))
-    assert found.tolist() == [len({other for other in scores if other > score}) for score in scores]
-    assert n == len(set(scores))
+def some_readers(others: int) -> Readers:
+    rng = np.random.default_rng(others)
+    follows = [np.sort(rng.choice(AGENTS, rng.integers(0, 30), replace=False)).astype(np.int32) for _ in range(AGENTS)]
+    ptr, no_ptr, nothing = np.r_[0, np.cumsum([f.size for f in follows])], np.empty(0, np.int64), np.empty(0, np.int32)
+    return Readers(
+        np.arange(AGENTS, dtype=np.int32), 0, ptr, np.concatenate(follows), no_ptr, nothing, no_ptr, nothing,
+        np.full(AGENTS, others, np.int64), np.zeros(AGENTS, np.bool_),
+    )  # fmt: skip
+
+
+def expected(
+    candidates: Candidates, pool: Pool, followed: list[int], others: int, agent: int
+) -> list[tuple[int, int, int, int]]:
+    """(post, root, author, slot) of each row of an agent's feed."""
+
+    def draw(base: np.uint64, key: int) -> int:
+        return int(mix(U64(key1(base, agent)) ^ U64(key)))
+
+    newest: dict[int, tuple[tuple[int, int], int, int]] = {}
+    for owner in followed:
+        for c in range(candidates.ptr[owner], candidates.ptr[owner + 1]):
+            one = candidates.row[c]
+            if one["author"] != agent:
+                age = -int(one["step"]), draw(candidates.newest, int(one["key"]))
+                newest[int(one["root"])] = min(newest.get(int(one["root"]), (age, c, owner)), (age, c, owner))
+    rows = []
+    for _, c, owner in newest.values():
+        one = candidates.row[c]
+        place = -float(one["score"]), draw(candidates.order, int(one["key"]))
+        rows.append((place, (int(one["post"]), int(one["root"]), owner, 0)))
+    rows = sorted(rows)[: candidates.limit]
+    shown, free = {row[1] for _, row in rows}, []
+    n_rest = pool.post.size - pool.n_injected
+    for x in range(pool.post.size):
+        if int(pool.author[x]) not in (agent, *followed) and int(pool.root[x]) not in shown:
+            bits = draw(pool.draw, int(pool.key[x]))
+            free.append((bits // n_rest * pool.n_injected if x < pool.n_injected < n_rest else bits, x))
+    for _, x in sorted(free)[:others]:
+        place = -float(pool.score[x]), draw(candidates.order, int(pool.key[x]))
+        rows.append((place, (int(pool.post[x]), int(pool.root[x]), int(pool.author[x]), 1)))
+    return [row for _, row in sorted(rows)]
 
 
 @pytest.mark.parametrize(
-    ("followed", "others", "pool"), [(15, 10, 40), (0, 10, 12), (40, 0, 30), (70, 50, 90), (2, 3, 4)]
+    ("followed", "others", "pool"), [(15, 10, 40), (0, 10, 12), (40, 0, 30), (70, 50, 90), (2, 3, 4), (5, 2, 90)]
 )
-def test_a_feed_does_not_depend_on_how_many_bits_of_its_draws_fit(followed: int, others: int, pool: int) -> None:
-    """With 50 bits of rank few are left for draws: rows of one rank are often equal in those, but not the same."""
-    rng, n = np.random.default_rng(pool), 61
-    per_author = rng.integers(0, 9, n)
-    ptr = np.r_[0, np.cumsum(per_author)]
-    k = int(ptr[-1])
-    rank, n_ranks = ranks(rng.integers(0, 4, k + pool).astype(np.float64))
-    words = np.empty((k, 4), np.uint64)
-    words[:, 0] = rng.integers(0, 2**63, k)
-    words[:, 1] = np.arange(k, dtype=np.uint64) | rng.integers(0, 90, k).astype(np.uint64) << U64(32)
-    words[:, 2] = rng.integers(0, n, k).astype(np.uint64) | rng.integers(0, 3, k).astype(np.uint64) << U64(32)
-    words[:, 3] = rank[:k]
-    follows = [np.sort(rng.choice(n, rng.integers(0, 30), replace=False)).astype(np.int32) for _ in range(n)]
-    readers = Readers(
-        np.arange(n, dtype=np.int32), 0, np.r_[0, np.cumsum([f.size for f in follows])], np.concatenate(follows),
-        np.full(n, others, np.int64),
-    )  # fmt: skip
-    shared = PoolColumns(
-        np.arange(k, k + pool, dtype=np.int32), rng.permutation(90)[:pool].astype(np.int32),
-        rng.integers(0, n, pool).astype(np.int32), rng.integers(0, 2**63, pool).astype(np.uint64), rank[k:], pool // 5,
-    )  # fmt: skip
-    feeds = []
-    for bits in (bits_for(n_ranks), 30, 50):
-        shape = n, followed + others
-        out = Ranked(
-            *(np.full(shape, -1, np.int32) for _ in range(3)), np.zeros(shape, np.uint8), np.zeros(n, np.int64)
-        )
-        fill_feeds(
-            readers, Cards(ptr, words, words.view(np.float64)), shared, followed, Bases(*map(U64, (1, 2, 3))), bits, out
-        )
-        feeds.append(out)
-    for other in feeds[1:]:
-        for one, same in zip(feeds[0], other, strict=True):
-            np.testing.assert_array_equal(one, same)
-    assert feeds[0].counts.max() > 0
+def test_feeds_are_ranked_as_plain_python_ranks_them(followed: int, others: int, pool: int) -> None:
+    (candidates, shared), readers = some_posts(followed, pool), some_readers(others)
+    out = Ranked(np.zeros((AGENTS, followed + others), FEED_ROW), np.zeros(AGENTS, np.int64))
+    rank(candidates, shared, readers, out)
+    for agent in range(AGENTS):
+        theirs = readers.followed[readers.follow_ptr[agent] : readers.follow_ptr[agent + 1]].tolist()
+        assert out.rows[agent, : out.counts[agent]].tolist() == expected(candidates, shared, theirs, others, agent)
+    assert out.counts.max() > 0

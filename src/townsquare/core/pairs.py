@@ -16,11 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.draws import U64, key2
-from townsquare.core.simd import MANY, copy_many
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
 _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
+_CHUNK = 128  # agents that one thread takes at a time
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
 
 Int64 = npt.NDArray[np.int64]
@@ -114,30 +114,35 @@ def _sort(packed: Int64, lo: int, hi: int) -> None:
         packed[y + 1] = v
 
 
-@nb.njit(parallel=True, nogil=True, cache=True)
-def _find_new(
-    optr: Int64,
-    okey: Int32,
-    qptr: Int64,
-    qkey: Int32,
-    slot: Int64,
-    known: npt.NDArray[np.bool_],
-    packed: Int64,
-    nptr: Int64,
-) -> None:
-    """Where each pair stands, or would stand, among the agent's own, from 0, and how many pairs there will be.
+class _Query(NamedTuple):
+    """Keys asked for by agent, and what is found of them.
 
-    Keys that are new go to the front of the agent's part of ``packed``, in order, each with its place in one word.
+    ``slot`` says where each pair stands, ``known`` whether it was there. ``packed`` holds the new keys of each agent
+    first, in order, each with its place in one word.
     """
-    for i in nb.prange(qptr.shape[0] - 1):
-        lo, hi, first, end = qptr[i], qptr[i + 1], optr[i], optr[i + 1]
-        places(okey, first, end, qkey, lo, hi, slot)
+
+    indptr: Int64
+    key: Int32
+    start: npt.NDArray[np.generic]
+    slot: Int64
+    known: npt.NDArray[np.bool_]
+    packed: Int64
+
+
+@nb.njit(parallel=True, nogil=True, cache=True)
+def _find_new(old: PairBlock, query: _Query, nptr: Int64) -> None:
+    """Where each pair stands, or would stand, among the agent's own, from 0, and how many pairs there will be."""
+    old_ptr, old_key, _ = old
+    indptr, key, _, slot, known, packed = query
+    for i in nb.prange(indptr.shape[0] - 1):
+        lo, hi, first, end = indptr[i], indptr[i + 1], old_ptr[i], old_ptr[i + 1]
+        places(old_key, first, end, key, lo, hi, slot)
         new = lo
         for x in range(lo, hi):
             at = slot[x]
-            known[x] = at < end and okey[at] == qkey[x]
+            known[x] = at < end and old_key[at] == key[x]
             slot[x] = at - first
-            packed[new] = (np.int64(qkey[x]) << 32) | (x - lo)
+            packed[new] = (np.int64(key[x]) << 32) | (x - lo)
             new += not known[x]
         _sort(packed, lo, new)
         n, last = 0, np.int64(-1)
@@ -148,62 +153,53 @@ def _find_new(
 
 
 @nb.njit(inline="always", cache=True)
-def _copy(source: npt.NDArray[np.generic], o: int, n: int, target: npt.NDArray[np.generic], w: int, end: int) -> None:
-    """``target[w:w + n] = source[o:o + n]``, and perhaps some of what follows, but not from ``end`` on.
+def _copy(source: npt.NDArray[np.generic], first: int, n: int, target: npt.NDArray[np.generic], at: int) -> None:
+    for x in range(n):
+        target[at + x] = source[first + x]
 
-    A stretch is short: to copy as many as the processor can at once, wanted or not, is quicker than to count them.
-    """
-    if n <= MANY and w + MANY <= end and o + MANY <= source.shape[0]:
-        copy_many(source, o, target, w)  # type: ignore[call-arg]
-    else:
-        for y in range(n):
-            target[w + y] = source[o + y]
+
+@nb.njit(cache=True)
+def _insert_chunk(first: int, last: int, old: PairBlock, query: _Query, new: PairBlock) -> None:
+    """Copy pairs of some agents, whole stretches at a time with new ones between them; say where queried ones are."""
+    old_ptr, old_key, old_value = old
+    new_ptr, new_key, new_value = new
+    indptr, key, start, slot, known, packed = query
+    for i in range(first, last):
+        lo, hi, o, w = indptr[i], indptr[i + 1], old_ptr[i], new_ptr[i]
+        end = lo
+        for x in range(lo, hi):
+            end += not known[x]
+        x = distinct = lo
+        while x < end:
+            k = packed[x] >> 32
+            at = lo + (packed[x] & _PLACE)
+            n = old_ptr[i] + slot[at] - o
+            _copy(old_key, o, n, new_key, w)
+            _copy(old_value, o, n, new_value, w)
+            o, w = o + n, w + n
+            new_key[w], new_value[w] = k, start[at]
+            while x < end and packed[x] >> 32 == k:
+                slot[lo + (packed[x] & _PLACE)] = w
+                x += 1
+            packed[distinct] = k  # these words were read: the distinct new keys, for what follows
+            distinct += 1
+            w += 1
+        _copy(old_key, o, old_ptr[i + 1] - o, new_key, w)
+        _copy(old_value, o, old_ptr[i + 1] - o, new_value, w)
+        for x in range(lo, hi):
+            if known[x]:  # moved on by the new keys before it
+                k, before = np.int64(key[x]), 0
+                for y in range(lo, distinct):
+                    before += packed[y] < k
+                slot[x] += new_ptr[i] + before
 
 
 @nb.njit(parallel=True, nogil=True, cache=True)
-def _insert(
-    optr: Int64,
-    okey: Int32,
-    oval: npt.NDArray[np.generic],
-    qptr: Int64,
-    qkey: Int32,
-    start: npt.NDArray[np.generic],
-    packed: Int64,
-    nptr: Int64,
-    nkey: Int32,
-    nval: npt.NDArray[np.generic],
-    slot: Int64,
-    known: npt.NDArray[np.bool_],
-) -> None:
-    """Copy each agent's pairs, whole stretches at a time with the new ones between them; say where queried ones are."""
-    for i in nb.prange(qptr.shape[0] - 1):
-        lo, hi, o, end, w = qptr[i], qptr[i + 1], optr[i], optr[i + 1], nptr[i]
-        new = lo
-        for x in range(lo, hi):
-            new += not known[x]
-        x = n = lo
-        while x < new:
-            k = packed[x] >> 32
-            stop = optr[i] + slot[lo + (packed[x] & _PLACE)]
-            _copy(okey, o, stop - o, nkey, w, nptr[i + 1])
-            _copy(oval, o, stop - o, nval, w, nptr[i + 1])
-            w += stop - o
-            o = stop
-            nkey[w], nval[w] = k, start[lo + (packed[x] & _PLACE)]
-            while x < new and packed[x] >> 32 == k:
-                slot[lo + (packed[x] & _PLACE)] = w
-                x += 1
-            packed[n] = k  # these words were read: the distinct new keys, for what follows
-            n += 1
-            w += 1
-        _copy(okey, o, end - o, nkey, w, nptr[i + 1])
-        _copy(oval, o, end - o, nval, w, nptr[i + 1])
-        for x in range(lo, hi):
-            if known[x]:  # moved on by the new keys before it
-                k, before = np.int64(qkey[x]), 0
-                for y in range(lo, n):
-                    before += packed[y] < k
-                slot[x] += nptr[i] + before
+def _insert(old: PairBlock, query: _Query, new: PairBlock) -> None:
+    """Insert the new pairs of all agents. Numba drops what a parallel loop writes into a tuple, so a call writes."""
+    n = query.indptr.shape[0] - 1
+    for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
+        _insert_chunk(chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK), old, query, new)
 
 
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
@@ -234,20 +230,18 @@ def upsert(
     (PairBlock, (m,) int64, (m,) bool)
         The new block, where each queried pair stands in its ``value``, and whether it was there before.
     """
-    packed, slot = np.empty(keys.shape[0], np.int64), np.empty(keys.shape[0], np.int64)
-    known, nptr = np.empty(keys.shape[0], np.bool_), np.zeros_like(block.indptr)
-    _find_new(block.indptr, block.key, indptr, keys, slot, known, packed, nptr)
+    n, nptr = keys.shape[0], np.zeros_like(block.indptr)
+    query = _Query(indptr, keys, start, np.empty(n, np.int64), np.empty(n, np.bool_), np.empty(n, np.int64))
+    _find_new(block, query, nptr)
     np.cumsum(nptr, out=nptr)
-    nkey, nval = np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype)
-    _insert(block.indptr, block.key, block.value, indptr, keys, start, packed, nptr, nkey, nval, slot, known)
-    return PairBlock(nptr, nkey, nval), slot, known
+    new = PairBlock(nptr, np.empty(int(nptr[-1]), np.int32), np.empty(int(nptr[-1]), block.value.dtype))
+    _insert(block, query, new)
+    return new, query.slot, query.known
 
 
 @nb.njit(nogil=True, cache=True)
 def _keep_newest(
-    optr: Int64,
-    okey: Int32,
-    oval: npt.NDArray[np.generic],
+    block: PairBlock,
     cap: int,
     base: U64,
     first: int,
@@ -255,8 +249,8 @@ def _keep_newest(
     nptr: Int64,
     keep: npt.NDArray[np.bool_],
 ) -> None:
-    for i in range(optr.shape[0] - 1):
-        lo, hi = optr[i], optr[i + 1]
+    for i in range(block.indptr.shape[0] - 1):
+        lo, hi = block.indptr[i], block.indptr[i + 1]
         n = hi - lo
         nptr[i + 1] = n
         if n <= cap:
@@ -264,8 +258,8 @@ def _keep_newest(
         tie = np.empty(n, np.float64)
         age = np.empty(n, np.float64)
         for x in range(n):
-            age[x] = oval[lo + x]
-            tie[x] = float(key2(base, first + i, post_key[okey[lo + x]]) >> U64(11))
+            age[x] = block.value[lo + x]
+            tie[x] = float(key2(base, first + i, post_key[block.key[lo + x]]) >> U64(11))
         by_tie = np.argsort(tie, kind="mergesort")
         order = by_tie[np.argsort(age[by_tie], kind="mergesort")]
         for x in range(n - cap):
@@ -283,7 +277,7 @@ def keep_newest(block: PairBlock, cap: int, base: U64, first: int, post_key: npt
         return block
     keep = np.ones(block.key.shape[0], np.bool_)
     nptr = np.zeros_like(block.indptr)
-    _keep_newest(block.indptr, block.key, block.value, cap, base, first, post_key, nptr, keep)
+    _keep_newest(block, cap, base, first, post_key, nptr, keep)
     np.cumsum(nptr, out=nptr)
     return PairBlock(nptr, block.key[keep], block.value[keep])
 

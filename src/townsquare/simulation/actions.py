@@ -10,7 +10,6 @@ What holds for a kind of action stands in ``_TRAITS``; why one is refused, in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -18,14 +17,13 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows
-from townsquare.core.draws import U64, StageDraws, chain, text_key
-from townsquare.core.pairs import Pairs, empty_block, rows_between, spans
-from townsquare.core.schema import ActionKind, PostKind, Reason, Scorer
+from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
+from townsquare.core.pairs import empty_block, rows_between, spans
+from townsquare.core.schema import ActionKind, ActionStatus, PostKind, PostType, Reason, Scorer, Veracity
 from townsquare.core.threads import each
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Config
 from townsquare.simulation.action_kernels import (
-    ADDS_NOTE,
     ALLOWED,
     ON_AGENTS,
     ON_COMMENTS,
@@ -36,18 +34,12 @@ from townsquare.simulation.action_kernels import (
     ONCE,
     WRITES,
     Choices,
-    Found,
     Judged,
     Kinds,
     Past,
-    PostColumns,
     Shown,
-    find_rows,
+    Texts,
     judge,
-    mark_used,
-    number_results,
-    number_texts,
-    write_posts,
 )
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events import treatments
@@ -56,7 +48,7 @@ from townsquare.simulation.views import Chosen
 from townsquare.simulation.world import REACTIONS, World
 
 Array = npt.NDArray[Any]
-Columns = TypeVar("Columns", Choices, Found, Judged)
+Columns = TypeVar("Columns", Choices, Judged)
 
 
 def _table(dtype: npt.DTypeLike, values: Mapping[ActionKind, int], default: int = 0) -> Array:
@@ -78,11 +70,13 @@ _TRAITS = {
     ActionKind.FLAG: ON_ROWS | ON_ROOTS | ONCE,
     ActionKind.FOLLOW: ON_ROWS | ON_AGENTS | ONCE,
     ActionKind.UNFOLLOW: ON_ROWS | ON_AGENTS | ONCE,
-    ActionKind.ADD_NOTE: _ANY_POST | WRITES | ADDS_NOTE | ONCE,
+    ActionKind.ADD_NOTE: _ANY_POST | WRITES | ONCE,
     ActionKind.RATE_NOTE: ON_ROWS | ON_NOTES | ONCE,
     ActionKind.IGNORE: 0,
 }
 _MAKES = {ActionKind.POST: PostKind.ORIGINAL, ActionKind.SHARE: PostKind.SHARE, ActionKind.COMMENT: PostKind.COMMENT}
+_WRITTEN = {"type": PostType.POST, "topic": schema.NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
+"""Columns of posts that agents write."""
 _BITS = _table(np.uint8, REACTIONS)
 _POST_KINDS = _table(np.int8, _MAKES, schema.NONE)
 _DECLARES = _table(np.bool_, {ActionKind.POST: 1, ActionKind.COMMENT: 1})
@@ -106,36 +100,38 @@ def resolve(
         return NOTHING
     n = chosen.n
     kinds, choices, shown = _kinds(allowed, settings), _choices(chosen), _shown(feed)
-    new_row, contents = _new_texts(world, chosen.new_texts)
-    judged = _judged(world, choices, kinds, shown, _lengths(world, chosen.new_texts, choices, kinds), new_row)
+    new_row, new_texts = world.text_rows(chosen.new_texts)
+    lengths = _lengths(world, chosen.new_texts, choices, kinds)
+    texts = Texts(len(world.texts), np.array(new_row, np.int32), lengths)
+    judged = _judged(world, choices, kinds, shown, texts)
     if friction is not None:
-        place, accepted = np.searchsorted(feed.agents, choices.agent), judged.reason == Reason.NONE
-        tidy = replace(chosen, agent=choices.agent, kind=choices.kind)
-        judged.reason[given_up(world, tidy, place, judged.target, accepted, friction)] = Reason.FRICTION
-    result, status = np.empty(n, np.int32), np.empty(n, np.uint8)
-    last_post = number_results(choices.kind, judged.reason, kinds, world.posts.n, world.notes.n, result, status)
+        place = np.searchsorted(feed.agents, choices.agent)
+        judged.reason[given_up(world, choices, place, judged, friction)] = Reason.FRICTION
+    accepted = judged.reason == Reason.NONE
+    writes = np.flatnonzero(accepted & (_POST_KINDS[choices.kind] >= 0))
+    notes = np.flatnonzero(accepted & (choices.kind == ActionKind.ADD_NOTE))
+    result = np.full(n, schema.NONE, np.int32)
+    result[writes] = world.posts.n + np.arange(writes.size)
+    result[notes] = world.notes.n + np.arange(notes.size)
     rows: dict[str, schema.Columns] = {
         "actions": schema.rows(
-            "actions", n, step=world.step + 1, agent=choices.agent, kind=choices.kind, status=status,
+            "actions", n, step=world.step + 1, agent=choices.agent, kind=choices.kind,
+            status=np.where(accepted, ActionStatus.ACCEPTED, ActionStatus.REFUSED),
             result=result, **judged._asdict(),
-        )
+        ),
+        **new_texts,
     }  # fmt: skip
-    if contents:
-        ids = np.arange(len(world.texts), len(world.texts) + len(contents))
-        rows["texts"] = schema.rows("texts", ids.size, text=ids, content=contents)
-    if last_post > world.posts.n:
-        rows["posts"] = _posts(world, choices, kinds, shown, judged, result, last_post - world.posts.n)
+    if writes.size:
+        rows["posts"] = _posts(world, choices, shown, judged, writes)
         rows["post_stances"] = _declared(chosen, choices.kind, judged.reason, result)
-    rows |= _notes_and_ratings(world, choices, judged, result)
-    rows |= _follows(world.step + 1, choices, judged)
-    return Change(rows)
+    return Change(rows | _notes_and_follows(world.step + 1, choices, judged, result))
 
 
 def _kinds(allowed: frozenset[ActionKind], settings: ActionSettings) -> Kinds:
     """What holds for each kind of action in this run."""
     traits = {kind: value | ALLOWED * (kind in allowed) for kind, value in _TRAITS.items()}
     longest = _table(np.int64, {ActionKind.COMMENT: settings.comment_length}, settings.post_length)
-    return Kinds(_table(np.int64, traits, ON_ROWS), _BITS, _POST_KINDS, longest)
+    return Kinds(_table(np.int64, traits, ON_ROWS), _BITS, longest)
 
 
 def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
@@ -167,29 +163,16 @@ def _choices(chosen: Chosen) -> Choices:
     )
 
 
-def _new_texts(world: World, given: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """Rows of the texts that choices bring along, and the contents of those that are new.
-
-    A text that is there already keeps its row, and one that several agents wrote is one row.
-    """
-    known = len(world.texts)
-    fresh: dict[str, int] = {}
-    new_row = np.empty(len(given), np.int32)
-    for number, text in enumerate(given):
-        row = world.text_row.get(text)
-        new_row[number] = fresh.setdefault(text, known + len(fresh)) if row is None else row
-    return new_row, list(fresh)
-
-
 def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> npt.NDArray[np.int32]:
     """Characters of each text that is used, there already or given, (texts,); 0 for one that says nothing."""
     known = len(world.texts)
     used = np.zeros(known + len(given), np.bool_)
-    mark_used(choices.kind, choices.text, kinds.traits, used)
+    text = choices.text[(kinds.traits[choices.kind] & WRITES) > 0]
+    used[text[(text >= 0) & (text < used.size)]] = True
     length = np.zeros(used.size, np.int32)
     for number in np.flatnonzero(used).tolist():
-        text = world.texts[number] if number < known else given[number - known]
-        length[number] = len(text) if text.strip() else 0
+        words = world.texts[number] if number < known else given[number - known]
+        length[number] = len(words) if words.strip() else 0
     return length
 
 
@@ -212,23 +195,18 @@ def _shown(feed: Feed) -> Shown:
 
 def _past(world: World, number: int, first: int) -> Past:
     """What the agents of a block did before."""
-
-    def pairs(store: Pairs) -> tuple[Array, Array, Array]:
-        block = store.blocks[number] if store.blocks else empty_block(0, store.dtype)
-        return _uniform(block.indptr, np.int64), _uniform(block.key, np.int32), _uniform(block.value, store.dtype)
-
-    posts, notes = world.posts, world.notes
-    return Past(
-        first, *pairs(world.follows)[:2], *pairs(world.reactions), *pairs(world.ratings)[:2],
-        posts["status"], posts["author"], notes["author"],
-    )  # fmt: skip
+    follows, reactions, ratings = (
+        store.blocks[number] if store.blocks else empty_block(0, store.dtype)
+        for store in (world.follows, world.reactions, world.ratings)
+    )
+    posts = world.posts
+    return Past(first, follows, reactions, ratings, posts["status"], posts["author"], world.notes["author"])
 
 
-def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, length: Array, new_row: Array) -> Judged:
+def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, texts: Texts) -> Judged:
     """What is made of every choice, and why it is refused: block by block of agents."""
     agent = choices.agent
     out = Judged(*(np.empty(agent.size, dtype) for dtype in ("u1", "i2", "i2", "i4", "i4", "i1", "i4")))
-    found = Found(np.empty(agent.size, np.int32), np.empty(agent.size, np.bool_))
     last = len(world.follows.blocks) - 1
 
     def of_block(block: tuple[int, int, int]) -> None:
@@ -237,12 +215,9 @@ def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, length: 
         # Agents that there are not have no feed: any block will do for them.
         rows = slice(lo if number else 0, hi if number < last else agent.size)
         if rows.start < rows.stop:
-            some, at, into = _part(choices, rows), _part(found, rows), _part(out, rows)
             a, b = rows_between(shown.agents, first, stop)
             feeds = shown._replace(agents=shown.agents[a:b], indptr=shown.indptr[a : b + 1])
-            find_rows(some, kinds.traits, feeds, at, into)
-            judge(some, kinds, feeds, at, length, _past(world, number, first), into)
-            number_texts(some, kinds.traits, len(world.texts), new_row, into)
+            judge(_part(choices, rows), kinds, feeds, texts, _past(world, number, first), _part(out, rows))
 
     each(of_block, list(spans(world.n_agents)) or [(0, 0, 0)])
     return out
@@ -253,16 +228,38 @@ def _part(columns: Columns, rows: slice) -> Columns:
     return type(columns)(*(column[rows] for column in columns))
 
 
-def _posts(
-    world: World, choices: Choices, kinds: Kinds, shown: Shown, judged: Judged, result: Array, n: int
-) -> schema.Columns:
-    """The ``n`` posts, shares and comments that were made."""
-    step, posts = world.step + 1, world.posts
-    there = PostColumns(*(posts[name] for name in PostColumns._fields))
-    made = PostColumns(*(np.empty(n, column.dtype) for column in there))
-    bases = U64(chain(text_key("post"), step)), U64(text_key("share"))
-    write_posts(choices, judged, result, kinds, shown.post, there, bases, made)
-    return schema.rows("posts", n, step=step, **made._asdict())
+def _posts(world: World, choices: Choices, shown: Shown, judged: Judged, at: Array) -> schema.Columns:
+    """Posts, shares and comments of the actions at ``at``; a share has what its root has."""
+    step, posts, n = world.step + 1, world.posts, at.size
+    action, agent, target = choices.kind[at], choices.agent[at], judged.target[at]
+    kind, row = _POST_KINDS[action], posts.n + np.arange(n)
+    share = kind == PostKind.SHARE
+    parent = np.where(kind == PostKind.COMMENT, target, schema.NONE)
+    parent[share] = shown.post[choices.row[at[share]]]
+    key = _post_keys(step, agent, action)
+    key[share] = bits_oracle(U64(text_key("share")), agent[share], posts["key"][target[share]])
+    columns: dict[str, Any] = {"text": judged.text[at], **_WRITTEN}
+    for name, value in columns.items():
+        column = np.full(n, value, posts[name].dtype)
+        column[share] = posts[name][target[share]]
+        columns[name] = column
+    return schema.rows(
+        "posts", n, step=step, post=row, key=key, kind=kind, author=agent, root=np.where(share, target, row),
+        parent=parent, **columns,
+    )  # fmt: skip
+
+
+def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
+    """Keys by author, step, kind of action and ordinal, which counts the agent's posts of the kind in this step.
+
+    So an agent's other actions do not change the key of a post.
+    """
+    order = np.lexsort((action, agent))
+    who = (agent.astype(np.int64) << 8 | action)[order]
+    ordinal = np.empty(order.size, np.int64)
+    ordinal[order] = np.arange(order.size) - np.searchsorted(who, who)
+    kind_and_ordinal = (action.astype(np.int64) << 16 | ordinal).astype(U64)
+    return bits_oracle(U64(chain(text_key("post"), step)), agent, kind_and_ordinal)
 
 
 def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> schema.Columns:
@@ -275,43 +272,23 @@ def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> sche
     )  # fmt: skip
 
 
-def _notes_and_ratings(world: World, choices: Choices, judged: Judged, result: Array) -> dict[str, schema.Columns]:
-    step = world.step + 1
-    out: dict[str, schema.Columns] = {}
-    note = _accepted(choices, judged, ActionKind.ADD_NOTE)
-    if note.size:
-        out["notes"] = schema.rows(
-            "notes", note.size, note=result[note], post=judged.target[note], author=choices.agent[note], step=step,
-            text=judged.text[note],
-        )  # fmt: skip
-    rate = _accepted(choices, judged, ActionKind.RATE_NOTE)
-    if rate.size:
-        out["note_ratings"] = schema.rows(
-            "note_ratings", rate.size, note=judged.target[rate], agent=choices.agent[rate], step=step,
-            helpful=judged.helpful[rate] > 0,
-        )  # fmt: skip
-    return out
+def _notes_and_follows(step: int, choices: Choices, judged: Judged, result: Array) -> dict[str, schema.Columns]:
+    """The notes, ratings and follows that were made."""
 
+    def accepted(*kinds: ActionKind) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(np.isin(choices.kind, kinds) & (judged.reason == Reason.NONE))
 
-def _follows(step: int, choices: Choices, judged: Judged) -> dict[str, schema.Columns]:
-    moved = _accepted(choices, judged, ActionKind.FOLLOW, ActionKind.UNFOLLOW)
-    if not moved.size:
-        return {}
+    agent, target = choices.agent, judged.target
+    note, rate = accepted(ActionKind.ADD_NOTE), accepted(ActionKind.RATE_NOTE)
+    moved = accepted(ActionKind.FOLLOW, ActionKind.UNFOLLOW)
     change = np.where(choices.kind[moved] == ActionKind.FOLLOW, 1, -1)
-    return {
-        "follows": schema.rows(
-            "follows", moved.size, step=step, follower=choices.agent[moved], followed=judged.target[moved],
-            change=change,
-        )
-    }  # fmt: skip
-
-
-def _accepted(choices: Choices, judged: Judged, *kinds: ActionKind) -> npt.NDArray[np.int64]:
-    """Accepted actions of some kinds."""
-    wanted = np.zeros(choices.kind.size, np.bool_)
-    for kind in kinds:
-        wanted |= choices.kind == kind
-    return np.flatnonzero(wanted & (judged.reason == Reason.NONE))
+    tables: dict[str, dict[str, Array]] = {
+        "notes": {"note": result[note], "post": target[note], "author": agent[note], "text": judged.text[note]},
+        "note_ratings": {"note": target[rate], "agent": agent[rate], "helpful": judged.helpful[rate] > 0},
+        "follows": {"follower": agent[moved], "followed": target[moved], "change": change},
+    }
+    sizes = {"notes": note.size, "note_ratings": rate.size, "follows": moved.size}
+    return {name: schema.rows(name, n, step=step, **tables[name]) for name, n in sizes.items() if n}
 
 
 # Friction: an action that would be accepted happens only if a second draw passes.
@@ -333,22 +310,20 @@ def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | N
     return None if chance is None else Friction(chance, draw)
 
 
-def given_up(
-    world: World, chosen: Chosen, place: Array, target: Array, accepted: Array, friction: Friction
-) -> npt.NDArray[np.bool_]:
-    """Which of the ``accepted`` actions are given up, (n,).
+def given_up(world: World, choices: Choices, place: Array, judged: Judged, friction: Friction) -> npt.NDArray[np.bool_]:
+    """Which of the accepted actions are given up, (n,).
 
     The draw is by kind, agent and what is acted on, so that it is another one for each post, and no other action, row
     or agent shifts it. ``place`` (n,) is where each action's agent stands in the feed.
     """
-    out = np.zeros(chosen.n, np.bool_)
-    for kind in np.unique(chosen.kind[accepted]):
+    accepted = judged.reason == Reason.NONE
+    out = np.zeros(accepted.size, np.bool_)
+    for kind in np.unique(choices.kind[accepted]):
         chance = friction.chance[:, kind]
-        if not chance.any():
-            continue
-        at = np.flatnonzero(accepted & (chosen.kind == kind))
-        u = friction.draw.uniform(f"friction:{kind}", chosen.agent[at], _keys(world, kind, target[at]))
-        out[at] = u < chance[place[at]]
+        if chance.any():
+            at = np.flatnonzero(accepted & (choices.kind == kind))
+            keys = _keys(world, kind, judged.target[at])
+            out[at] = friction.draw.uniform(f"friction:{kind}", choices.agent[at], keys) < chance[place[at]]
     return out
 
 
@@ -366,8 +341,8 @@ def _keys(world: World, kind: int, target: Array) -> npt.NDArray[U64]:
 # What agents have read: their feeds, but for rows that found no room in what a language model was told.
 
 
-def exposures_read(feed: Feed, chosen: Chosen, step: int) -> Change:
-    """Rows of exposures, and of prompts where agents were told their feed in words.
+def exposures(world: World, feed: Feed, chosen: Chosen) -> Change:
+    """Return rows of exposures, and of prompts where agents were told their feed in words.
 
     A row that was left out of a prompt is no exposure: it moves no belief, and the agent can still see it for the first
     time later on.
@@ -378,5 +353,5 @@ def exposures_read(feed: Feed, chosen: Chosen, step: int) -> Change:
         keep[chosen.unread] = False
         rows["exposures"] = CodedRows.of(feed.exposures).take(keep)
     if chosen.told:
-        rows["prompts"] = schema.rows("prompts", chosen.told["agent"].size, step=step, **chosen.told)
+        rows["prompts"] = schema.rows("prompts", chosen.told["agent"].size, step=world.step + 1, **chosen.told)
     return Change(rows)

@@ -105,14 +105,8 @@ class Arrivals:
             "trait_values": trait_value_rows(bundled_bank()),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
             "agents": agents,
-            "traits": trait_rows(joined, people.traits),
-            **treatment_rows(joined, config),
-            **self._persona_rows(joined, people, row),
-            **self._profile_rows(joined, row),
+            **self._rows_of(joined, people, edges, row, 0),
             **start.rows,
-            "follows": schema.rows(
-                "follows", edges.follower.size, step=0, follower=edges.follower, followed=edges.followed, change=1
-            ),
             "beliefs": schema.rows(
                 "beliefs", n * p, step=0, agent=np.repeat(joined, p), proposition=np.tile(np.arange(p), n),
                 stance=newborn.stance[:n].ravel(), confidence=newborn.confidence[:n].ravel(),
@@ -157,10 +151,25 @@ class Arrivals:
             return ()
         return people.texts or tuple(render_persona(codes, bundled_bank()) for codes in people.traits)
 
-    def _persona_rows(self, agents: Array, people: People, row: dict[str, int]) -> dict[str, schema.Columns]:
-        texts = self._personas(people)
-        said = [row[text] for text in texts]
-        return {"personas": schema.rows("personas", len(said), agent=agents, text=said)} if said else {}
+    def _rows_of(
+        self, agents: Array, people: People, edges: Edges, row: Mapping[str, int], step: int
+    ) -> dict[str, schema.Columns]:
+        """Traits, treatments, personas, profiles and first follows of people that join in ``step``."""
+        rows: dict[str, schema.Columns] = {
+            "traits": trait_rows(agents, people.traits),
+            **treatment_rows(agents, self.settings.config),
+            "follows": schema.rows(
+                "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
+            ),
+        }
+        personas = [row[text] for text in self._personas(people)]
+        if personas:
+            rows["personas"] = schema.rows("personas", len(personas), agent=agents, text=personas)
+        if self.profiles is not None:
+            number = self._profile(self.profiles, agents)
+            names, own = np.array([row[name] for name in self.profiles.name])[number], self.profiles.own(number)
+            rows["profiles"] = schema.rows("profiles", agents.size, agent=agents, profile=names, **own)
+        return rows
 
     def _members(self, agents: Array, draws: Draws, edges: Edges | None = None) -> npt.NDArray[np.int16]:
         followers = None if edges is None else np.bincount(edges.followed, minlength=agents.size)
@@ -189,14 +198,6 @@ class Arrivals:
 
     def _profile(self, profiles: Profiles, persons: Array) -> npt.NDArray[np.int64]:
         return profiles.drawn(persons, Draws(self.settings.config.seed, 0)(Stage.BELIEF))
-
-    def _profile_rows(self, persons: Array, row: Mapping[str, int]) -> dict[str, schema.Columns]:
-        if self.profiles is None:
-            return {}
-        number = self._profile(self.profiles, persons)
-        names = np.array([row[name] for name in self.profiles.name])[number]
-        own = self.profiles.own(number)
-        return {"profiles": schema.rows("profiles", persons.size, agent=persons, profile=names, **own)}
 
     def _newborn(
         self, people: People, sources: int, own: Mapping[str, npt.NDArray[np.float64]], first: int
@@ -250,9 +251,9 @@ class Arrivals:
         first, step = world.n_agents, world.step + 1
         new = np.arange(first, first + n)
         people = self._people(first, n, int(np.count_nonzero(world.persons())))
-        said = dict.fromkeys((*people.names, *self._personas(people)))
-        names = [name for name in said if name not in world.text_row]
-        row = world.text_row | {name: len(world.texts) + k for k, name in enumerate(names)}
+        said = (*people.names, *self._personas(people))
+        numbers, new_texts = world.text_rows(said)
+        row = world.text_row | dict(zip(said, numbers, strict=True))
         draws = Draws(config.seed, step)
         kind: GraphKind = self.settings.members["graph"]
         m = kind.follows_at_birth(self.settings.params["graph"], config.agents)
@@ -262,16 +263,9 @@ class Arrivals:
                 "agents", n, agent=new, kind=AgentKind.PERSON, born=step, activity=people.activity,
                 policy=self._members(new, draws), credibility=np.nan, name=_rows_of(people.names, row, n),
             ),
-            "traits": trait_rows(new, people.traits),
-            **treatment_rows(new, config),
-            **self._profile_rows(new, row),
-            **self._persona_rows(new, people, row),
-            "follows": schema.rows(
-                "follows", edges.follower.size, step=step, follower=edges.follower, followed=edges.followed, change=1
-            ),
+            **self._rows_of(new, people, edges, row, step),
+            **new_texts,
         }  # fmt: skip
-        if names:
-            rows["texts"] = schema.rows("texts", len(names), text=[row[name] for name in names], content=names)
         start = self._start(world, new, people, 0, draws, world.texts)
         return Change(rows | start.rows, newborn=start.state)
 

@@ -37,9 +37,6 @@ from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets
 
 Array = npt.NDArray[Any]
-_LIKE, _LIKE_COMMENT, _DISLIKE = int(ActionKind.LIKE), int(ActionKind.LIKE_COMMENT), int(ActionKind.DISLIKE)
-_ACCEPTED = int(ActionStatus.ACCEPTED)
-_LOW = 0xFFFFFFFF
 _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
 _WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 
@@ -54,18 +51,21 @@ class _Shown(NamedTuple):
     first_seen: Array
 
 
-class _Beside(NamedTuple):
-    """What rules read of a code, side by side, and what roots say.
+_ROOT = np.dtype(
+    [("first", "i4"), ("proposition", "i4"), ("count", "i4"), ("likes", "i4"), ("stance", "f8"), ("weight", "f8")]
+)
+"""What rules read of a root: where its stances begin, how many it takes, likes, weight, and the first stance."""
 
-    ``n_stances`` (k,) uint16 is how many stances a root takes: small enough to stay in the cache. ``record`` (k, 4)
-    int64, 32 bytes a code, holds where they begin and the proposition of the first, 32 bits each; how many they are and
-    likes, likewise; the bits of the first stance; those of the weight. ``numbers`` is the same memory as float64.
-    ``proposition`` and ``stance`` (s,) are of all stances.
+
+class _Roots(NamedTuple):
+    """What rules read of each root that is shown, and the stances of all of them.
+
+    ``n_stances`` (k,) uint16 is how many stances a root takes: small enough to stay in the cache. ``root`` (k,) are
+    records, ``proposition`` and ``stance`` (s,) are of all stances.
     """
 
     n_stances: Array
-    record: Array
-    numbers: Array
+    root: Array
     proposition: Array
     stance: Array
 
@@ -89,21 +89,12 @@ class _Credible(NamedTuple):
     credibility: Array
 
 
-class _Said(NamedTuple):
-    """What posts say: two columns of posts, two of post_stances."""
-
-    first: Array
-    n_stances: Array
-    proposition: Array
-    stance: Array
-
-
 @nb.njit(parallel=True, nogil=True, cache=True)
 def _spread(
     indptr: Array,
     lo: int,
     shown: _Shown,
-    beside: _Beside,
+    roots: _Roots,
     credible: _Credible,
     n_propositions: int,
     out_ptr: Array,
@@ -114,43 +105,25 @@ def _spread(
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
-    _, record, numbers, said_proposition, said_stance = beside
+    _, root_of, said_proposition, said_stance = roots
     has_credibility, credibility_of = credible
     proposition, post, rank, author, credibility, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
         at = out_ptr[i]
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
-                k = code[e]
-                begin, said, n = record[k, 0] & _LOW, record[k, 0] >> 32, record[k, 1] & _LOW
-                taken = numbers[k, 2]
-                for x in range(begin, begin + n):
-                    if n > 1:
-                        said, taken = np.int64(said_proposition[x]), said_stance[x]
+                root = root_of[code[e]]
+                said, taken = root.proposition, root.stance
+                for x in range(root.first, root.first + root.count):
+                    if root.count > 1:
+                        said, taken = np.int32(said_proposition[x]), said_stance[x]
                     if said == p:
                         a = shown_author[e]
                         proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
                         credibility[at] = credibility_of[a] if has_credibility[a] else np.nan
-                        stance[at], likes[at], weight[at] = taken, record[k, 1] >> 32, numbers[k, 3]
+                        stance[at], likes[at], weight[at] = taken, root.likes, root.weight
                         first_seen[at] = shown_first[e]
                         at += 1
-
-
-@nb.njit(cache=True)
-def _count_liked(
-    kind: Array, status: Array, target: Array, author: Array, said: _Said, likes: Array, dislikes: Array
-) -> None:
-    """Add one to ``likes`` or ``dislikes`` (n_agents, P) for each stance of a post that was liked or disliked."""
-    first, n_stances, proposition, _ = said
-    for x in range(kind.shape[0]):
-        liked = kind[x] == _LIKE or kind[x] == _LIKE_COMMENT
-        if status[x] == _ACCEPTED and (liked or kind[x] == _DISLIKE):
-            p = target[x]
-            for row in range(first[p], first[p] + n_stances[p]):
-                if liked:
-                    likes[author[p], proposition[row]] += 1
-                else:
-                    dislikes[author[p], proposition[row]] += 1
 
 
 class InputsOfStep:
@@ -173,7 +146,7 @@ class InputsOfStep:
         self._actions = {name: np.asarray(column) for name, column in out.get("actions").items()}
         credibility = np.asarray(world.agents["credibility"])  # NaN for persons: the rule has its own start
         self._credible = _Credible(~np.isnan(credibility), credibility)
-        self._beside = self._beside_codes() if "exposures" in needs else None
+        self._roots = self._shown_roots() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
 
@@ -184,8 +157,8 @@ class InputsOfStep:
 
     def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
         """The inputs of one block, read-only; blocks may be asked for by several threads."""
-        beside = self._beside
-        exposed = no_exposures(stop - first) if beside is None else self._exposed(beside, first, stop)
+        roots = self._roots
+        exposed = no_exposures(stop - first) if roots is None else self._exposed(roots, first, stop)
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
@@ -195,51 +168,52 @@ class InputsOfStep:
         frozen: BeliefInputs = _frozen(BeliefInputs(first, exposed, own, holdings))
         return frozen
 
-    def _beside_codes(self) -> _Beside:
-        rows, posts = self._rows, self._world.posts
-        root = rows.beside["root"]
-        count = posts["n_stances"][root].astype(np.int64)
-        ptr = np.r_[0, np.cumsum(count)]
-        row = np.repeat(posts["stances"][root] - ptr[:-1], count) + np.arange(ptr[-1])
-        proposition, stance = (self._world.post_stances[name][row] for name in ("proposition", "stance"))
-        record = np.zeros((root.size, 4), np.int64)
-        numbers, some = record.view(np.float64), count > 0
-        record[:, 0], record[:, 1] = ptr[:-1], rows.beside["likes"].astype(np.int64) << 32 | count
-        record[some, 0] |= proposition[ptr[:-1][some]].astype(np.int64) << 32
-        numbers[some, 2], numbers[:, 3] = stance[ptr[:-1][some]], rows.beside["weight"]
-        return _Beside(count.astype(np.uint16), record, numbers, proposition, stance)
+    def _shown_roots(self) -> _Roots:
+        rows, row = self._rows, self._rows.beside["root"]
+        at, place = self._world.stances_of(row)
+        count = np.bincount(place, minlength=row.size)
+        ptr = np.cumsum(count) - count
+        proposition, stance = (self._world.post_stances[name][at] for name in ("proposition", "stance"))
+        root, some = np.zeros(row.size, _ROOT), count > 0
+        root["first"], root["count"] = ptr, count
+        root["likes"], root["weight"] = rows.beside["likes"], rows.beside["weight"]
+        root["proposition"][some], root["stance"][some] = (column[ptr[some]] for column in (proposition, stance))
+        return _Roots(count.astype(np.uint16), root, proposition, stance)
 
-    def _exposed(self, beside: _Beside, first: int, stop: int) -> Exposed:
+    def _exposed(self, roots: _Roots, first: int, stop: int) -> Exposed:
         rows = self._rows
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
         out_ptr = np.zeros(stop - first + 1, np.int64)
-        _count(indptr, rows.code[lo:hi], beside.n_stances, out_ptr)
+        _count(indptr, rows.code[lo:hi], roots.n_stances, out_ptr)
         np.cumsum(out_ptr, out=out_ptr)
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
         shown = _Shown(rows.code, *(rows[name] for name in _Shown._fields[1:]))
-        _spread(indptr, lo, shown, beside, self._credible, self._world.n_propositions, out_ptr, out)
+        _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
-        world, actions = self._world, self._actions
-        likes, dislikes = (np.zeros((world.n_agents, world.n_propositions), np.int32) for _ in range(2))
-        posts, stances = world.posts, world.post_stances
-        said = _Said(posts["stances"], posts["n_stances"], stances["proposition"], stances["stance"])
-        _count_liked(actions["kind"], actions["status"], actions["target"], posts["author"], said, likes, dislikes)
-        return likes, dislikes
+        world, actions, n = self._world, self._actions, self._world.n_propositions
+        accepted = actions["status"] == ActionStatus.ACCEPTED
+
+        def counted(*kinds: ActionKind) -> npt.NDArray[np.int32]:
+            target = actions["target"][accepted & np.isin(actions["kind"], kinds)]
+            at, place = world.stances_of(target)
+            who = world.posts["author"][target[place]].astype(np.int64) * n + world.post_stances["proposition"][at]
+            return np.bincount(who, minlength=world.n_agents * n).reshape(world.n_agents, n).astype(np.int32)
+
+        return counted(ActionKind.LIKE, ActionKind.LIKE_COMMENT), counted(ActionKind.DISLIKE)
 
     def _written(self) -> dict[str, Array]:
         """Stances of the posts and comments of this step, by author, proposition and post."""
         posts, start = self._world.posts, self._world.step_starts[-1]  # posts of the step that is being taken
         mine = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
-        count = posts["n_stances"][mine].astype(np.int64)
-        post = np.repeat(mine, count)
-        row = posts["stances"][post] + np.arange(post.size) - np.repeat(np.cumsum(count) - count, count)
+        row, place = self._world.stances_of(mine)
+        post = mine[place]
         proposition, author = self._world.post_stances["proposition"][row], posts["author"][post]
         order = np.lexsort((post, proposition, author))
         return {
@@ -271,9 +245,19 @@ def _frozen(part: Any) -> Any:
     return part
 
 
-def advance(
-    world: World, out: Batches, rule: Any, params: MemberParams, draw: StageDraws, *, with_trail: bool = True
-) -> Change:
+class ChosenRule(NamedTuple):
+    """A belief rule with its parameters."""
+
+    member: Any
+    params: MemberParams
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What the rule reads."""
+        return frozenset(self.member.needs)
+
+
+def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *, with_trail: bool = True) -> Change:
     """One step of every belief: the new state, a row of beliefs for each person and proposition, and the trail.
 
     Raises
@@ -281,6 +265,7 @@ def advance(
     ContractError
         The rule returned something else than its contract says, see :func:`townsquare.beliefs.checks.check_result`.
     """
+    rule, params = chosen
     step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs)
 
     def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array]]:

@@ -8,7 +8,7 @@ Being recalled restarts that clock; acting on the same post again makes the memo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -32,19 +32,20 @@ BASE_IMPORTANCE = 0.5
 A_KEYWORD = 0.1
 SNIPPET = 240  # characters of a text that a memory keeps
 
-_SAID = {
-    ActionKind.POST: "I posted: {own}",
-    ActionKind.LIKE: "I liked what {author} posted: {theirs}",
-    ActionKind.DISLIKE: "I disliked what {author} posted: {theirs}",
-    ActionKind.SHARE: "I passed on what {author} posted: {theirs}",
-    ActionKind.COMMENT: "I answered {author}, who had posted: {theirs} My words: {own}",
-    ActionKind.LIKE_COMMENT: "I liked a comment by {author}: {theirs}",
-    ActionKind.FLAG: "I reported what {author} posted: {theirs}",
-    ActionKind.FOLLOW: "I began to read {author}.",
-    ActionKind.UNFOLLOW: "I stopped reading {author}.",
-    ActionKind.ADD_NOTE: "I put a note under what {author} posted: {theirs} My note: {own}",
-    ActionKind.RATE_NOTE: "I judged a note under a post by {author}: {theirs}",
+_IN_WORDS = {
+    ActionKind.POST: ("wrote posts", "I posted: {own}"),
+    ActionKind.LIKE: ("liked posts", "I liked what {author} posted: {theirs}"),
+    ActionKind.DISLIKE: ("disliked posts", "I disliked what {author} posted: {theirs}"),
+    ActionKind.SHARE: ("passed posts on", "I passed on what {author} posted: {theirs}"),
+    ActionKind.COMMENT: ("answered posts", "I answered {author}, who had posted: {theirs} My words: {own}"),
+    ActionKind.LIKE_COMMENT: ("liked comments", "I liked a comment by {author}: {theirs}"),
+    ActionKind.FLAG: ("reported posts", "I reported what {author} posted: {theirs}"),
+    ActionKind.FOLLOW: ("began to read people", "I began to read {author}."),
+    ActionKind.UNFOLLOW: ("stopped reading people", "I stopped reading {author}."),
+    ActionKind.ADD_NOTE: ("put notes under posts", "I put a note under what {author} posted: {theirs} My note: {own}"),
+    ActionKind.RATE_NOTE: ("judged notes", "I judged a note under a post by {author}: {theirs}"),
 }
+"""Of each kind of action: what an agent did, for reflections, and the memory of one."""
 
 
 class Recalled(NamedTuple):
@@ -129,26 +130,18 @@ def remember(world: World, out: Batches, agents: npt.NDArray[np.int32], settings
 def memory_rows(
     world: World,
     agents: Array,
-    texts: Iterable[str],
+    texts: Sequence[str],
     kind: MemoryKind,
     posts: Array | int = NONE,
     actions: Array | int = ActionKind.IGNORE,
 ) -> dict[str, schema.Columns]:
     """New memories, one a text, and the texts that are not there yet."""
-    said = list(texts)
-    fresh: dict[str, int] = {}
-    row = [world.text_row.get(text, -1) for text in said]
-    row = [fresh.setdefault(t, len(world.texts) + len(fresh)) if r < 0 else r for t, r in zip(said, row, strict=True)]
-    n = len(said)
-    out: dict[str, schema.Columns] = {
-        "agent_memories": schema.rows(
-            "agent_memories", n, memory=world.agent_memories.n + np.arange(n), agent=agents, step=world.step + 1,
-            kind=kind, action=actions, post=posts, text=row, importance=[importance(text) for text in said],
-        )
-    }  # fmt: skip
-    if fresh:
-        out["texts"] = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
-    return out
+    n, (row, new) = len(texts), world.text_rows(texts)
+    memories = schema.rows(
+        "agent_memories", n, memory=world.agent_memories.n + np.arange(n), agent=agents, step=world.step + 1,
+        kind=kind, action=actions, post=posts, text=row, importance=[importance(text) for text in texts],
+    )  # fmt: skip
+    return {"agent_memories": memories, **new}
 
 
 def called(world: World, agent: int) -> str:
@@ -214,7 +207,7 @@ def _in_words(world: World, done: schema.Columns, at: int) -> str:
         author = int(world.posts["author"][target])
         theirs = snippet(world.texts[int(world.posts["text"][target])])
     own = snippet(world.texts[text]) if text >= 0 else ""
-    return _SAID[kind].format(author=called(world, author) if author >= 0 else "", theirs=theirs, own=own)
+    return _IN_WORDS[kind][1].format(author=called(world, author) if author >= 0 else "", theirs=theirs, own=own)
 
 
 # What agents make of what happened to them: MOSAIC's five points (appendix I.3), embedded or by a language model.
@@ -226,19 +219,6 @@ def _in_words(world: World, done: schema.Columns, at: int) -> str:
 MOST_MEMORIES = 10
 LONGEST = 1200  # characters of a reflection
 _TOKENS = 300
-_DID = {
-    ActionKind.POST: "wrote posts",
-    ActionKind.LIKE: "liked posts",
-    ActionKind.DISLIKE: "disliked posts",
-    ActionKind.SHARE: "passed posts on",
-    ActionKind.COMMENT: "answered posts",
-    ActionKind.LIKE_COMMENT: "liked comments",
-    ActionKind.FLAG: "reported posts",
-    ActionKind.FOLLOW: "began to read people",
-    ActionKind.UNFOLLOW: "stopped reading people",
-    ActionKind.ADD_NOTE: "put notes under posts",
-    ActionKind.RATE_NOTE: "judged notes",
-}
 
 
 def reflections_due(world: World, config: Config, statements: Sequence[str], asker: Asker | None) -> Change:
@@ -289,7 +269,7 @@ def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:
     """Five sentences at most, each left out where there is nothing to say."""
     memories = world.agent_memories
     kinds = np.bincount(memories["action"][rows], minlength=len(ActionKind))
-    did = [f"{_DID[kind]} ({kinds[kind]})" for kind in _DID if kinds[kind]]
+    did = [f"{what} ({kinds[kind]})" for kind, (what, _) in _IN_WORDS.items() if kinds[kind]]
     roots = memories["post"][rows]
     own = (memories["action"][rows] == ActionKind.POST)[roots >= 0]
     roots = roots[roots >= 0]
@@ -312,7 +292,6 @@ def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:
 
 def _sides(world: World, roots: Array) -> npt.NDArray[np.float64]:
     """(proposition, stance) of every stance that some posts take, (s, 2)."""
-    first, count = world.posts["stances"][roots], world.posts["n_stances"][roots].astype(np.int64)
-    rows = np.repeat(first, count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    rows, _ = world.stances_of(roots)
     stances = world.post_stances
     return np.column_stack([stances["proposition"][rows].astype(np.float64), stances["stance"][rows]])

@@ -18,16 +18,17 @@ from townsquare.scenario.contents import Scenario
 from townsquare.scenario.settings import check_names
 from townsquare.settings.resolve import Settings
 from townsquare.simulation import actions, belief_step, memory
-from townsquare.simulation.actions import friction_of
 from townsquare.simulation.arrivals import Arrivals, bank_of
+from townsquare.simulation.belief_step import ChosenRule
 from townsquare.simulation.change import Change
 from townsquare.simulation.events import messages
 from townsquare.simulation.evidence import claims, holdings
-from townsquare.simulation.feed import build
-from townsquare.simulation.feed.personal import personal
+from townsquare.simulation.feed import build as feed
+from townsquare.simulation.feed.options import feed_options
+from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.model_calls import call_rows, reads_memory, remembers
-from townsquare.simulation.moderation.checks import reviewed
-from townsquare.simulation.policies.contract import decided
+from townsquare.simulation.moderation.checks import ChosenModerator
+from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
 from townsquare.simulation.views import About, Bank, Views
 from townsquare.simulation.world import World
@@ -40,8 +41,6 @@ class Setup:
     settings: Settings
     arrivals: Arrivals
     bank: Bank
-    allowed: frozenset[ActionKind]
-    about: About
     client: ModelClient | None = None
 
     @property
@@ -49,19 +48,42 @@ class Setup:
         """The propositions, as they are worded."""
         return [proposition.text for proposition in self.arrivals.scenario.propositions]
 
+    @property
+    def about(self) -> About:
+        """What members that read and write texts know beside the feed."""
+        config, names = self.settings.config, self.arrivals.scenario.proposition_names
+        return About(tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags)
+
     def under(self, settings: Settings) -> Setup:
         """Return the same under other settings, such as those that an event has set."""
         if settings is self.settings:
             return self
-        arrivals = replace(self.arrivals, settings=settings)
-        config = settings.config
-        about = replace(self.about, memory=config.memory, model=config.model, show_flags=config.feed.show_flags)
-        return replace(self, settings=settings, arrivals=arrivals, allowed=allowed_kinds(settings), about=about)
+        return replace(self, settings=settings, arrivals=replace(self.arrivals, settings=settings))
 
-    def member(self, family: str) -> tuple[Any, Any]:
+    def _member(self, family: str) -> tuple[Any, Any]:
         """The chosen member of a family, with a language model to ask where it asks one, and its parameters."""
         chosen = self.settings.members[family]
         return chosen if self.client is None else bound(chosen, self.client), self.settings.params[family]
+
+    @property
+    def ranker(self) -> ChosenRanker:
+        """The ranker of feeds."""
+        return ChosenRanker(*self._member("ranker"))
+
+    @property
+    def policy(self) -> ChosenPolicy:
+        """What agents act by."""
+        return ChosenPolicy(*self._member("policy"))
+
+    @property
+    def moderator(self) -> ChosenModerator:
+        """The moderation strategy."""
+        return ChosenModerator(*self._member("moderation"))
+
+    @property
+    def rule(self) -> ChosenRule:
+        """The belief rule."""
+        return ChosenRule(*self._member("beliefs"))
 
 
 def step(setup: Setup, world: World) -> tuple[Batches, int]:
@@ -70,9 +92,8 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     Returns the rows of the step and how many agents were online.
     """
     setup = setup.under(setup.settings.at(world.step + 1))
-    config, who = setup.settings.config, [np.empty(0, np.int32)]
-    (ranker, policy, moderator, rule) = (setup.member(f) for f in ("ranker", "policy", "moderation", "beliefs"))
-    draw = Draws(config.seed, world.step + 1)
+    config, rule, active = setup.settings.config, setup.rule, [np.empty(0, np.int32)]
+    draw, allowed = Draws(config.seed, world.step + 1), allowed_kinds(setup.settings)
     out = Batches(world.step + 1)
 
     def commit(change: Change) -> None:
@@ -81,26 +102,27 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     commit(setup.arrivals.arrive(world, draw(Stage.ARRIVE)))
     commit(messages.send(world, config, setup.arrivals.scenario))
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
-        special, barrier = personal(world, agents, config), friction_of(agents, config, draw(Stage.POLICY))
-        shown = build.build(world, agents, ranker, config.feed, config.beliefs, draw(Stage.FEED), special)
-        views = Views(world, shown, setup.allowed, setup.bank, config.actions, setup.about)
-        chosen = decided(policy[0], views, draw(Stage.POLICY), policy[1])
-        commit(actions.exposures_read(shown, chosen, world.step + 1))
-        done = actions.resolve(world, shown, chosen, setup.allowed, config.actions, barrier)
+        shown = feed.build(world, setup.ranker, feed_options(world, agents, config), draw(Stage.FEED))
+        views = Views(world, shown, allowed, setup.bank, config.actions, setup.about)
+        chosen = setup.policy.decide(views, draw(Stage.POLICY))
+        commit(actions.exposures(world, shown, chosen))
+        friction = actions.friction_of(agents, config, draw(Stage.POLICY))
+        done = actions.resolve(world, shown, chosen, allowed, config.actions, friction)
         commit(scored(done, world, config.beliefs, setup.statements))
-        who.append(agents)
-    commit(reviewed(moderator[0], world, draw(Stage.MODERATE), moderator[1], config.moderation.takedown))
-    if "holdings" in rule[0].needs:
+        active.append(agents)
+    commit(setup.moderator.review(world, draw(Stage.MODERATE), config.moderation.takedown))
+    if "holdings" in rule.needs:
         commit(claims.make(world, setup.arrivals.judges))
         commit(holdings.update(world, out, setup.arrivals.judges, config.evidence))
-    commit(belief_step.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=config.record.trail))
+    commit(belief_step.advance(world, out, rule, draw(Stage.BELIEF), with_trail=config.record.trail))
     if remembers(setup.settings):
-        commit(memory.remember(world, out, np.sort(np.concatenate(who)), config.memory, reads_memory(setup.settings)))
+        agents = np.sort(np.concatenate(active))
+        commit(memory.remember(world, out, agents, config.memory, reads_memory(setup.settings)))
         commit(memory.reflections_due(world, config, setup.statements, setup.client))
     if setup.client is not None:
         commit(Change(call_rows(setup.client.taken(), world.step + 1)))
     world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
-    return out, sum(agents.size for agents in who)
+    return out, sum(agents.size for agents in active)
 
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
@@ -128,16 +150,11 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
     world = World(len(scenario.propositions), settings.config.feed.newest)
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
-    config, propositions = settings.config, scenario.propositions
-    names, statements = tuple(one.name for one in propositions), tuple(one.text for one in propositions)
-    about = About(names, statements, config.memory, config.model, config.feed.show_flags)
-    return Setup(settings, arrivals, bank_of(world, scenario), allowed_kinds(settings), about, client), world, out
+    return Setup(settings, arrivals, bank_of(world, scenario), client), world, out
 
 
 def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:
     """Kinds of action that this run allows: those enabled, and the strategy's own only where it has them."""
-    strategy_only = {ActionKind.ADD_NOTE, ActionKind.RATE_NOTE} - settings.members["moderation"].adds
+    strategy_only = {ActionKind.ADD_NOTE, ActionKind.RATE_NOTE}.difference(settings.members["moderation"].adds)
     enabled = settings.config.actions.enabled
-    words = {kind.name.lower(): kind for kind in ActionKind}
-    chosen = set(ActionKind) if enabled is None else {words[word] for word in enabled}
-    return frozenset(chosen - strategy_only)
+    return frozenset(kind for kind in ActionKind if enabled is None or kind.name.lower() in enabled) - strategy_only

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.coded_rows import CodedRows
+from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.schema import NONE, ActionKind, MemoryKind, PostKind
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Memory as MemorySettings
@@ -114,6 +115,10 @@ class Views:
         """A column of post_stances; ``post("stances")`` and ``post("n_stances")`` say which rows are a post's."""
         return self._world.post_stances[name]
 
+    def stances_of(self, posts: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Rows of post_stances of some posts, and for each the place of its post in ``posts``."""
+        return self._world.stances_of(posts)
+
     def text(self, row: int) -> str:
         """The text of a row of texts; empty for -1."""
         return self._world.texts[row] if row >= 0 else ""
@@ -182,19 +187,26 @@ class Views:
         reader = np.repeat(self.agents, np.diff(self.indptr))
         return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
 
+    def targets(self, row: npt.NDArray[np.int64], kind: Array) -> npt.NDArray[np.int32]:
+        """What actions on ``row`` are done to: the author, the note offered, or else the root; -1 for no row."""
+        target = np.full(row.size, NONE, np.int32)
+        to_author = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
+        to_note = kind == ActionKind.RATE_NOTE
+        for column, acts in (("root", ~to_author & ~to_note), ("author", to_author), ("offered", to_note)):
+            at = np.flatnonzero(acts & (row >= 0))
+            target[at] = column_at(self.rows, column, row[at])
+        return target
+
     def only(self, mask: npt.NDArray[np.bool_]) -> Views:
         """The same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
-        part = object.__new__(Views)
-        part._world, part.step = self._world, self.step
-        counts = np.diff(self.indptr)
-        keep = np.repeat(mask, counts)
-        part.agents = self.agents[mask]
-        part.indptr = np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
-        part.rows = CodedRows.of(self.rows).take(keep)
+        part, counts = copy(self), np.diff(self.indptr)
+        part.agents, part.indptr = self.agents[mask], np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
+        part.rows = CodedRows.of(self.rows).take(np.repeat(mask, counts))
         part.stance, part.confidence = self.stance[mask], self.confidence[mask]
         part.activity, part.member = self.activity[mask], self.member[mask]
-        part.allowed, part.bank, part.settings = self.allowed, self.bank, self.settings
-        part.about, part._recalled = self.about, []
+        part._recalled = []
+        for name in ("_persona_texts", "_written"):  # of other agents
+            part.__dict__.pop(name, None)
         return part
 
 
@@ -246,6 +258,39 @@ class Chosen:
     @property
     def n(self) -> int:
         return int(self.agent.shape[0])
+
+
+def chosen(
+    views: Views,
+    agent: npt.ArrayLike,
+    kind: npt.ArrayLike,
+    row: npt.ArrayLike,
+    *,
+    target: npt.ArrayLike | None = None,
+    text: npt.ArrayLike = NONE,
+    helpful: npt.ArrayLike = NONE,
+    reasoning: npt.ArrayLike = NONE,
+    declared: npt.ArrayLike = (),
+    new_texts: Sequence[str] = (),
+) -> Chosen:
+    """Make :class:`Chosen` of columns of any dtype, or of one value for all actions.
+
+    ``target`` is by default what :meth:`Views.targets` says. ``declared`` (s, 4) holds a row (action, proposition,
+    stance, strength) each.
+    """
+    kinds, rows = np.asarray(kind, np.uint8), np.asarray(row, np.int64)
+    action, proposition, stance, strength = np.asarray(declared, np.float64).reshape(-1, 4).T.copy()
+    return Chosen(
+        agent=np.asarray(agent, np.int32),
+        kind=kinds,
+        row=rows,
+        target=views.targets(rows, kinds) if target is None else np.asarray(target, np.int32),
+        text=np.full(kinds.size, text, np.int32),
+        helpful=np.full(kinds.size, helpful, np.int8),
+        reasoning=np.full(kinds.size, reasoning, np.int32),
+        declared=(action.astype(np.int64), proposition.astype(np.int16), stance, strength),
+        new_texts=tuple(new_texts),
+    )
 
 
 def nothing_chosen() -> Chosen:

@@ -7,7 +7,7 @@ be rebuilt from its record. Columns come out read-only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,8 @@ class World:
         """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
         for name in schema.TABLES:
             if name in change.rows:
-                apply = getattr(self, f"_apply_{name}", None)
+                table = getattr(self, name, None)
+                apply = getattr(self, f"_apply_{name}", table.append if isinstance(table, GrowingTable) else None)
                 if apply is not None:
                     apply(change.rows[name])
         if change.newborn is not None:
@@ -151,6 +152,23 @@ class World:
         """How many rows each author has had in the ring, (n_agents,)."""
         return _frozen_column(self._n_rows)
 
+    def stances_of(self, posts: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+        """Rows of post_stances of some posts, post after post, and for each the place of its post in ``posts``."""
+        count = self.posts["n_stances"][posts].astype(np.int64)
+        place = np.repeat(np.arange(posts.size), count)
+        first = self.posts["stances"][posts] - (np.cumsum(count) - count)
+        return first[place] + np.arange(place.size), place
+
+    def text_rows(self, texts: Iterable[str]) -> tuple[list[int], dict[str, schema.Columns]]:
+        """Find the row of each text, and rows of the table texts for those that are new, each once."""
+        fresh: dict[str, int] = {}
+        row = []
+        for text in texts:
+            known = self.text_row.get(text)
+            row.append(fresh.setdefault(text, len(self.texts) + len(fresh)) if known is None else known)
+        new = schema.rows("texts", len(fresh), text=list(fresh.values()), content=list(fresh))
+        return row, {"texts": new} if fresh else {}
+
     def stance(self) -> npt.NDArray[np.float64]:
         """Stances of all agents, (n_agents, P); rows of sources are 0."""
         return self._belief_column("stance")
@@ -161,7 +179,7 @@ class World:
 
     def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
         parts = [getattr(block, name) for block in self.belief]
-        return np.concatenate(parts) if parts else np.empty((0, self.n_propositions))
+        return np.concatenate([*parts, np.empty((0, self.n_propositions))])
 
     def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
         """What the agents ``first`` to ``stop`` have of their own; empty where nobody has anything."""
@@ -261,12 +279,6 @@ class World:
             self.posts.write(where)[posts[starts]] = first + starts
             self.posts.write(how_many)[posts[starts]] = np.diff(np.r_[starts, posts.size])
 
-    def _apply_near_duplicates(self, rows: schema.Columns) -> None:
-        self.near_duplicates.append(rows)
-
-    def _apply_personas(self, rows: schema.Columns) -> None:
-        self.personas.append(rows)
-
     def _apply_agent_memories(self, rows: schema.Columns) -> None:
         first = self.agent_memories.n
         self.agent_memories.append(rows)
@@ -278,16 +290,12 @@ class World:
         self.agent_memories.write("accessed")[memory] = np.asarray(rows["step"])
 
     def _apply_holdings(self, rows: schema.Columns) -> None:
-        agent, claim, change, origin, agreed = (
-            np.asarray(rows[name]) for name in ("agent", "claim", "change", "origin", "agreed")
-        )
-        for number, lo, hi, indptr in _by_block(agent, self.holdings.n_agents):
-            old, key = self.holdings.blocks[number], np.ascontiguousarray(claim[lo:hi], np.int32)
-            block, slot, _ = upsert(old, indptr, key, np.zeros(hi - lo, np.uint8))
-            flags: Any = block.value
-            parts = (np.ascontiguousarray(column[lo:hi]) for column in (change, origin, agreed))
-            apply_changes(flags, slot, *parts)
-            self.holdings.blocks[number] = block
+        change, origin, agreed = (np.ascontiguousarray(rows[name]) for name in ("change", "origin", "agreed"))
+        agent, claim = np.asarray(rows["agent"]), np.asarray(rows["claim"])
+        self._merge(
+            self.holdings, agent, claim, np.zeros(agent.size, np.uint8),
+            lambda flags, slot, at: apply_changes(flags, slot, change[at], origin[at], agreed[at]),
+        )  # fmt: skip
 
     def _apply_exposures(self, rows: schema.Columns) -> None:
         agent, first_seen, step = (np.asarray(rows[name]) for name in ("agent", "first_seen", "step"))
@@ -321,10 +329,9 @@ class World:
             bits[what] = bit
         done = bits[kind]
         once = done > 0
-        self._merge_bits(agent[once], target[once], done[once])
-
-    def _apply_notes(self, rows: schema.Columns) -> None:
-        self.notes.append(rows)
+        agent, target, done = agent[once], target[once], done[once]
+        none = np.zeros(agent.size, np.uint8)
+        self._merge(self.reactions, agent, target, none, lambda value, slot, at: set_bits(value, slot, done[at]))
 
     def _apply_note_ratings(self, rows: schema.Columns) -> None:
         note, helpful = np.asarray(rows["note"]), np.asarray(rows["helpful"])
@@ -362,27 +369,29 @@ class World:
 
     # -- pair stores, block by block ---------------------------------------------------------------------------------
 
-    def _merge(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
-        """Add pairs that are not there; ``agents`` ascend."""
+    def _merge(
+        self,
+        pairs: Pairs,
+        agents: npt.NDArray[Any],
+        keys: npt.NDArray[Any],
+        start: npt.NDArray[Any],
+        then: Callable[[Any, IntArray, slice], None] | None = None,
+    ) -> None:
+        """Add pairs that are not there with a value of ``start``; ``agents`` ascend.
+
+        ``then(values, slot, rows)`` changes the values at ``slot``, which belong to some of the rows given.
+        """
 
         def merge(part: _Part) -> None:
             number, lo, hi, indptr = part
             key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
-            start = np.ascontiguousarray(values[lo:hi]).astype(pairs.dtype)
-            pairs.blocks[number] = upsert(pairs.blocks[number], indptr, key, start)[0]
+            value = np.ascontiguousarray(start[lo:hi]).astype(pairs.dtype)
+            block, slot, _ = upsert(pairs.blocks[number], indptr, key, value)
+            if then is not None:
+                then(block.value, slot, slice(lo, hi))
+            pairs.blocks[number] = block
 
         each(merge, _by_block(agents, pairs.n_agents))
-
-    def _merge_bits(self, agents: npt.NDArray[Any], keys: npt.NDArray[Any], bits: npt.NDArray[np.uint8]) -> None:
-        def merge(part: _Part) -> None:
-            number, lo, hi, indptr = part
-            key = np.ascontiguousarray(keys[lo:hi], dtype=np.int32)
-            none = np.zeros(hi - lo, np.uint8)
-            block, slot, _ = upsert(self.reactions.blocks[number], indptr, key, none)
-            set_bits(block.value, slot, bits[lo:hi])
-            self.reactions.blocks[number] = block
-
-        each(merge, _by_block(agents, self.reactions.n_agents))
 
     def _remove(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> None:
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):

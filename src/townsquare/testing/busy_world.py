@@ -11,6 +11,7 @@ from townsquare.core.schema import ActionKind
 from townsquare.scenario.load import made_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.feed import build
+from townsquare.simulation.feed.options import uniform_options
 from townsquare.simulation.step import Setup, begin, step
 from townsquare.simulation.views import Views
 from townsquare.simulation.world import World
@@ -36,9 +37,10 @@ class BusyWorld(NamedTuple):
 
     def views(self) -> Views:
         """Everybody's views of their next feed, with every kind of action allowed."""
-        config, ranker = self.setup.settings.config, self.setup.member("ranker")
+        config = self.setup.settings.config
         persons = np.flatnonzero(self.world.persons()).astype(np.int32)
-        shown = build.build(self.world, persons, ranker, config.feed, config.beliefs, self.draws(Stage.FEED))
+        options = uniform_options(persons, config.feed, config.beliefs.label_weight)
+        shown = build.build(self.world, self.setup.ranker, options, self.draws(Stage.FEED))
         return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.about)
 
 

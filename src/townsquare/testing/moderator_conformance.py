@@ -12,7 +12,7 @@ from townsquare.core.schema import ActionKind
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
-from townsquare.simulation.moderation.checks import FAMILY, Columns, reviewed, rows_of
+from townsquare.simulation.moderation.checks import FAMILY, ChosenModerator, Columns, rows_of
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
@@ -61,7 +61,7 @@ def _check_review(test: MemberUnderTest, made: BusyWorld, takedown: bool) -> Map
 
     def review(later: int = 0, may: bool = takedown) -> dict[str, Columns]:
         draws = made.draws(Stage.MODERATE, later)
-        return rows_of(test.name, reviewed(test.member, world, draws, test.params, may), world.step + 1)
+        return rows_of(test.name, ChosenModerator(test.member, test.params).review(world, draws, may), world.step + 1)
 
     rows = review()
     test.check_same("review changed", before, snapshot(world), "a world that is only read")

@@ -12,7 +12,7 @@ from townsquare.core.draws import Stage
 from townsquare.core.schema import NONE, ActionKind, Veracity
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.policies.contract import FAMILY, Policy, decided
+from townsquare.simulation.policies.contract import FAMILY, ChosenPolicy, Policy
 from townsquare.simulation.views import Chosen, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
@@ -57,7 +57,7 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
 
 
 def _decide(test: MemberUnderTest, made: BusyWorld, views: Views) -> Chosen:
-    return decided(test.member, views, made.draws(Stage.POLICY), test.params)
+    return ChosenPolicy(test.member, test.params).decide(views, made.draws(Stage.POLICY))
 
 
 def _check_choice(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:

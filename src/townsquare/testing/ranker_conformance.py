@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.feed.rankers.contract import FAMILY, Ranker, scores
+from townsquare.simulation.feed.rankers.contract import FAMILY, ChosenRanker, Ranker
 from townsquare.testing.busy_world import busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
@@ -34,6 +34,7 @@ def check_ranker(ranker: Ranker, params: MemberParams | None = None, seed: int =
     for steps in (0, 1, 5):
         made = busy_world(seed, steps)
         before = snapshot(made.world)
-        one, two = (scores(ranker, made.world.posts, made.world.step + 1, test.params) for _ in range(2))
+        chosen = ChosenRanker(test.member, test.params)
+        one, two = (chosen.scores(made.world.posts, made.world.step + 1) for _ in range(2))
         test.check_same("score changed", before, snapshot(made.world), "a world that is only read")
         test.check_same("the same call twice gives other", {"scores": one}, {"scores": two}, "a pure function")

@@ -175,11 +175,10 @@ class _Again:
         self._silence()
         out = Batches(world.step + 1)
         out.add({"exposures": self._shown(added("exposures"), world), "actions": added("actions")})
-        rule = setup.member("beliefs")
-        if "holdings" in rule[0].needs:
+        if "holdings" in setup.rule.needs:
             change = holdings.update(world, out, setup.arrivals.judges, config.evidence)
             out.add(world.append(change))
-        moved = belief_step.advance(world, out, *rule, draw(Stage.BELIEF), with_trail=False)
+        moved = belief_step.advance(world, out, setup.rule, draw(Stage.BELIEF), with_trail=False)
         world.append(moved)
         world.finish(world.step + 1, config.feed.seen_cap, draw(Stage.FEED))
         return moved.rows["beliefs"]

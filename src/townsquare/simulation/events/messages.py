@@ -28,8 +28,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
     if not due:
         return NOTHING
     n, sources = len(due), [source.name for source in scenario.sources]
-    fresh = list(dict.fromkeys(message.text for message in due if message.text not in world.text_row))
-    row = {text: len(world.texts) + k for k, text in enumerate(fresh)}
+    row, new = world.text_rows(message.text for message in due)
     said = [
         (k, scenario.proposition_names.index(name), stance)
         for k, message in enumerate(due)
@@ -40,7 +39,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
         "posts": schema.rows(
             "posts", n, post=ids, key=np.array([_key(step, message) for message in due], U64), kind=PostKind.MESSAGE,
             author=[config.agents + sources.index(message.source) for message in due], root=ids, parent=NONE,
-            step=step, text=[row.get(message.text, world.text_row.get(message.text)) for message in due],
+            step=step, text=row,
             type=PostType.POST, topic=NONE, veracity=Veracity.UNKNOWN,
             plausibility=[message.plausibility for message in due],
         ),
@@ -49,9 +48,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
             stance=[stance for _, _, stance in said], strength=np.nan, scorer=Scorer.GIVEN,
         ),
     }  # fmt: skip
-    if fresh:
-        rows["texts"] = schema.rows("texts", len(fresh), text=list(row.values()), content=fresh)
-    return Change(rows)
+    return Change(rows | new)
 
 
 def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:

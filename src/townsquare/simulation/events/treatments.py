@@ -6,6 +6,7 @@ not change when treatments or agents are added, and is there for agents that joi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,35 +41,40 @@ def treatment_rows(agents: npt.ArrayLike, config: Config) -> dict[str, schema.Co
     return {"treatments": columns}
 
 
+def _effects(agents: Array, config: Config, step: int, name: str) -> Iterator[tuple[npt.NDArray[np.bool_], Any]]:
+    """Who is assigned to each treatment that has this effect in ``step``, and the effect."""
+    for treatment in config.treatments:
+        effect = getattr(treatment.effects, name)
+        if effect not in (None, {}) and step >= treatment.start:
+            yield assigned(agents, treatment, config.seed), effect
+
+
 def shows_labels(agents: Array, config: Config, step: int) -> npt.NDArray[np.bool_]:
     """Whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
     out = np.full(agents.shape[0], config.feed.show_labels)
-    for treatment in config.treatments:
-        if treatment.effects.labels is not None and step >= treatment.start:
-            out[assigned(agents, treatment, config.seed)] = treatment.effects.labels == "shown"
+    for mine, labels in _effects(agents, config, step, "labels"):
+        out[mine] = labels == "shown"
     return out
 
 
 def rows_of_others(agents: Array, config: Config, step: int) -> npt.NDArray[np.int64]:
     """How many rows from other accounts each agent is shown at most; the later treatment of two holds."""
     out = np.full(agents.shape[0], config.feed.others, np.int64)
-    for treatment in config.treatments:
-        if treatment.effects.others is not None and step >= treatment.start:
-            out[assigned(agents, treatment, config.seed)] = treatment.effects.others
+    for mine, others in _effects(agents, config, step, "others"):
+        out[mine] = others
     return out
 
 
 def friction(agents: Array, config: Config, step: int) -> npt.NDArray[np.float64] | None:
     """The chance that an action of each kind is given up, (n, kinds) by agent; None where nobody has any friction."""
-    given = [one for one in config.treatments if one.effects.friction and step >= one.start]
+    given = list(_effects(agents, config, step, "friction"))
     if not config.actions.friction and not given:
         return None
     out = np.zeros((agents.shape[0], len(ActionKind)))
     for word, chance in config.actions.friction.items():
         out[:, ActionKind[word.upper()]] = chance
-    for treatment in given:
-        mine = assigned(agents, treatment, config.seed)
-        for word, chance in treatment.effects.friction.items():
+    for mine, chances in given:
+        for word, chance in chances.items():
             kind = ActionKind[word.upper()]
             out[mine, kind] = np.maximum(out[mine, kind], chance)
     return out

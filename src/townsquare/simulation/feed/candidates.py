@@ -1,9 +1,4 @@
-"""What of a post decides who is shown it, side by side: the rows that stand in rings, author by author.
-
-A feed looks at some 30 rows of followed accounts, and of each at its root, that root's author, its age, its key and
-its score. In the table of posts these are six places in memory that are megabytes apart; here they are one, and what
-was taken down is not there at all.
-"""
+"""Collects what the feeds of one step are made of: the same for all readers."""
 
 from __future__ import annotations
 
@@ -13,24 +8,117 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.draws import StageDraws
+from townsquare.core.schema import NONE, NoteStatus, PostKind, PostStatus, Verdict
+from townsquare.settings.config import Feed as FeedSettings
+from townsquare.simulation.feed.options import FeedOptions
+from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.world import World
 
 Array = npt.NDArray[Any]
-_LOW = np.uint64(0xFFFFFFFF)
+MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
+_COUNTS = ("likes", "dislikes", "shares", "comments", "flags")
+
+CANDIDATE = np.dtype([("key", "u8"), ("score", "f8"), ("post", "i4"), ("root", "i4"), ("author", "i4"), ("step", "i4")])
+"""A live post in the ring of its author; ``root`` is an index of roots, ``author`` wrote the root.
+
+A feed looks at some 30 candidates. These 32 bytes stand in six columns of posts that are megabytes apart.
+"""
+NOTE = np.dtype([("note", "i4"), ("author", "i4")])
+ROOT_NOTES = np.dtype([("key", "u8"), ("first", "i4"), ("pending", "i4"), ("count", "i4")], align=True)
+"""Of one root: its key, where its notes begin, how many of them are not shown yet, and how many there are."""
 
 
-class Cards(NamedTuple):
-    """Rows that can be shown to followers of their author, by author.
+class Candidates(NamedTuple):
+    """Posts of followed accounts: those of account ``a`` are ``row[ptr[a] : ptr[a + 1]]``, of :data:`CANDIDATE`.
 
-    ``ptr`` (n_agents + 1,) int64; ``words`` (k, 4) uint64, 32 bytes a row: its key; row of posts and root, 32 bits
-    each; author of the root and step, likewise; the bits of the score, until
-    :func:`townsquare.simulation.feed.order.ranks` of all scores stand there. ``numbers`` is the same memory as float64.
-    Roots are rows of posts until :func:`townsquare.simulation.feed.roots.number_roots` puts their numbers there.
+    A feed has at most ``limit`` of them. ``newest`` and ``order`` are bases of draws: between equally old posts of a
+    root, and between equal scores, those of the pool among them.
     """
 
     ptr: npt.NDArray[np.int64]
-    words: npt.NDArray[np.uint64]
-    numbers: npt.NDArray[np.float64]
+    row: Array
+    limit: int
+    newest: np.uint64
+    order: np.uint64
+
+
+class Pool(NamedTuple):
+    """Columns of the shared pool, (k,) each; the first ``n_injected`` roots are injected ones. ``draw`` is a base."""
+
+    post: npt.NDArray[np.int32]
+    root: npt.NDArray[np.int32]
+    author: npt.NDArray[np.int32]
+    key: npt.NDArray[np.uint64]
+    score: npt.NDArray[np.float64]
+    n_injected: int
+    draw: np.uint64
+
+
+class Comments(NamedTuple):
+    """Live comments by post, ``ptr`` (posts + 1,) int64, the best first; a post shows ``limit`` at most.
+
+    ``post`` (k,) int32 are rows of posts, ``author`` (k,) int32 wrote them.
+    """
+
+    ptr: npt.NDArray[np.int64]
+    post: npt.NDArray[np.int32]
+    author: npt.NDArray[np.int32]
+    limit: int
+
+
+class Roots(NamedTuple):
+    """The roots that feeds of this step can show, comments among them.
+
+    ``row`` (k,) int32 is the row of posts of each, ascending; ``index_of`` (posts,) int32 the other way round, -1 for a
+    post that no feed can show. ``labeled`` is added to the index of a root where labels are shown with it, see
+    :func:`per_root`.
+    """
+
+    row: npt.NDArray[np.int32]
+    index_of: npt.NDArray[np.int32]
+    labeled: int
+
+
+class Notes(NamedTuple):
+    """``note`` (notes,) of :data:`NOTE` by root, those not shown yet first; ``root`` (k,) of :data:`ROOT_NOTES`.
+
+    Both are empty where there are no notes. ``draw`` is the base of the draw of the note to rate.
+    """
+
+    note: Array
+    root: Array
+    draw: np.uint64
+
+
+class FeedInputs(NamedTuple):
+    """What the feeds of one step are made of. Parts go to kernels one by one: Numba takes no tuples in tuples there."""
+
+    candidates: Candidates
+    pool: Pool
+    comments: Comments
+    roots: Roots
+    notes: Notes
+
+
+def feed_inputs(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws) -> FeedInputs:
+    """Score posts, and gather candidates, the shared pool, comments and notes."""
+    posts, settings = world.posts, options.settings
+    score = ranker.scores(posts, world.step + 1)
+    ptr, row = _in_rings(world, score)
+    pool, n_injected = shared_pool(world, settings, draw)
+    comments = _comments(world, draw, comments_per_post(world, settings))
+    sent = options.sent[options.sent >= 0]
+    roots = _roots(world, [row["root"], pool, np.asarray(posts["root"])[sent]], comments, options.labels_differ)
+    row["root"] = roots.index_of[row["root"]]
+    author, key = (np.asarray(posts[name])[pool] for name in ("author", "key"))
+    return FeedInputs(
+        Candidates(ptr, row, settings.followed, draw.base("newest"), draw.base("order")),
+        Pool(pool, roots.index_of[pool], author, key, score[pool], n_injected, draw.base("pool")),
+        comments,
+        roots,
+        _notes(world, roots, draw.base("offer")),
+    )
 
 
 @nb.njit(parallel=True, cache=True)
@@ -43,61 +131,149 @@ def _count(ring: Array, n_rows: Array, in_degree: Array, root: Array, status: Ar
         out[f + 1] = n
 
 
+class _Posts(NamedTuple):
+    """Columns of posts, and the score of each."""
+
+    key: Array
+    root: Array
+    author: Array
+    step: Array
+    status: Array
+    score: Array
+
+
 @nb.njit(parallel=True, cache=True)
-def _fill(
-    ring: Array,
-    n_rows: Array,
-    author: Array,
-    root: Array,
-    status: Array,
-    step: Array,
-    key: Array,
-    score: Array,
-    ptr: Array,
-    words: Array,
-    numbers: Array,
-) -> None:
+def _fill(ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out: Array) -> None:
     for f in nb.prange(ring.shape[0]):
         at = ptr[f]
         if at == ptr[f + 1]:
             continue
         for q in range(min(n_rows[f], ring.shape[1])):
             p = ring[f, q]
-            r = root[p]
-            if status[r] == 0:
-                words[at, 0] = key[p]
-                words[at, 1] = np.uint64(p) | np.uint64(r) << np.uint64(32)
-                words[at, 2] = np.uint64(author[r]) | np.uint64(step[p]) << np.uint64(32)
-                numbers[at, 3] = score[p]
+            root = posts.root[p]
+            if posts.status[root] == 0:
+                one = out[at]
+                one.key, one.score, one.post, one.root = posts.key[p], posts.score[p], p, root
+                one.author, one.step = posts.author[root], posts.step[p]
                 at += 1
 
 
-@nb.njit(inline="always", cache=True)
-def post_of(word: np.uint64) -> Any:
-    """Row of posts, of word 1; the author of the root, of word 2."""
-    return np.int64(word & _LOW)
-
-
-@nb.njit(inline="always", cache=True)
-def root_of(word: np.uint64) -> Any:
-    """Root, of word 1; the step, of word 2."""
-    return np.int64(word >> np.uint64(32))
-
-
-author_of, step_of = post_of, root_of
-
-
-def cards(world: World, score: npt.NDArray[np.float64]) -> Cards:
-    """The rows in the rings of all accounts that somebody follows, but for what was taken down.
-
-    ``score`` (posts,) is the ranker's.
-    """
-    posts, ring, n_rows = world.posts, world.newest, world.n_rows
+def _in_rings(world: World, score: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], Array]:
+    """Live posts in the rings of all followed accounts, by account; ``root`` is still a row of posts."""
+    ring, n_rows, posts = world.newest, world.n_rows, world.posts
+    columns = _Posts(posts["key"], posts["root"], posts["author"], posts["step"], posts["status"], score)
     ptr = np.zeros(ring.shape[0] + 1, np.int64)
-    _count(ring, n_rows, world.in_degree, posts["root"], posts["status"], ptr)
+    _count(ring, n_rows, world.in_degree, columns.root, columns.status, ptr)
     np.cumsum(ptr, out=ptr)
-    words = np.empty((int(ptr[-1]), 4), np.uint64)
-    numbers = words.view(np.float64)
-    author, root, status, step, key = (posts[name] for name in ("author", "root", "status", "step", "key"))
-    _fill(ring, n_rows, author, root, status, step, key, score, ptr, words, numbers)
-    return Cards(ptr, words, numbers)
+    out = np.empty(int(ptr[-1]), CANDIDATE)
+    _fill(ring, n_rows, columns, ptr, out)
+    return ptr, out
+
+
+def shared_pool(world: World, settings: FeedSettings, draw: StageDraws) -> tuple[npt.NDArray[np.int32], int]:
+    """Roots for rows from other accounts: live injected roots, how many these are, then others; newest, ties by draw.
+
+    Injected roots of the last ``injected_window`` steps take up to half; if there are fewer, other roots fill up,
+    older injected ones among them, and the other way round.
+    """
+    step, status, key = world.posts["step"], world.posts["status"], world.posts["key"]
+    oldest = world.step + 1 - settings.injected_window
+    injected = world.injected_rows[::-1]
+    injected = injected[(step[injected] > oldest) & (status[injected] == PostStatus.ACTIVE)]
+    rest = _newest(_recent_roots(world, settings.pool, injected), step, key, settings.pool, draw)
+    half = max(settings.pool // 2, settings.pool - rest.size)
+    chosen = _newest(injected, step, key, half, draw)
+    roots = np.concatenate([chosen, rest[: settings.pool - chosen.size]]).astype(np.int32)
+    is_injected = world.posts["kind"][roots] == PostKind.INJECTED
+    return np.concatenate([roots[is_injected], roots[~is_injected]]), int(np.count_nonzero(is_injected))
+
+
+def _newest(roots: Array, step: Array, key: Array, limit: int, draw: StageDraws) -> Array:
+    tie = draw.bits("pool order", np.zeros(roots.size, np.int64), key[roots])
+    return roots[np.lexsort((tie, -step[roots].astype(np.int64)))][:limit]
+
+
+def _recent_roots(world: World, limit: int, without: Array) -> Array:
+    """Live original and injected roots, whole steps at a time from the newest, until ``limit`` are found."""
+    kind, status = world.posts["kind"], world.posts["status"]
+    recent: list[Array] = []
+    n, stop = 0, world.posts.n
+    for start in [*world.step_starts[::-1], 0]:
+        rows = np.arange(start, stop)
+        is_root = (kind[start:stop] == PostKind.ORIGINAL) | (kind[start:stop] == PostKind.INJECTED)
+        rows = rows[is_root & (status[start:stop] == PostStatus.ACTIVE)]
+        recent.append(rows[~np.isin(rows, without)])
+        n += recent[-1].size
+        stop = start
+        if n >= limit or start == 0:
+            break
+    return np.concatenate(recent)
+
+
+def comments_per_post(world: World, settings: FeedSettings) -> int:
+    """Comments shown under a post: as set, else 3, or 0 in very large runs."""
+    if settings.comments is not None:
+        return settings.comments
+    return 3 if np.count_nonzero(world.persons()) <= MANY_AGENTS else 0
+
+
+def _comments(world: World, draw: StageDraws, per_post: int) -> Comments:
+    """Live comments by post, most liked first, equal ones by a draw; none if none are shown."""
+    if not per_post:
+        return Comments(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), 0)
+    rows = world.comment_rows[world.posts["status"][world.comment_rows] == PostStatus.ACTIVE]
+    tie = draw.bits("comment order", np.zeros(rows.size, np.int64), world.posts["key"][rows])
+    parent = np.asarray(world.posts["parent"])[rows]
+    order = np.lexsort((tie, -np.asarray(world.posts["likes"])[rows].astype(np.int64), parent))
+    ptr, post = np.r_[0, np.cumsum(np.bincount(parent, minlength=world.posts.n))], rows[order].astype(np.int32)
+    return Comments(ptr.astype(np.int64), post, np.asarray(world.posts["author"])[post], per_post)
+
+
+def _roots(world: World, rows: list[Array], comments: Comments, labels_differ: bool) -> Roots:
+    """Index these roots, and the comments that stand under any of them."""
+    posts = world.posts
+    shown = np.zeros(posts.n, np.bool_)
+    for some in rows:
+        shown[some] = True
+    shown[comments.post[shown[posts["parent"][comments.post]]]] = True
+    row = np.flatnonzero(shown).astype(np.int32)
+    index = np.full(posts.n, NONE, np.int32)
+    index[row] = np.arange(row.size)
+    return Roots(row, index, row.size if labels_differ else 0)
+
+
+def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
+    """The notes of the roots that feeds can show."""
+    post, author, status = (world.notes[name] for name in ("post", "author", "status"))
+    if not post.size:
+        return Notes(np.empty(0, NOTE), np.empty(0, ROOT_NOTES), draw)
+    at = np.flatnonzero(roots.index_of[post] >= 0)
+    root, shown = roots.index_of[post[at]], status[at] == NoteStatus.SHOWN
+    at = at[np.argsort(2 * root.astype(np.int64) + shown, kind="stable")]
+    note, by_root = np.empty(at.size, NOTE), np.empty(roots.row.size, ROOT_NOTES)
+    note["note"], note["author"] = at, author[at]
+    by_root["key"] = world.posts["key"][roots.row]
+    by_root["pending"] = np.bincount(root[~shown], minlength=roots.row.size)
+    by_root["count"] = np.bincount(root, minlength=roots.row.size)
+    by_root["first"] = np.cumsum(by_root["count"]) - by_root["count"]
+    return Notes(note, by_root, draw)
+
+
+def per_root(world: World, roots: Roots, options: FeedOptions) -> dict[str, Array]:
+    """Columns of exposures that are functions of the root, and of whether labels are shown with it.
+
+    (k,) each; or (2k,), the first k without labels, where some agents are shown labels and others are not.
+    """
+    posts, row = world.posts, roots.row
+    is_comment = posts["kind"][row] == PostKind.COMMENT
+    columns = {"root": row, "under": np.where(is_comment, posts["parent"][row], np.int32(NONE))}
+    columns |= {name: posts[name][row] for name in _COUNTS}
+    note, verdict = posts["note"][row], posts["verdict"][row]
+    weight = np.where(note >= 0, options.weights.noted, 1.0)
+    weight = np.where(verdict == Verdict.FALSE, np.minimum(weight, options.weights.false), weight)
+    labeled = {"verdict": verdict, "note": note, "weight": weight}
+    plain = {"verdict": np.zeros_like(verdict), "note": np.full_like(note, NONE), "weight": np.ones_like(weight)}
+    if options.labels_differ:
+        twice = {name: np.concatenate([column, column]) for name, column in columns.items()}
+        return twice | {name: np.concatenate([plain[name], labeled[name]]) for name in plain}
+    return columns | (labeled if options.labels.any() else plain)

@@ -18,6 +18,7 @@ from townsquare.core import schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
 from townsquare.settings.config import MemberParams
+from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World
 
 EXPLANATIONS = {
@@ -102,22 +103,15 @@ def findings_as_rows(
     n, step = posts.size, world.step + 1
     if not n:
         return {}
-    new = [text for text in dict.fromkeys(found.explanation + found.sources) if text not in world.text_row]
-    row = world.text_row | {text: len(world.texts) + k for k, text in enumerate(new)}
-    out: dict[str, schema.Columns] = {}
-    if new:
-        out["texts"] = schema.rows("texts", len(new), text=[row[text] for text in new], content=new)
+    row, out = world.text_rows(found.explanation + found.sources)
     out["verdicts"] = schema.rows(
         "verdicts", n, post=posts, step=step, verdict=found.verdict, confidence=found.confidence,
-        explanation=[row[text] for text in found.explanation], sources=[row[text] for text in found.sources],
+        explanation=row[:n], sources=row[n:],
         veracity=world.posts["veracity"][posts],
     )  # fmt: skip
     said = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in found.verdict]
-    log = {
-        "post": np.r_[posts, posts[down]],
-        "kind": np.r_[np.full(n, LogKind.VERDICT), np.full(int(down.sum()), LogKind.TAKEDOWN)],
-        "reason": said + [reason for reason, is_down in zip(why, down, strict=True) if is_down],
-        "value": np.r_[found.confidence, found.confidence[down]],
-    }
-    out["moderation_log"] = schema.rows("moderation_log", log["post"].size, step=step, **log)
+    taken = [reason for reason, is_down in zip(why, down, strict=True) if is_down]
+    kind = np.repeat([LogKind.VERDICT, LogKind.TAKEDOWN], [n, len(taken)])
+    confidence = np.r_[found.confidence, found.confidence[down]]
+    out |= logged(world, np.r_[posts, posts[down]], kind, said + taken, confidence)
     return out

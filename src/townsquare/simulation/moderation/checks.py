@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,27 +23,34 @@ Columns = Mapping[str, Array]
 _MAY_WRITE = {"texts", "verdicts", "moderation_log"}
 
 
-def reviewed(moderator: Moderator, world: World, draws: StageDraws, params: Any, takedown: bool) -> Change:
-    """What the moderator decides in step ``world.step + 1``, if a world can take it.
+@dataclass(frozen=True, slots=True)
+class ChosenModerator:
+    """A moderator with its parameters."""
 
-    Checked: rows of ``verdicts``, ``moderation_log`` and ``texts`` alone, of this step, that point at what is there; a
-    post gets one verdict with a confidence in [0, 1] and a row of the log for it; values are finite; notes are shown
-    that were not and withdrawn that were; roots that are up are taken down, each with a reason, and none where
-    ``takedown`` is off.
+    member: Moderator
+    params: Any
 
-    Raises
-    ------
-    ContractError
-        Names the moderator and the post.
-    """
-    name = moderator.name
-    change: object = call_member(FAMILY, name, "review", lambda: moderator.review(world, draws, params, takedown))
-    if not isinstance(change, Change) or change.newborn is not None or change.belief:
-        raise breach(FAMILY, name, f"review returned {type(change).__name__}", "a Change of rows alone")
-    rows = rows_of(name, change, world.step + 1)
-    _check_verdicts(name, world, rows)
-    _check_log(name, world, rows, takedown)
-    return change
+    def review(self, world: World, draws: StageDraws, takedown: bool) -> Change:
+        """Return what the moderator decides in step ``world.step + 1``, checked.
+
+        Checked: rows of ``verdicts``, ``moderation_log`` and ``texts`` alone, of this step, that point at what is
+        there; a post gets one verdict with a confidence in [0, 1] and a row of the log for it; values are finite; notes
+        are shown that were not and withdrawn that were; roots that are up are taken down, each with a reason, and none
+        where ``takedown`` is off.
+
+        Raises
+        ------
+        ContractError
+            Names the moderator and the post.
+        """
+        name, review = self.member.name, self.member.review
+        change: object = call_member(FAMILY, name, "review", lambda: review(world, draws, self.params, takedown))
+        if not isinstance(change, Change) or change.newborn is not None or change.belief:
+            raise breach(FAMILY, name, f"review returned {type(change).__name__}", "a Change of rows alone")
+        rows = rows_of(name, change, world.step + 1)
+        _check_verdicts(name, world, rows)
+        _check_log(name, world, rows, takedown)
+        return change
 
 
 def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:

@@ -5,18 +5,15 @@ MOSAIC's code logs such a takedown again in every step and leaves shares up; her
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.core import schema
 from townsquare.core.schema import LogKind, PostKind, PostStatus
+from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.moderation.notes import NoteParams
 from townsquare.simulation.world import World
-
-Array = npt.NDArray[Any]
 
 
 class CrowdParams(NoteParams):
@@ -39,18 +36,11 @@ def crowd_takedowns(
     up = (posts["status"] == PostStatus.ACTIVE) & (posts["kind"] != PostKind.SHARE)
     if without is not None:
         up[without] = False
-    taken: list[tuple[Array, Array, str, int]] = []
+    taken: list[dict[str, schema.Columns]] = []
     for name, limit in (("flags", params.takedown_flags), ("notes", params.takedown_notes)):
         if limit is not None:
             rows = np.flatnonzero(up & (posts[name] >= limit))
             up[rows] = False
-            taken.append((rows, posts[name][rows], name, limit))
-    if not sum(rows.size for rows, *_ in taken):
-        return {}
-    reasons = [f"{count} {name}, at least {limit}" for _, counts, name, limit in taken for count in counts]
-    return {
-        "moderation_log": schema.rows(
-            "moderation_log", len(reasons), step=world.step + 1, post=np.concatenate([rows for rows, *_ in taken]),
-            kind=LogKind.TAKEDOWN, reason=reasons, value=np.concatenate([counts for _, counts, *_ in taken]),
-        )
-    }  # fmt: skip
+            count = posts[name][rows]
+            taken.append(logged(world, rows, LogKind.TAKEDOWN, [f"{n} {name}, at least {limit}" for n in count], count))
+    return joined(*taken)

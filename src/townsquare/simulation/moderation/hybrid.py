@@ -18,7 +18,7 @@ from townsquare.simulation.moderation.checker import CheckerParams, findings_as_
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
 from townsquare.simulation.moderation.findings import asks, findings
-from townsquare.simulation.moderation.log import joined
+from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.simulation.world import World
 
@@ -72,15 +72,9 @@ def _past_the_lower_bar(world: World, noted: npt.NDArray[np.int32], params: Para
 
 def _taken_down(world: World, posts: npt.NDArray[np.int32], params: Params) -> dict[str, schema.Columns]:
     """Log rows of posts that come down by an earlier verdict."""
-    if not posts.size:
-        return {}
     confidence = world.posts["confidence"][posts]
-    return {
-        "moderation_log": schema.rows(
-            "moderation_log", posts.size, step=world.step + 1, post=posts, kind=LogKind.TAKEDOWN,
-            reason=[_why(c, params.takedown_noted_at, noted=True) for c in confidence], value=confidence,
-        )
-    }  # fmt: skip
+    reasons = [_why(c, params.takedown_noted_at, noted=True) for c in confidence]
+    return logged(world, posts, LogKind.TAKEDOWN, reasons, confidence)
 
 
 def _why(confidence: float, bar: float, noted: bool) -> str:

@@ -1,12 +1,24 @@
-"""Joining what several parts of a strategy log in one step."""
+"""Rows of the moderation log, and joining what several parts of a strategy log in one step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.simulation.world import World
+
+
+def logged(
+    world: World, posts: npt.ArrayLike, kind: npt.ArrayLike, reasons: Sequence[str], value: npt.ArrayLike
+) -> dict[str, schema.Columns]:
+    """Log rows of step ``world.step + 1``, one a reason; no table for none."""
+    if not reasons:
+        return {}
+    columns = {"post": posts, "kind": kind, "reason": reasons, "value": value}
+    return {"moderation_log": schema.rows("moderation_log", len(reasons), step=world.step + 1, **columns)}
 
 
 def joined(*parts: Mapping[str, schema.Columns]) -> dict[str, schema.Columns]:

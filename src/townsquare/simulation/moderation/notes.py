@@ -8,6 +8,7 @@ from pydantic import Field
 from townsquare.core import schema
 from townsquare.core.schema import ActionKind, LogKind, NoteStatus
 from townsquare.settings.config import MemberParams
+from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World
 
 NOTE_KINDS = frozenset({ActionKind.ADD_NOTE, ActionKind.RATE_NOTE})
@@ -30,13 +31,6 @@ def review_notes(world: World, params: NoteParams) -> dict[str, schema.Columns]:
     passes = (helpful >= params.helpful_at_least) & (helpful > params.helpful_ratio * not_helpful)
     shown = world.notes["status"] == NoteStatus.SHOWN
     changed = np.flatnonzero(passes != shown)
-    if not changed.size:
-        return {}
     kinds = np.where(passes[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
     reasons = [f"{helpful[note]} helpful, {not_helpful[note]} not helpful" for note in changed]
-    return {
-        "moderation_log": schema.rows(
-            "moderation_log", changed.size, step=world.step + 1, post=world.notes["post"][changed], kind=kinds,
-            reason=reasons, value=changed.astype(np.float64),
-        )
-    }  # fmt: skip
+    return logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))

@@ -38,11 +38,8 @@ class Params(MemberParams):
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """As `statistical`, with every coefficient but the base at 0, and arguments of either side."""
-    kinds = {}
-    for kind in ROW_KINDS:
-        name = kind.name.lower()
-        chance = getattr(params, name)
-        kinds[name] = KindParams(base=math.log(chance / (1 - chance)) if chance else -1e6)
+    chances = {kind.name.lower(): getattr(params, kind.name.lower()) for kind in ROW_KINDS}
+    kinds = {name: KindParams(base=math.log(p / (1 - p)) if p else -1e6) for name, p in chances.items()}
     flat = StatisticalParams(
         **kinds, attention=0.0, posts_per_step=params.posts_per_step, side=0.0, text_width=1e6, helpful_distance=0.0,
         helpful_doubt=0.0,

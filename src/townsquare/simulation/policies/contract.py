@@ -54,17 +54,25 @@ class Policy:
     bind: Callable[[Asker], Policy] | None = None
 
 
-def decided(policy: Policy, views: Views, draws: StageDraws, params: Any) -> Chosen:
-    """What the policy decides, if it can be read row by row.
+@dataclass(frozen=True, slots=True)
+class ChosenPolicy:
+    """A policy with its parameters."""
 
-    Raises
-    ------
-    ContractError
-        See :func:`check_chosen`; or the policy made a mistake.
-    """
-    chosen = call_member(FAMILY, policy.name, "decide", lambda: policy.decide(views, draws, params))
-    check_chosen(policy.name, chosen, views)
-    return chosen
+    member: Policy
+    params: Any
+
+    def decide(self, views: Views, draws: StageDraws) -> Chosen:
+        """Return what the policy decides, checked.
+
+        Raises
+        ------
+        ContractError
+            See :func:`check_chosen`; or the policy made a mistake.
+        """
+        name, decide = self.member.name, self.member.decide
+        chosen = call_member(FAMILY, name, "decide", lambda: decide(views, draws, self.params))
+        check_chosen(name, chosen, views)
+        return chosen
 
 
 def check_chosen(name: str, chosen: object, views: Views) -> None:

@@ -17,7 +17,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind, Slot
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import Chosen, Views, chosen
 
 Array = npt.NDArray[Any]
 _ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FOLLOW)
@@ -61,16 +61,10 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     text = np.full(row.size, NONE, np.int32)
     text[writes] = views.bank.text[entry[writes]]
     said = entry[writes]
-    return Chosen(
-        agent=views.agents[place],
-        kind=kind,
-        row=row,
-        target=_targets(views, row, kind),
-        text=text,
-        helpful=np.full(row.size, NONE, np.int8),
-        reasoning=np.full(row.size, NONE, np.int32),
-        declared=(writes, views.bank.proposition[said], views.bank.stance[said], views.bank.strength[said]),
+    declared = np.column_stack(
+        [writes, views.bank.proposition[said], views.bank.stance[said], views.bank.strength[said]]
     )
+    return chosen(views, views.agents[place], kind, row, text=text, declared=declared)
 
 
 def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
@@ -90,12 +84,9 @@ def _takes_side(views: Views, params: Params, root: Array) -> npt.NDArray[np.boo
     out = np.zeros(root.size, np.bool_)
     if params.proposition is None:
         return out
-    first, count = views.post("stances")[root], views.post("n_stances")[root]
-    proposition, stance = views.post_stance("proposition"), views.post_stance("stance")
-    for nth in range(int(count.max(initial=0))):
-        has = np.flatnonzero(count > nth)
-        at = first[has] + nth
-        out[has] |= (proposition[at] == params.proposition) & (stance[at] * _sign(params) > 0)
+    at, place = views.stances_of(root)
+    proposition, stance = views.post_stance("proposition")[at], views.post_stance("stance")[at]
+    out[place[(proposition == params.proposition) & (stance * _sign(params) > 0)]] = True
     return out
 
 
@@ -118,15 +109,6 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArr
     done[:, _ON_ROWS.index(ActionKind.FOLLOW)] &= slot[rows] == Slot.OTHER
     at, which = np.nonzero(done)
     return rows[at], np.array(_ON_ROWS, np.uint8)[which]
-
-
-def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
-    target = np.full(row.size, NONE, np.int32)
-    on = row >= 0
-    target[on] = np.asarray(views.rows["root"])[row[on]]
-    to_agent = kind == ActionKind.FOLLOW
-    target[to_agent] = np.asarray(views.rows["author"])[row[to_agent]]
-    return target
 
 
 def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:

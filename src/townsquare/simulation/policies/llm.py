@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -84,18 +84,12 @@ class Waiting(NamedTuple):
     @classmethod
     def of(cls, question: Question) -> Waiting:
         """Of one question."""
-        page, told = question.page, question.told
+        request, place, page, told, tokens = question
         numbers = (
-            question.request.agent,
-            question.tokens,
-            len(page.ids),
-            page.shortened + told.shortened,
-            told.left_out,
-            len(page.comments_out),
-            len(page.posts_out),
-        )
-        unread = (*page.comments_out, *page.posts_out)
-        return cls(question.place, question.request.turn, page.ids | page.notes, unread, numbers)
+            request.agent, tokens, len(page.ids), page.shortened + told.shortened, told.left_out,
+            len(page.comments_out), len(page.posts_out),
+        )  # fmt: skip
+        return cls(place, request.turn, page.ids | page.notes, (*page.comments_out, *page.posts_out), numbers)
 
 
 TOLD = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")
@@ -139,14 +133,18 @@ class Questions:
         page = pages.page(rows, None if room is None else room - bare)
         if room is not None and (bare > room or (rows and not page.ids)):
             raise too_small(params, bare)
-        prompt = self._prompt(told, mind, page, writes)
-        names, settings = views.about.names, views.settings
-        if page.ids and self._kinds:
-            turn, purpose = REACT, "react"
+        names, settings, reacts = views.about.names, views.settings, bool(page.ids and self._kinds)
+        prompt = self._prompt(told, mind, page, reacts, writes)
+        if reacts:
             schema = react_schema(page, self._kinds, names, settings, params, writes)
         else:
-            turn, purpose, schema = POST, "post", post_schema(names, settings, params)
-        request = _request(views, k, turn, purpose, prompt, schema)
+            schema = post_schema(names, settings, params)
+        request = Request(
+            purpose="react" if reacts else "post", messages=(Message("user", prompt),), schema=schema,
+            name="react" if reacts else "post", temperature=views.about.model.temperature,
+            max_tokens=views.about.model.max_tokens, agent=int(views.agents[k]), step=views.step,
+            turn=REACT if reacts else POST,
+        )  # fmt: skip
         return Question(request, k, page, told, tokens_of(len(prompt), params))
 
     def _bare(self, told: Told, mind: str, reads: bool, writes: bool) -> int:
@@ -154,30 +152,14 @@ class Questions:
         which = (reads and bool(self._kinds), writes)
         if which not in self._empty:
             nothing = Told("", [], [], [])
-            if which[0]:
-                self._empty[which] = len(react_prompt(nothing, "", NO_FEED, self._wording, writes)) + SAID
-            else:
-                self._empty[which] = len(write_prompt(nothing, "", NO_FEED, self._wording))
+            empty = self._prompt(nothing, "", NO_FEED, which[0], writes)
+            self._empty[which] = len(empty) + (SAID if which[0] else 0)
         return self._empty[which] + len(mind) + told.length
 
-    def _prompt(self, told: Told, mind: str, page: FeedPage, writes: bool) -> str:
-        if page.ids and self._kinds:
+    def _prompt(self, told: Told, mind: str, page: FeedPage, reacts: bool, writes: bool) -> str:
+        if reacts:
             return react_prompt(told, mind, page, self._wording, writes)
         return write_prompt(told, mind, page, self._wording)
-
-
-def _request(views: Views, k: int, turn: int, purpose: str, prompt: str, schema: dict[str, Any]) -> Request:
-    return Request(
-        purpose=purpose,
-        messages=(Message("user", prompt),),
-        schema=schema,
-        name=purpose,
-        temperature=views.about.model.temperature,
-        max_tokens=views.about.model.max_tokens,
-        agent=int(views.agents[k]),
-        step=views.step,
-        turn=turn,
-    )
 
 
 def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:

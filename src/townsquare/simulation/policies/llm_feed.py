@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -187,9 +188,9 @@ class FeedPages:
         self._indptr: list[int] = views.indptr.tolist()
         self._block: tuple[int, Shown] = (-1, Shown([], [], [], []))
         self._follows = views.followed_authors()
-        self._said: dict[tuple[tuple[int, ...], str], Said] = {}
-        self._texts: dict[tuple[int, int], str] = {}
-        self._names: dict[int, str] = {}
+        self._said = cache(self._say)
+        self._called = cache(lambda agent: quoted(views.called(agent)))
+        self._text = cache(lambda row, longest: _cut(views.text(row), longest))
 
     def rows(self, k: int) -> Rows:
         """The rows of the agent at place ``k``."""
@@ -238,10 +239,7 @@ class FeedPages:
 
     def _row(self, lo: int, i: int, note: str, shown: Shown) -> Row:
         """What the agent sees of one row; ``note`` is the id of the note that it is offered with it, "" for none."""
-        key = shown.key[i], note
-        said = self._said.get(key)
-        if said is None:
-            said = self._said[key] = self._say(shown.key[i], note)
+        said = self._said(shown.key[i], note)
         name = f"{'c' if shown.slot[i] == Slot.COMMENT else 'p'}{i + 1}"
         brought = shown.author[i]
         passed_on = f',"passed_on_by":{self._called(brought)}' if brought != said.author else ""
@@ -277,17 +275,6 @@ class FeedPages:
 
     def _body(self, texts: Sequence[tuple[str, int]], tail: str, longest: int) -> str:
         return "".join([f',"{key}":"{self._text(text, longest)}"' for key, text in texts]) + tail + "}"
-
-    def _called(self, agent: int) -> str:
-        if agent not in self._names:
-            self._names[agent] = quoted(self._views.called(agent))
-        return self._names[agent]
-
-    def _text(self, row: int, longest: int) -> str:
-        """A text as it stands within quotation marks, ``longest`` characters at most."""
-        if (row, longest) not in self._texts:
-            self._texts[row, longest] = _cut(self._views.text(row), longest)
-        return self._texts[row, longest]
 
 
 def _cut(text: str, longest: int) -> str:

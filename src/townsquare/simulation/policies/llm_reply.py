@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.coded_rows import column_at
 from townsquare.core.files import clean
 from townsquare.core.schema import NONE, ActionKind
 from townsquare.models.contract import object_schema
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.simulation.policies.llm_feed import FeedPage
-from townsquare.simulation.views import Chosen, Views, nothing_chosen
+from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
 
 WRITTEN = 600  # characters of a post or note that a model is asked for at most
 REASON = 300
@@ -22,7 +20,6 @@ TENTHS = 10  # a stance of 1 in a reply
 _WORDS = {kind.name.lower(): kind for kind in ActionKind}
 _WORD_OF = {kind: word for word, kind in _WORDS.items()}
 _WRITES = (ActionKind.COMMENT, ActionKind.ADD_NOTE)
-_TARGETS = {ActionKind.FOLLOW: "author", ActionKind.UNFOLLOW: "author", ActionKind.RATE_NOTE: "offered"}
 
 
 class _Params(Protocol):
@@ -103,7 +100,7 @@ class Replies:
     def __init__(self, views: Views, params: _Params) -> None:
         self._views, self._params = views, params
         self._rows: list[tuple[int, int, int, int, int, int]] = []
-        self._declared: list[tuple[int, int, float]] = []
+        self._declared: list[tuple[int, int, float, float]] = []
         self._texts: dict[str, int] = {}
 
     def add_post(self, place: int, value: dict[str, Any]) -> None:
@@ -131,32 +128,10 @@ class Replies:
         if not self._rows:
             return nothing_chosen()
         agent, kind, row, text, helpful, reasoning = zip(*self._rows, strict=True)
-        action, about, stance = zip(*self._declared, strict=True) if self._declared else ((), (), ())
-        return Chosen(
-            agent=np.array(agent, np.int32),
-            kind=np.array(kind, np.uint8),
-            row=np.array(row, np.int64),
-            target=self._targets(np.array(kind), np.array(row, np.int64)),
-            text=np.array(text, np.int32),
-            helpful=np.array(helpful, np.int8),
-            reasoning=np.array(reasoning, np.int32),
-            declared=(
-                np.array(action, np.int64),
-                np.array(about, np.int16),
-                np.array(stance, np.float64),
-                np.full(len(action), np.nan),
-            ),
-            new_texts=tuple(self._texts),
-        )
-
-    def _targets(self, kind: npt.NDArray[np.int64], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        """What is acted on, of all choices at once: to look into a feed takes as long for one row as for many."""
-        out = np.full(kind.size, NONE, np.int32)
-        column = np.array([_TARGETS.get(ActionKind(one), "root") for one in kind.tolist()])
-        for name in set(column[row >= 0].tolist()):
-            at = np.flatnonzero((column == name) & (row >= 0))
-            out[at] = column_at(self._views.rows, name, row[at])
-        return out
+        return chosen(
+            self._views, agent, kind, row, text=text, helpful=helpful, reasoning=reasoning,
+            declared=self._declared, new_texts=tuple(self._texts),
+        )  # fmt: skip
 
     def _add(self, place: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
         writes = kind is ActionKind.POST or kind in _WRITES
@@ -164,7 +139,7 @@ class Replies:
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
         if content and entry.get("about", "none") != "none":
             about = self._views.about.names.index(entry["about"])
-            self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS))
+            self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS, np.nan))
         self._rows.append(
             (int(self._views.agents[place]), int(kind), row, self._text(content), helpful, self._text(reason))
         )

@@ -19,9 +19,10 @@ from pydantic import Field, model_validator
 from townsquare.core import registry
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
+from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.policies.contract import Policy, decided
+from townsquare.simulation.policies.contract import ChosenPolicy, Policy
 from townsquare.simulation.views import Chosen, Views, nothing_chosen
 
 Array = npt.NDArray[Any]
@@ -105,49 +106,39 @@ def decide(
             policy = policy if asker is None else bound(policy, asker)
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
-            parts.append((decided(policy, views.only(mask), draws, settings), keep))
+            parts.append((ChosenPolicy(policy, settings).decide(views.only(mask), draws), keep))
     return _together(parts, views.n_texts) if parts else nothing_chosen()
 
 
 def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -> Chosen:
     """One choice from several; ``keep`` maps rows of a part's views back to the whole."""
-    chosen = [part for part, _ in parts]
-    row: list[Array] = []
-    text: list[Array] = []
-    reasoning: list[Array] = []
-    action: list[Array] = []
+    chosen: list[Chosen] = []
     texts: tuple[str, ...] = ()
     done = 0
     for part, keep in parts:
-        row.append(np.where(part.row >= 0, keep[np.maximum(part.row, 0)] if keep.size else -1, -1))
-        for column, out in ((part.text, text), (part.reasoning, reasoning)):
-            out.append(np.where(column >= n_texts, column + len(texts), column))
-        action.append(part.declared[0] + done)
+        row = np.full(part.n, NONE, np.int64)
+        row[part.row >= 0] = keep[part.row[part.row >= 0]]
+        text, reasoning = (
+            np.where(column >= n_texts, column + np.int32(len(texts)), column) for column in (part.text, part.reasoning)
+        )
+        declared = (part.declared[0] + done, *part.declared[1:])
+        unread = keep[part.unread]
+        chosen.append(replace(part, row=row, text=text, reasoning=reasoning, declared=declared, unread=unread))
         texts += part.new_texts
         done += part.n
-    order = np.argsort(np.concatenate([part.agent for part in chosen]), kind="stable")
-    place = np.empty(done, np.int64)
-    place[order] = np.arange(done)
-    declared = place[np.concatenate(action)]
-    by_action = np.argsort(declared, kind="stable")
 
-    def joined(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
-        return np.concatenate(columns)[order]
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(part, name) for part in chosen])
 
+    order = np.argsort(joined("agent"), kind="stable")
+    action, *stances = (np.concatenate(columns) for columns in zip(*(part.declared for part in chosen), strict=True))
+    action = np.argsort(order)[action]  # where each stands in that order
+    by_action = np.argsort(action, kind="stable")
     return Chosen(
-        agent=joined([part.agent for part in chosen]),
-        kind=joined([part.kind for part in chosen]),
-        row=joined(row),
-        target=joined([part.target for part in chosen]),
-        text=joined(text).astype(np.int32),
-        helpful=joined([part.helpful for part in chosen]),
-        reasoning=joined(reasoning).astype(np.int32),
-        declared=(
-            declared[by_action],
-            *(np.concatenate([part.declared[k] for part in chosen])[by_action] for k in (1, 2, 3)),
-        ),
+        **{name: joined(name)[order] for name in ("agent", "kind", "row", "target", "text", "helpful", "reasoning")},
+        declared=(action[by_action], *(column[by_action] for column in stances)),
         new_texts=texts,
-        unread=np.sort(np.concatenate([keep[part.unread] for part, keep in parts])),
+        unread=np.sort(joined("unread")),
         told=_told(chosen),
     )
 
@@ -161,19 +152,19 @@ def _told(chosen: list[Chosen]) -> dict[str, Array]:
     return {name: np.concatenate([one[name] for one in told])[order] for name in told[0]}
 
 
+def _kinds(policy: Policy, params: Any) -> list[Policy]:
+    """The policies that agents act by: the members of a mix, or the policy itself."""
+    return [registry.get("policy", one.name) for one in params.members] if isinstance(params, Params) else [policy]
+
+
 def reads(policy: Policy, params: Any) -> frozenset[str]:
     """What a policy reads beside the feed (:class:`Policy`); of a mix, what any of its members does."""
-    if not isinstance(params, Params):
-        return policy.reads
-    of_members = (registry.get("policy", member.name).reads for member in params.members)
-    return frozenset().union(*of_members)
+    return frozenset().union(*(one.reads for one in _kinds(policy, params)))
 
 
 def asks(policy: Policy, params: Any) -> bool:
     """Whether a policy, or any member of a mix, asks a language model."""
-    if not isinstance(params, Params):
-        return policy.bind is not None
-    return any(registry.get("policy", member.name).bind is not None for member in params.members)
+    return any(one.bind is not None for one in _kinds(policy, params))
 
 
 def bind(asker: Asker) -> Policy:

@@ -23,7 +23,7 @@ from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE, ActionKind, Slot
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, nothing_chosen
+from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
 
 Word = Literal[
     "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
@@ -91,35 +91,21 @@ def _row(views: Views, line: Line, place: int) -> int:
     return lo + int(hits[0]) if hits.size else NONE
 
 
-def _target(views: Views, line: Line, row: int) -> int:
-    if row < 0:
-        return line.post if line.post is not None else NONE
-    column = {"follow": "author", "unfollow": "author", "rate_note": "offered"}.get(line.action, "root")
-    return int(np.asarray(views.rows[column])[row])
-
-
 def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> Chosen:
     texts = [line.text for line in lines if line.text is not None]
-    row_of = np.cumsum([line.text is not None for line in lines]) - 1
-    base = views.n_texts
-    declared = [(k, p, s) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())]
-    return Chosen(
-        agent=np.array([line.agent for line in lines], np.int32),
-        kind=np.array([ActionKind[line.action.upper()] for line in lines], np.uint8),
-        row=np.array(rows, np.int64),
-        target=np.array([_target(views, line, row) for line, row in zip(lines, rows, strict=True)], np.int32),
-        text=np.array(
-            [base + r if line.text is not None else NONE for line, r in zip(lines, row_of, strict=True)], np.int32
-        ),
-        helpful=np.array([NONE if line.helpful is None else int(line.helpful) for line in lines], np.int8),
-        reasoning=np.full(len(lines), NONE, np.int32),
-        declared=(
-            np.array([k for k, _, _ in declared], np.int64),
-            np.array([p for _, p, _ in declared], np.int16),
-            np.array([s for _, _, s in declared], np.float64),
-            np.full(len(declared), np.nan),
-        ),
-        new_texts=tuple(texts),
+    number = views.n_texts + np.cumsum([line.text is not None for line in lines]) - 1
+    kind, row = [ActionKind[line.action.upper()] for line in lines], np.array(rows, np.int64)
+    missing = [NONE if line.post is None else line.post for line in lines]
+    return chosen(
+        views,
+        [line.agent for line in lines],
+        kind,
+        row,
+        target=np.where(row >= 0, views.targets(row, np.array(kind)), missing),
+        text=np.where([line.text is None for line in lines], NONE, number),
+        helpful=[NONE if line.helpful is None else int(line.helpful) for line in lines],
+        declared=[(k, p, s, np.nan) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())],
+        new_texts=texts,
     )
 
 

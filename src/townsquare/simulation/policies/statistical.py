@@ -21,11 +21,11 @@ from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical_kernels import (
     Kinds,
     Posts,
+    Readers,
     Rows,
     choose_arguments,
     choose_kinds,
     choose_writers,
-    count_choices,
     label_sums,
     laid_out,
     lanes_of,
@@ -35,71 +35,63 @@ from townsquare.simulation.policies.statistical_kernels import (
 )
 from townsquare.simulation.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
 from townsquare.simulation.policies.text_features import FEATURES, feature_table
-from townsquare.simulation.views import Bank, Chosen, Views
+from townsquare.simulation.views import Bank, Chosen, Views, chosen
 
 Array = npt.NDArray[Any]
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
-    place, row, kind = _choices(views, _on_rows(views, draws, params), _writers(views, draws, params))
-    target = _targets(views, row, kind)
-    text, declared = _texts(views, draws, params, place, row, kind)
-    return Chosen(
-        agent=views.agents[place],
-        kind=kind,
-        row=row,
-        target=target,
-        text=text,
-        helpful=_ratings(views, draws, params, place, row, kind),
-        reasoning=np.full(row.size, NONE, np.int32),
-        declared=declared,
-    )
-
-
-def _on_rows(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.uint16]:
-    """What is done to each row: bit k stands for ``ROW_KINDS[k]``."""
-    shape = len(ROW_KINDS)
-    table, allowed = np.zeros((len(COEFFICIENTS), shape)), np.zeros(shape, np.bool_)
-    bases, tastes = np.zeros(shape, np.uint64), np.zeros(shape, np.uint64)
-    for number, kind in enumerate(ROW_KINDS):
-        name = kind.name.lower()
-        table[:, number] = [getattr(getattr(params, name), coefficient) for coefficient in COEFFICIENTS]
-        allowed[number] = kind in views.allowed
-        bases[number], tastes[number] = draws.base(name), draws.base(f"taste:{name}", lasting=True)
-    lanes = lanes_of(allowed)
-    kinds = Kinds(table, bases, tastes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
-    shown = CodedRows.of(views.rows)
-    posts = Posts(
-        views.post("plausibility"), _appeal(views, params, table), views.post("key"),
-        views.post("stances"), views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-    )  # fmt: skip
+    shown, posts = CodedRows.of(views.rows), _posts(views, params)
     seen = read(posts, *(shown.beside[name] for name in ("root", "likes", "verdict", "note")))
+    bits, counts = np.empty(shown.n, np.uint16), np.empty(views.agents.size, np.int64)
     rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
-    bits = np.empty(shown.n, np.uint16)
-    choose_kinds(
-        views.agents, views.indptr, views.activity, views.stance, rows, posts, seen, kinds, params.attention, bits
-    )
-    return bits
+    readers = Readers(views.agents, views.indptr, views.activity, views.stance)
+    choose_kinds(readers, rows, posts, seen, _kinds(views, draws, params), params.attention, bits, counts)
+    place, row, kind = _choices(views, bits, counts, _writers(views, draws, params))
+    text, declared = _texts(views, draws, params, place, row, kind)
+    helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
+    helpful[rated] = rate_helpful(
+        readers, place[rated], posts, seen[shown.code[row[rated]]], params.helpful_distance, params.helpful_doubt,
+        draws.base("helpful"),
+    )  # fmt: skip
+    return chosen(views, views.agents[place], kind, row, text=text, helpful=helpful, declared=declared)
 
 
-def _choices(views: Views, bits: npt.NDArray[np.uint16], writes: npt.NDArray[np.bool_]) -> tuple[Array, Array, Array]:
+def _posts(views: Views, params: Params) -> Posts:
+    return Posts(
+        views.post("plausibility"), _appeal(views, params), views.post("key"), views.post("stances"),
+        views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
+    )  # fmt: skip
+
+
+def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:
+    """Coefficients and draws of the kinds in ``ROW_KINDS``."""
+    names = [kind.name.lower() for kind in ROW_KINDS]
+    table = np.array([[getattr(getattr(params, name), one) for name in names] for one in COEFFICIENTS], np.float64)
+    bases = np.array([draws.base(name) for name in names])
+    tastes = np.array([draws.base(f"taste:{name}", lasting=True) for name in names])
+    lanes = lanes_of(np.array([kind in views.allowed for kind in ROW_KINDS]))
+    return Kinds(table, bases, tastes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
+
+
+def _choices(
+    views: Views, bits: npt.NDArray[np.uint16], counts: Array, writes: npt.NDArray[np.bool_]
+) -> tuple[Array, Array, Array]:
     """Place of the agent, row and kind of everything that is done, agent by agent: posts before other actions."""
-    at = np.zeros(writes.size + 1, np.int64)
-    count_choices(views.indptr, bits, writes, at)
-    np.cumsum(at, out=at)
+    at = np.r_[0, np.cumsum(counts + writes)]
     n = int(at[-1])
     out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.uint8)
     list_choices(views.indptr, bits, writes, np.array(ROW_KINDS, np.uint8), int(ActionKind.POST), at, out)
     return out
 
 
-def _appeal(views: Views, params: Params, table: Array) -> npt.NDArray[np.float64]:
+def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
     """What the words of each post add, (posts,); 0 for posts that these agents are not shown."""
     text = views.post("text")
     appeal = np.zeros(text.size)
     weights = np.array([getattr(params.appeal, name) for name in FEATURES])
-    if not weights.any() or not table[COEFFICIENTS.index("appeal")].any():
+    if not weights.any() or not any(getattr(params, kind.name.lower()).appeal for kind in ROW_KINDS):
         return appeal
     shown = np.zeros(text.size, np.bool_)
     shown[CodedRows.of(views.rows).beside["root"]] = True
@@ -117,38 +109,10 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
     return writes
 
 
-def _targets(views: Views, row: Array, kind: Array) -> npt.NDArray[np.int32]:
-    target = np.full(row.size, NONE, np.int32)
-    on = row >= 0
-    target[on] = column_at(views.rows, "root", row[on])
-    to_agent = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
-    target[to_agent] = column_at(views.rows, "author", row[to_agent])
-    rate = kind == ActionKind.RATE_NOTE
-    target[rate] = column_at(views.rows, "offered", row[rate])
-    return target
-
-
-def _ratings(
-    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
-) -> npt.NDArray[np.int8]:
-    helpful = np.full(row.size, NONE, np.int8)
-    at = np.flatnonzero(kind == ActionKind.RATE_NOTE)
-    if at.size:
-        out = np.empty(at.size, np.int8)
-        rate_helpful(
-            views.agents[place[at]], views.stance, place[at], column_at(views.rows, "root", row[at]),
-            views.post("plausibility"), views.post("key"), views.post("stances"),
-            views.post("n_stances"), views.post_stance("proposition"), views.post_stance("stance"),
-            params.helpful_distance, params.helpful_doubt, draws.base("helpful"), out,
-        )  # fmt: skip
-        helpful[at] = out
-    return helpful
-
-
 def _texts(
     views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
-) -> tuple[npt.NDArray[np.int32], tuple[Array, Array, Array, Array]]:
-    """What is written, and the stance it declares."""
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
+    """What is written, and rows of the stances it declares."""
     text = np.full(row.size, NONE, np.int32)
     bank = views.bank
     writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
@@ -170,7 +134,7 @@ def _texts(
     notes = np.flatnonzero(kind == ActionKind.ADD_NOTE)
     text[notes] = _line(bank.notes, draws, "note line", views, place[notes], row[notes])
     said = entry[has]
-    return text, (writes[has], bank.proposition[said], bank.stance[said], bank.strength[said])
+    return text, np.column_stack([writes[has], bank.proposition[said], bank.stance[said], bank.strength[said]])
 
 
 def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:

@@ -13,7 +13,6 @@ from townsquare.core.draws import U64, key1, key2, mix, u01
 
 Array = npt.NDArray[Any]
 _GOLDEN = U64(0x9E3779B97F4A7C15)
-_LOW = U64(0xFFFFFFFF)
 # Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
 _LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _RATE_NOTE = 4, 6, 7, 9
 # Positions in statistical_params.COEFFICIENTS.
@@ -34,22 +33,17 @@ REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
 
 
-@nb.njit(inline="always", cache=True)
-def _distance(
-    stance: Array, root: int, first: Array, count: Array, proposition: Array, said: Array, missing: float
-) -> float:
-    """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
-    n = count[root]
-    if n == 0:
-        return missing
-    total = 0.0
-    for x in range(first[root], first[root] + n):
-        total += abs(stance[proposition[x]] - said[x])
-    return float(total / n)
+class Readers(NamedTuple):
+    """Who reads: ``agents`` (n,), offsets of their rows ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P)."""
+
+    agents: Array
+    indptr: Array
+    activity: Array
+    stance: Array
 
 
 class Rows(NamedTuple):
-    """Columns of what the agents are shown, (m,) each; ``code`` is a place in :class:`Read`."""
+    """Columns of what the agents are shown, (m,) each; ``code`` is a place in what is :func:`read`."""
 
     code: Array
     slot: Array
@@ -72,48 +66,46 @@ class Posts(NamedTuple):
     stance: Array
 
 
-class Read(NamedTuple):
-    """What matters of the posts that are read, each in one place of 64 bytes: they are few, and read often.
+READ = np.dtype(
+    [
+        ("key", "u8"), ("doubt", "f8"), ("appeal", "f8"), ("stance", "f8"), ("engagement", "f8"),
+        ("n_stances", "i4"), ("first", "i4"), ("proposition", "i4"), ("label", "i4"),
+    ]
+)  # fmt: skip
+"""What matters of a post that is read, side by side: posts in feeds are few, and read often.
 
-    ``words`` (k, 8) uint64 and ``numbers``, the same memory as float64: key; plausibility less a half; appeal; how many
-    stances; where they begin; proposition of the first and labels, 32 bits each, see :func:`label_sums`; stance of the
-    first; ln(1 + likes).
-    """
-
-    words: npt.NDArray[np.uint64]
-    numbers: npt.NDArray[np.float64]
+``doubt`` is plausibility less a half, ``engagement`` ln(1 + likes); ``proposition`` and ``stance`` are the first of
+``n_stances``, which begin at ``first``; for ``label`` see :func:`label_sums`.
+"""
 
 
 @nb.njit(cache=True, error_model="numpy")
-def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -> Read:
-    """Gather what matters of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
-    words = np.zeros((root.shape[0], 8), np.uint64)
-    numbers = words.view(np.float64)
+def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -> Array:
+    """Gather :data:`READ` of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
+    out = np.empty(root.shape[0], READ)
     for k in range(root.shape[0]):
-        p = root[k]
+        p, one = root[k], out[k]
         first, n = posts.first[p], posts.n_stances[p]
-        words[k, 0], numbers[k, 1], numbers[k, 2] = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
-        words[k, 3], words[k, 4] = n, first
-        words[k, 5] = np.uint64(2 * verdict[k] + (note[k] >= 0)) << np.uint64(32)
+        one.key, one.doubt, one.appeal = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
+        one.n_stances, one.first, one.label = n, first, 2 * verdict[k] + (note[k] >= 0)
+        one.proposition, one.stance = 0, 0.0
         if n > 0:
-            words[k, 5] |= np.uint64(posts.proposition[first])
-            numbers[k, 6] = posts.stance[first]
-        numbers[k, 7] = math.log1p(likes[k])
-    return Read(words, numbers)
+            one.proposition, one.stance = posts.proposition[first], posts.stance[first]
+        one.engagement = math.log1p(likes[k])
+    return out
 
 
 @nb.njit(inline="always", cache=True)
-def _distance_read(stance: Array, k: int, read: Read, proposition: Array, said: Array, missing: float) -> float:
-    """As :func:`_distance`, of a post that was gathered."""
-    n = np.int64(read.words[k, 3])
-    if n == 1:
-        return float(abs(stance[np.int64(read.words[k, 5] & _LOW)] - read.numbers[k, 6]))
-    if n == 0:
+def _distance(stance: Array, one: Any, posts: Posts, missing: float) -> float:
+    """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
+    if one.n_stances == 1:
+        return float(abs(stance[one.proposition] - one.stance))
+    if one.n_stances == 0:
         return missing
-    total, first = 0.0, np.int64(read.words[k, 4])
-    for x in range(first, first + n):
-        total += abs(stance[proposition[x]] - said[x])
-    return float(total / n)
+    total = 0.0
+    for x in range(one.first, one.first + one.n_stances):
+        total += abs(stance[posts.proposition[x]] - posts.stance[x])
+    return float(total / one.n_stances)
 
 
 class Kinds(NamedTuple):
@@ -170,19 +162,6 @@ def label_sums(table: Array) -> npt.NDArray[np.float64]:
     return out
 
 
-class _Room(NamedTuple):
-    """Scratch memory of one thread: of each row of a feed, its key, its label and four terms of its logits."""
-
-    keys: Array
-    labels: Array
-    terms: Array
-
-
-@nb.njit(cache=True)
-def _room(n: int) -> _Room:
-    return _Room(np.empty(n, np.uint64), np.empty(n, np.int64), np.empty((n, 4)))
-
-
 @nb.njit(inline="always", cache=True, error_model="numpy")
 def _prepare(a: int, activity: float, crowding: float, kinds: Kinds, start: Array, words: Array) -> None:
     """The agent's part of each logit, and of each draw, by slot and lane."""
@@ -204,53 +183,51 @@ def _prepare(a: int, activity: float, crowding: float, kinds: Kinds, start: Arra
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
-def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, read: Read, room: _Room) -> tuple[float, bool]:
-    """Look at every row of a feed first, so that the processor waits for many of them at once.
+def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, seen: Array, out: Array) -> tuple[float, bool]:
+    """Copy what is read of every row of a feed first, so that the processor waits for many of them at once.
 
-    Returns ln(posts shown / 15), within what was measured, and whether any row carries a label.
+    ``stance`` becomes the distance to the agent's own, less a half. Returns ln(posts shown / 15), within what was
+    measured, and whether any row carries a label.
     """
     shown, labeled = 0, False
     for x in range(n):
-        p = rows.code[lo + x]
-        room.keys[x], room.labels[x] = read.words[p, 0], np.int64(read.words[p, 5] >> U64(32))
-        room.terms[x, 0], room.terms[x, 1] = read.numbers[p, 1], read.numbers[p, 2]
-        room.terms[x, 3] = read.numbers[p, 7]
-        room.terms[x, 2] = _distance_read(stance, p, read, posts.proposition, posts.stance, 0.5) - 0.5
+        out[x] = seen[rows.code[lo + x]]
+        one = out[x]
+        one.stance = _distance(stance, one, posts, 0.5) - 0.5
         shown += rows.slot[lo + x] != _COMMENT_SLOT
-        labeled |= room.labels[x] != _NO_LABEL
+        labeled |= one.label != _NO_LABEL
     return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
 
 
 @nb.njit(cache=True, error_model="numpy")
 def _choose_chunk(
-    first_agent: int,
-    last_agent: int,
-    agents: Array,
-    indptr: Array,
-    activity: Array,
-    stance: Array,
+    first: int,
+    last: int,
+    readers: Readers,
     rows: Rows,
     posts: Posts,
-    read: Read,
+    seen: Array,
     kinds: Kinds,
     attention: float,
     out: Array,
+    counts: Array,
 ) -> None:
-    start, words, room = np.empty((SLOTS, LANES)), np.empty((SLOTS, LANES), np.uint64), _room(64)
+    agents, indptr, activity, stance = readers
+    start, words, scratch = np.empty((SLOTS, LANES)), np.empty((SLOTS, LANES), np.uint64), np.empty(64, READ)
     z, draws, place = np.empty(LANES), np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
-    for i in range(first_agent, last_agent):
+    for i in range(first, last):
         if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
-            out[indptr[i] : indptr[i + 1]] = 0
+            out[indptr[i] : indptr[i + 1]], counts[i] = 0, 0
             continue
-        lo, n = indptr[i], indptr[i + 1] - indptr[i]
-        if n > room.keys.shape[0]:
-            room = _room(2 * n)
-        crowding, labeled = _look(lo, n, stance[i], rows, posts, read, room)
+        lo, n, done = indptr[i], indptr[i + 1] - indptr[i], 0
+        if n > scratch.shape[0]:
+            scratch = np.empty(2 * n, READ)
+        crowding, labeled = _look(lo, n, stance[i], rows, posts, seen, scratch)
         _prepare(agents[i], activity[i], attention * crowding, kinds, start, words)
         for x in range(n):
-            e, slot = lo + x, rows.slot[lo + x]
-            doubt, words_add, distance, engaged = room.terms[x, 0], room.terms[x, 1], room.terms[x, 2], room.terms[x, 3]
-            row_key, case = room.keys[x], room.labels[x]
+            e, slot, one = lo + x, rows.slot[lo + x], scratch[x]
+            doubt, words_add, distance, engaged = one.doubt, one.appeal, one.stance, one.engagement
+            row_key, case = one.key, one.label
             label = kinds.labels[slot, _ABSENT if case == _NO_LABEL and labeled else case]
             followed, repeated = 1.0 if slot == _FOLLOWED_SLOT else 0.0, 0.0 if rows.first_seen[e] else 1.0
             laid, begin, word, lanes = kinds.laid[slot], start[slot], words[slot], kinds.lanes[slot]
@@ -271,44 +248,25 @@ def _choose_chunk(
             for k in range(LANES):
                 # Of most draws the exponential is spared.
                 if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0 and (lanes[k] != _RATE_NOTE or rows.offered[e] >= 0):
-                    bits |= int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k]))) << lanes[k]
+                    hit = int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k])))
+                    bits |= hit << lanes[k]
+                    done += hit
             out[e] = bits
+        counts[i] = done
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def choose_kinds(
-    agents: Array,
-    indptr: Array,
-    activity: Array,
-    stance: Array,
-    rows: Rows,
-    posts: Posts,
-    read: Read,
-    kinds: Kinds,
-    attention: float,
-    out: Array,
+    readers: Readers, rows: Rows, posts: Posts, seen: Array, kinds: Kinds, attention: float, out: Array, counts: Array
 ) -> None:
     """Bit k of ``out[row]``: the agent does ``ROW_KINDS[k]`` to this row. Kinds are drawn independently.
 
-    ``agents`` (n,), ``indptr`` (n + 1,), ``activity`` (n,), ``stance`` (n, P); ``out`` (m,) uint16.
+    ``seen`` (k,) are what is :func:`read`; ``out`` (m,) uint16; ``counts`` (n,) says how much each agent does.
     """
-    n = agents.shape[0]
+    n = readers.agents.shape[0]
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
         lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
-        _choose_chunk(lo, hi, agents, indptr, activity, stance, rows, posts, read, kinds, attention, out)
-
-
-@nb.njit(parallel=True, cache=True)
-def count_choices(indptr: Array, bits: Array, writes: Array, out: Array) -> None:
-    """Write into ``out[i + 1]`` how much agent i does: its post, and the bits of its rows."""
-    for i in nb.prange(writes.shape[0]):
-        n = np.int64(writes[i])
-        for e in range(indptr[i], indptr[i + 1]):
-            b = bits[e]
-            while b:
-                b &= b - 1
-                n += 1
-        out[i + 1] = n
+        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, attention, out, counts)
 
 
 @nb.njit(parallel=True, cache=True)
@@ -342,30 +300,19 @@ def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def rate_helpful(
-    agents: Array,
-    stance: Array,
-    at: Array,
-    root: Array,
-    plausibility: Array,
-    key: Array,
-    first: Array,
-    count: Array,
-    proposition: Array,
-    said: Array,
-    by_distance: float,
-    by_doubt: float,
-    base: U64,
-    out: Array,
-) -> None:
-    """Whether each rating finds its note helpful; ``at`` (n,) is the place of the agent in ``stance``.
+    readers: Readers, place: Array, posts: Posts, seen: Array, by_distance: float, by_doubt: float, base: U64
+) -> npt.NDArray[np.int8]:
+    """Whether each rating finds its note helpful, (n,); ``place`` (n,) is that of the agent, ``seen`` (n,) the post.
 
     Drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes are no keys.
     """
-    for i in nb.prange(agents.shape[0]):
-        distance = _distance(stance[at[i]], root[i], first, count, proposition, said, 1.0)
-        z = by_distance * (distance - 1.0) + by_doubt * (0.5 - plausibility[root[i]])
-        u = u01(key2(base, agents[i], key[root[i]]))
+    out = np.empty(place.shape[0], np.int8)
+    for i in nb.prange(place.shape[0]):
+        distance = _distance(readers.stance[place[i]], seen[i], posts, 1.0)
+        z = by_distance * (distance - 1.0) - by_doubt * seen[i].doubt
+        u = u01(key2(base, readers.agents[place[i]], seen[i].key))
         out[i] = 1 if u < 1.0 / (1.0 + math.exp(-z)) else 0
+    return out
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")

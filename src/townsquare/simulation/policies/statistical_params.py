@@ -12,6 +12,8 @@ follow common findings (people like and share what they agree with, flag what th
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from townsquare.core.schema import ActionKind
@@ -56,87 +58,60 @@ class Appeal(MemberParams):
     numbers: float = Field(0.0, description="per unit of ln(1 + numbers)")
 
 
-def _like() -> KindParams:
-    return KindParams(
-        base=-2.76, distance=-1.2, engagement=0.08, followed=0.3, verdict_false=0.02, verdict_true=0.39,
-        verdict_unverified=0.18, noted=-0.4, plausibility=2.17, appeal=1.0, repeated=-1.5, taste=0.51,
-    )  # fmt: skip
+def _kind(description: str, **coefficients: float) -> Any:
+    return Field(default_factory=lambda: KindParams(**coefficients), description=description)
 
 
-def _dislike() -> KindParams:
-    return KindParams(
-        base=-3.8512, distance=1.5, engagement=0.05, followed=-0.3, verdict_false=0.5, noted=0.3, plausibility=-1.0,
-        repeated=-1.5,
-    )  # fmt: skip
-
-
-def _share() -> KindParams:
-    return KindParams(
-        base=-3.98, distance=-1.0, engagement=0.12, followed=0.3, verdict_false=0.02, verdict_true=0.39,
-        verdict_unverified=0.18, unlabeled=0.15, noted=-0.7, plausibility=-0.05, appeal=1.0, repeated=-2.0, taste=0.51,
-    )  # fmt: skip
-
-
-def _comment() -> KindParams:
-    return KindParams(
-        base=-3.33, distance=0.3, engagement=0.1, followed=0.4, plausibility=-2.32, appeal=1.0, repeated=-2.0,
-        taste=0.58,
-    )  # fmt: skip
-
-
-def _like_comment() -> KindParams:
-    return KindParams(base=-3.4145, distance=-1.2, engagement=0.08, repeated=-1.5)
-
-
-def _flag() -> KindParams:
-    return KindParams(
-        base=-4.5748, distance=0.8, verdict_false=-0.5, noted=-0.3, plausibility=-3.0, repeated=-1.5
-    )  # fmt: skip
-
-
-def _follow() -> KindParams:
-    return KindParams(base=-4.5748, distance=-1.0, engagement=0.1, verdict_false=-0.8, plausibility=0.5)
-
-
-def _unfollow() -> KindParams:
-    return KindParams(base=-6.9047, distance=1.5, verdict_false=0.5, plausibility=-1.0)
-
-
-def _add_note() -> KindParams:
-    return KindParams(
-        base=-3.52, distance=0.5, engagement=0.1, verdict_false=-1.0, noted=-1.5, plausibility=-9.34, repeated=-1.5,
-        taste=0.56,
-    )  # fmt: skip
-
-
-def _rate_note() -> KindParams:
-    return KindParams(base=-1.994)
-
-
-def _appeal() -> Appeal:
-    return Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17)
+_FITTED = "fitted and measured in part, see the module"
 
 
 class Params(MemberParams):
     """Settings of the policy `statistical`; see the module for sources."""
 
-    like: KindParams = Field(default_factory=_like, description="fitted and measured in part, see the module")
-    dislike: KindParams = Field(default_factory=_dislike, description="assumed; rate 0.02")
-    share: KindParams = Field(default_factory=_share, description="fitted and measured in part, see the module")
-    comment: KindParams = Field(default_factory=_comment, description="fitted and measured in part, see the module")
-    like_comment: KindParams = Field(default_factory=_like_comment, description="assumed; rate 0.03")
-    flag: KindParams = Field(default_factory=_flag, description="assumed; rate 0.01")
-    follow: KindParams = Field(default_factory=_follow, description="assumed; rate 0.01")
-    unfollow: KindParams = Field(default_factory=_unfollow, description="assumed; rate 0.001")
-    add_note: KindParams = Field(default_factory=_add_note, description="fitted and measured in part, see the module")
-    rate_note: KindParams = Field(default_factory=_rate_note, description="assumed; rate 0.1 of the notes offered")
+    like: KindParams = _kind(
+        _FITTED, base=-2.76, distance=-1.2, engagement=0.08, followed=0.3, verdict_false=0.02, verdict_true=0.39,
+        verdict_unverified=0.18, noted=-0.4, plausibility=2.17, appeal=1.0, repeated=-1.5, taste=0.51,
+    )  # fmt: skip
+    dislike: KindParams = _kind(
+        "assumed; rate 0.02", base=-3.8512, distance=1.5, engagement=0.05, followed=-0.3, verdict_false=0.5, noted=0.3,
+        plausibility=-1.0, repeated=-1.5,
+    )  # fmt: skip
+    share: KindParams = _kind(
+        _FITTED, base=-3.98, distance=-1.0, engagement=0.12, followed=0.3, verdict_false=0.02, verdict_true=0.39,
+        verdict_unverified=0.18, unlabeled=0.15, noted=-0.7, plausibility=-0.05, appeal=1.0, repeated=-2.0, taste=0.51,
+    )  # fmt: skip
+    comment: KindParams = _kind(
+        _FITTED, base=-3.33, distance=0.3, engagement=0.1, followed=0.4, plausibility=-2.32, appeal=1.0, repeated=-2.0,
+        taste=0.58,
+    )  # fmt: skip
+    like_comment: KindParams = _kind(
+        "assumed; rate 0.03", base=-3.4145, distance=-1.2, engagement=0.08, repeated=-1.5
+    )  # fmt: skip
+    flag: KindParams = _kind(
+        "assumed; rate 0.01", base=-4.5748, distance=0.8, verdict_false=-0.5, noted=-0.3, plausibility=-3.0,
+        repeated=-1.5,
+    )  # fmt: skip
+    follow: KindParams = _kind(
+        "assumed; rate 0.01", base=-4.5748, distance=-1.0, engagement=0.1, verdict_false=-0.8, plausibility=0.5
+    )
+    unfollow: KindParams = _kind(
+        "assumed; rate 0.001", base=-6.9047, distance=1.5, verdict_false=0.5, plausibility=-1.0
+    )  # fmt: skip
+    add_note: KindParams = _kind(
+        _FITTED, base=-3.52, distance=0.5, engagement=0.1, verdict_false=-1.0, noted=-1.5, plausibility=-9.34,
+        repeated=-1.5, taste=0.56,
+    )  # fmt: skip
+    rate_note: KindParams = _kind("assumed; rate 0.1 of the notes offered", base=-1.994)
     attention: float = Field(
         -1.0,
         ge=-1,
         le=0,
         description="per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
     )
-    appeal: Appeal = Field(default_factory=_appeal, description="what the words of a post add (fitted)")
+    appeal: Appeal = Field(
+        default_factory=lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17),
+        description="what the words of a post add (fitted)",
+    )
     posts_per_step: float = Field(0.05, ge=0, description="posts a step at activity 1 (assumed)")
     side: float = Field(
         1.0, ge=0, le=1, description="how far the side of an argument follows the stance: for with (1 + side S)/2"

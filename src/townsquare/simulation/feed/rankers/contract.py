@@ -36,21 +36,29 @@ class Ranker:
     score: Callable[[GrowingTable, int, MemberParams], npt.NDArray[np.float64]]
 
 
-def scores(ranker: Ranker, posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
-    """What the ranker scores ``posts`` in ``step``, (n_posts,) float64, all finite.
+@dataclass(frozen=True, slots=True)
+class ChosenRanker:
+    """A ranker with its parameters."""
 
-    Raises
-    ------
-    ContractError
-        It gives something else; names the first post at fault and its score.
-    """
-    score: object = call_member(FAMILY, ranker.name, "score", lambda: ranker.score(posts, step, params))
-    if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (posts.n,):
-        got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
-        raise breach(FAMILY, ranker.name, f"score returned {got}", f"float64 ({posts.n},): one number a row of posts")
-    finite = np.isfinite(score)
-    if not finite.all():
-        post = int(np.argmin(finite))
-        got = f"a score that is not finite: {score[post]} of post {post}"
-        raise breach(FAMILY, ranker.name, got, "finite numbers, which can be put in order")
-    return score
+    member: Ranker
+    params: MemberParams
+
+    def scores(self, posts: GrowingTable, step: int) -> npt.NDArray[np.float64]:
+        """Score ``posts`` in ``step``, (n_posts,) float64, all finite.
+
+        Raises
+        ------
+        ContractError
+            The ranker gives something else; names the first post at fault and its score.
+        """
+        name = self.member.name
+        score: object = call_member(FAMILY, name, "score", lambda: self.member.score(posts, step, self.params))
+        if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (posts.n,):
+            got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
+            raise breach(FAMILY, name, f"score returned {got}", f"float64 ({posts.n},): one number a row of posts")
+        finite = np.isfinite(score)
+        if not finite.all():
+            post = int(np.argmin(finite))
+            got = f"a score that is not finite: {score[post]} of post {post}"
+            raise breach(FAMILY, name, got, "finite numbers, which can be put in order")
+        return score

@@ -1,0 +1,61 @@
+"""Per-agent feed options: treatments and messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.settings.config import Config, LabelWeight
+from townsquare.settings.config import Feed as FeedSettings
+from townsquare.simulation.events.messages import sent_to
+from townsquare.simulation.events.treatments import rows_of_others, shows_labels
+from townsquare.simulation.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class FeedOptions:
+    """Who gets a feed, and what differs between their feeds.
+
+    ``agents`` (k,) int32 are ascending rows of agents, and in their order: ``others`` (k,) int64 rows from other
+    accounts at most; ``labels`` (k,) bool whether labels are shown; ``sent`` (k, m) int32 posts put at the top, -1 for
+    none. ``weights`` are what labels take from the pull of a row on beliefs.
+    """
+
+    agents: npt.NDArray[np.int32]
+    settings: FeedSettings
+    weights: LabelWeight
+    others: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.bool_]
+    sent: npt.NDArray[np.int32]
+
+    @property
+    def labels_differ(self) -> bool:
+        """Whether some agents are shown labels and others are not."""
+        return bool(self.labels.any() and not self.labels.all())
+
+    def part(self, lo: int, hi: int) -> FeedOptions:
+        """The same for the agents at places ``lo`` to ``hi``."""
+        return replace(
+            self, agents=self.agents[lo:hi], others=self.others[lo:hi], labels=self.labels[lo:hi], sent=self.sent[lo:hi]
+        )
+
+
+def uniform_options(agents: npt.NDArray[np.int32], settings: FeedSettings, weights: LabelWeight) -> FeedOptions:
+    """The same options for all ``agents``, as settings have them; no messages."""
+    k = agents.shape[0]
+    others, labels = np.full(k, settings.others, np.int64), np.full(k, settings.show_labels)
+    return FeedOptions(agents, settings, weights, others, labels, np.empty((k, 0), np.int32))
+
+
+def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) -> FeedOptions:
+    """The options of ``agents`` in step ``world.step + 1``."""
+    return FeedOptions(
+        agents,
+        config.feed,
+        config.beliefs.label_weight,
+        rows_of_others(agents, config, world.step + 1),
+        shows_labels(agents, config, world.step + 1),
+        sent_to(world, agents, config),
+    )

@@ -1,0 +1,256 @@
+"""Compiled: chooses which posts each reader is shown, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import U64, key1, mix
+from townsquare.core.pairs import has
+from townsquare.simulation.feed.candidates import CANDIDATE, Candidates, Pool
+
+Array = npt.NDArray[Any]
+_ALL = U64(0xFFFFFFFFFFFFFFFF)
+CHUNK = 128
+"""Agents that one thread takes at a time, with scratch memory for all of them."""
+
+FEED_ROW = np.dtype([("post", "i4"), ("root", "i4"), ("author", "i4"), ("slot", "i4")])
+"""A row of a feed: ``root`` is an index of roots, ``author`` wrote the post or passed it on."""
+_ENTRY = np.dtype([("score", "f8"), ("draw", "u8"), ("place", "i8")])
+_BUCKET = np.dtype([("agent", "i4"), ("at", "i4")])
+
+
+class Readers(NamedTuple):
+    """Whose feeds: ``agents`` (n,) int32 ascend, all of the block that starts at agent ``first``.
+
+    Follows, seen roots and rated notes of the block's agents are offsets and keys of pair stores, see
+    :class:`townsquare.core.pairs.PairBlock`. ``others`` (n,) int64 is how many rows from other accounts each agent is
+    shown at most; ``labels`` (n,) bool whether it is shown labels.
+    """
+
+    agents: npt.NDArray[np.int32]
+    first: int
+    follow_ptr: npt.NDArray[np.int64]
+    followed: npt.NDArray[np.int32]
+    seen_ptr: npt.NDArray[np.int64]
+    seen: npt.NDArray[np.int32]
+    rated_ptr: npt.NDArray[np.int64]
+    rated: npt.NDArray[np.int32]
+    others: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.bool_]
+
+
+class Ranked(NamedTuple):
+    """Feeds in order: ``rows`` (n, width) of :data:`FEED_ROW`, of which the first ``counts`` (n,) are used."""
+
+    rows: Array
+    counts: npt.NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """Memory of one thread for one feed at a time.
+
+    ``candidate`` holds those of all followed accounts, ``owner`` whose ring each is from, ``newest`` places of the
+    newest of each root, ``table`` places in ``newest`` by root. ``best`` and ``picked`` are entries in order, ``root``
+    the roots of ``best``; ``drawn`` are the draws of the pool.
+    """
+
+    candidate: Array
+    owner: Array
+    newest: Array
+    table: Array
+    best: Array
+    picked: Array
+    root: Array
+    drawn: Array
+
+
+@nb.njit(cache=True)
+def _scratch(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Readers) -> Scratch:
+    """Memory for the largest of the feeds at places ``lo`` to ``hi``."""
+    most, others = 1, 0
+    for i in range(lo, hi):
+        size, local = 0, readers.agents[i] - readers.first
+        for j in range(readers.follow_ptr[local], readers.follow_ptr[local + 1]):
+            size += candidates.ptr[readers.followed[j] + 1] - candidates.ptr[readers.followed[j]]
+        most, others = max(most, size), max(others, readers.others[i])
+    n_buckets = 16
+    while n_buckets < 2 * most:
+        n_buckets *= 2
+    table = np.empty(n_buckets, _BUCKET)
+    for x in range(n_buckets):
+        table[x].agent = -1
+    rows = candidates.limit + others
+    return Scratch(
+        np.empty(most, CANDIDATE), np.empty(most, np.int32), np.empty(most, np.int32), table, np.empty(rows, _ENTRY),
+        np.empty(others, _ENTRY), np.empty(rows, np.int32), np.empty(pool.post.shape[0], np.uint64),
+    )  # fmt: skip
+
+
+@nb.njit(inline="always", cache=True)
+def _before(score: float, draw: U64, other: Any) -> bool:
+    return bool(score > other.score or (score == other.score and draw < other.draw))
+
+
+@nb.njit(inline="always", cache=True)
+def _insert(best: Array, n: int, limit: int, score: float, draw: U64, place: int) -> int:
+    """Insert into the ordered ``best[:n]``: highest score first, then smallest draw. Keeps ``limit``; returns how many.
+
+    Feeds are short, so that this is an insertion sort.
+    """
+    if n == limit:
+        if n == 0 or not _before(score, draw, best[n - 1]):
+            return n
+        n -= 1
+    x = n
+    while x > 0 and _before(score, draw, best[x - 1]):
+        best[x] = best[x - 1]
+        x -= 1
+    best[x].score, best[x].draw, best[x].place = score, draw, place
+    return n + 1
+
+
+@nb.njit(cache=True)
+def _gather(followed: Array, candidates: Candidates, scratch: Scratch) -> int:
+    """Copy the candidates of the followed accounts side by side; returns how many.
+
+    Nothing is decided yet, so that the processor waits for the memory of many of them at once.
+    """
+    ptr, row, copied, owner, n = candidates.ptr, candidates.row, scratch.candidate, scratch.owner, 0
+    for j in range(followed.shape[0]):
+        for c in range(ptr[followed[j]], ptr[followed[j] + 1]):
+            copied[n], owner[n] = row[c], followed[j]
+            n += 1
+    return n
+
+
+@nb.njit(cache=True)
+def _newest_of_roots(agent: int, n_candidates: int, start: U64, scratch: Scratch) -> int:
+    """Find the newest candidate of each root that is not the agent's own; equal age by draw. Returns how many.
+
+    Buckets of another agent count as empty, so that nobody empties the table.
+    """
+    candidate, newest, table = scratch.candidate, scratch.newest, scratch.table
+    mask, n = table.shape[0] - 1, 0
+    for c in range(n_candidates):
+        one = candidate[c]
+        if one.author == agent:
+            continue
+        h = (np.int64(one.root) * 2654435761) & mask
+        while table[h].agent == agent and candidate[newest[table[h].at]].root != one.root:
+            h = (h + 1) & mask
+        if table[h].agent != agent:
+            table[h].agent, table[h].at = agent, n
+            newest[n] = c
+            n += 1
+            continue
+        old = candidate[newest[table[h].at]]
+        if one.step > old.step or (one.step == old.step and mix(start ^ one.key) < mix(start ^ old.key)):
+            newest[table[h].at] = c
+    return n
+
+
+@nb.njit(cache=True)
+def _rank_followed(agent: int, followed: Array, candidates: Candidates, scratch: Scratch) -> int:
+    """Put the best candidates of followed accounts into ``best``; returns how many."""
+    if candidates.limit == 0:
+        return 0
+    candidate, newest, best, root = scratch.candidate, scratch.newest, scratch.best, scratch.root
+    n_candidates, n = _gather(followed, candidates, scratch), 0
+    order = key1(candidates.order, agent)
+    for x in range(_newest_of_roots(agent, n_candidates, key1(candidates.newest, agent), scratch)):
+        one = candidate[newest[x]]
+        n = _insert(best, n, candidates.limit, one.score, mix(order ^ one.key), newest[x])
+    for x in range(n):
+        root[x] = candidate[best[x].place].root
+    return n
+
+
+@nb.njit(inline="always", cache=True)
+def _among(values: Array, n: int, wanted: int) -> bool:
+    part, among = values[:n], False  # without a branch: many at a time
+    for x in range(part.shape[0]):
+        among |= part[x] == wanted
+    return among
+
+
+@nb.njit(cache=True)
+def _pick(agent: int, followed: Array, n: int, pool: Pool, limit: int, bound: U64, scratch: Scratch) -> int:
+    """Put the ``limit`` roots with the smallest draws up to ``bound`` into ``picked``; returns how many there are.
+
+    Roots of the agent, of followed accounts, and the ``n`` roots chosen already are left out. Injected roots that are
+    fewer than the rest weigh as much as the rest: their draws are scaled by how many there are.
+    """
+    n_rest = pool.post.shape[0] - pool.n_injected
+    n_scaled = pool.n_injected if pool.n_injected < n_rest else 0
+    bound_scaled = _ALL
+    if n_scaled and bound // U64(n_scaled) < _ALL // U64(n_rest):
+        bound_scaled = (bound // U64(n_scaled) + U64(1)) * U64(n_rest) - U64(1)
+    drawn, picked, chosen, author, root, m = scratch.drawn, scratch.picked, scratch.root, pool.author, pool.root, 0
+    for x in range(drawn.shape[0]):
+        draw = drawn[x]
+        if draw > (bound_scaled if x < n_scaled else bound):
+            continue
+        if x < n_scaled:
+            draw = draw // U64(n_rest) * U64(n_scaled)
+        hidden = author[x] == agent or has(followed, 0, followed.shape[0], author[x]) or _among(chosen, n, root[x])
+        if not hidden:
+            m = _insert(picked, m, limit, 0.0, draw, x)
+    return m
+
+
+@nb.njit(cache=True)
+def _pick_others(agent: int, followed: Array, n: int, limit: int, pool: Pool, scratch: Scratch) -> int:
+    """Put the roots of the pool with the smallest draws by (agent, root) into ``picked``; returns how many."""
+    size, start = pool.post.shape[0], key1(pool.draw, agent)
+    if limit == 0 or size == 0:
+        return 0
+    for x in range(size):
+        scratch.drawn[x] = mix(start ^ pool.key[x])
+    # Only the smallest draws are looked at, some more than are wanted; many more where those do not do.
+    wanted, weight = limit + limit // 2 + 6, size
+    if 0 < pool.n_injected < size - pool.n_injected:
+        weight = 2 * (size - pool.n_injected)
+    while wanted < size:
+        m = _pick(agent, followed, n, pool, limit, _ALL // U64(weight) * U64(wanted), scratch)
+        if m == limit:
+            return m
+        wanted *= 4
+    return _pick(agent, followed, n, pool, limit, _ALL, scratch)
+
+
+@nb.njit(cache=True)
+def _rank_chunk(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> None:
+    scratch = _scratch(lo, hi, candidates, pool, readers)
+    for i in range(lo, hi):
+        agent, local = readers.agents[i], readers.agents[i] - readers.first
+        followed = readers.followed[readers.follow_ptr[local] : readers.follow_ptr[local + 1]]
+        n = _rank_followed(agent, followed, candidates, scratch)
+        m = _pick_others(agent, followed, n, readers.others[i], pool, scratch)
+        order = key1(candidates.order, agent)
+        for x in range(m):
+            p = scratch.picked[x].place
+            _insert(scratch.best, n + x, n + m, pool.score[p], mix(order ^ pool.key[p]), -1 - p)
+        for x in range(n + m):
+            c, row = scratch.best[x].place, out.rows[i, x]
+            if c >= 0:
+                one = scratch.candidate[c]
+                row.post, row.root, row.author, row.slot = one.post, one.root, scratch.owner[c], 0
+            else:
+                p = -1 - c
+                row.post, row.root, row.author, row.slot = pool.post[p], pool.root[p], pool.author[p], 1
+        out.counts[i] = n + m
+
+
+@nb.njit(parallel=True, cache=True)
+def rank(candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> None:
+    """Rank the feeds of ``readers`` into ``out``, which is ``candidates.limit`` + the largest of ``others`` wide.
+
+    Scores and keyed draws alone decide the order, so neither the block nor the number of threads can change it.
+    """
+    n = readers.agents.shape[0]
+    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
+        _rank_chunk(chunk * CHUNK, min(n, (chunk + 1) * CHUNK), candidates, pool, readers, out)

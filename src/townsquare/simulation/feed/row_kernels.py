@@ -1,0 +1,140 @@
+"""Compiled: writes rows of exposures, comments under posts among them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.draws import key1, mix, u01
+from townsquare.core.pairs import has, places
+from townsquare.simulation.feed.candidates import Comments, Notes, Roots
+from townsquare.simulation.feed.rank_kernels import CHUNK, Ranked, Readers
+
+Array = npt.NDArray[Any]
+_COMMENT = 2  # schema.Slot.COMMENT
+
+
+class Rows(NamedTuple):
+    """Columns of exposures that differ from row to row, (m,) each, and the index of the columns per root."""
+
+    agent: Array
+    rank: Array
+    post: Array
+    author: Array
+    slot: Array
+    offered: Array
+    first_seen: Array
+    code: Array
+
+
+@nb.njit(inline="always", cache=True)
+def _comments_under(agent: int, root: int, comments: Comments, roots: Roots, out: Array) -> int:
+    """Write places of the comments of others that are shown under a root into ``out``; returns how many."""
+    n, r = 0, roots.row[root]
+    for c in range(comments.ptr[r], comments.ptr[r + 1]):
+        if n == comments.limit:
+            break
+        if comments.author[c] != agent:
+            out[n] = c
+            n += 1
+    return n
+
+
+@nb.njit(parallel=True, cache=True)
+def count_rows(readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, out: Array) -> None:
+    """Count the rows of each feed with the comments under its posts, into ``out[i + 1]``."""
+    for i in nb.prange(readers.agents.shape[0]):
+        n = ranked.counts[i]
+        if comments.limit > 0:
+            under = np.empty(comments.limit, np.int64)
+            for x in range(ranked.counts[i]):
+                n += _comments_under(readers.agents[i], ranked.rows[i, x].root, comments, roots, under)
+        out[i + 1] = n
+
+
+@nb.njit(inline="always", cache=True)
+def _offer(agent: int, local: int, lo: int, hi: int, notes: Notes, readers: Readers, out: Rows) -> None:
+    """Offer a note to rate with each row whose root has one: a pending one if there is, drawn by (agent, root).
+
+    An agent is not offered its own note, nor one it has rated.
+    """
+    offered, start = out.offered, key1(notes.draw, agent)
+    for e in range(lo, hi):
+        root = notes.root[out.code[e]]
+        choices = root.pending if root.pending > 0 else root.count
+        offered[e] = -1
+        if choices > 0:
+            offered[e] = root.first + min(np.int64(u01(mix(start ^ root.key)) * choices), choices - 1)
+    for e in range(lo, hi):
+        if offered[e] >= 0:
+            one = notes.note[offered[e]]
+            mine = one.author == agent
+            rated = has(readers.rated, readers.rated_ptr[local], readers.rated_ptr[local + 1], one.note)
+            offered[e] = -1 if mine or rated else one.note
+
+
+@nb.njit(inline="always", cache=True)
+def _write_feed(
+    i: int, at: int, readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, under: Array, out: Rows
+) -> None:
+    """Write the rows of a feed from row ``at`` on: posts in order, each followed by the comments under it."""
+    agent = readers.agents[i]
+    for x in range(ranked.counts[i]):
+        row = ranked.rows[i, x]
+        out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, row.post, row.author
+        out.slot[at], out.code[at] = row.slot, row.root
+        at += 1
+        shown = _comments_under(agent, row.root, comments, roots, under) if comments.limit > 0 else 0
+        for y in range(shown):
+            c = under[y]
+            out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, comments.post[c], comments.author[c]
+            out.slot[at], out.code[at] = _COMMENT, roots.index_of[comments.post[c]]
+            at += 1
+
+
+@nb.njit(cache=True)
+def _write_chunk(
+    first: int,
+    last: int,
+    readers: Readers,
+    ranked: Ranked,
+    comments: Comments,
+    roots: Roots,
+    notes: Notes,
+    indptr: Array,
+    out: Rows,
+) -> None:
+    most = 0
+    for i in range(first, last):
+        most = max(most, indptr[i + 1] - indptr[i])
+    root, place, under = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(comments.limit, np.int64)
+    for i in range(first, last):
+        agent, lo, hi, local = readers.agents[i], indptr[i], indptr[i + 1], readers.agents[i] - readers.first
+        _write_feed(i, lo, readers, ranked, comments, roots, under, out)
+        first_seen, last_seen = readers.seen_ptr[local], readers.seen_ptr[local + 1]
+        for x in range(hi - lo):
+            root[x] = roots.row[out.code[lo + x]]
+        places(readers.seen, first_seen, last_seen, root, 0, hi - lo, place)
+        for x in range(hi - lo):
+            out.first_seen[lo + x] = place[x] == last_seen or readers.seen[place[x]] != root[x]
+        if notes.note.shape[0] > 0 and readers.labels[i]:
+            _offer(agent, local, lo, hi, notes, readers, out)
+        else:
+            out.offered[lo:hi] = -1
+        if readers.labels[i] and roots.labeled > 0:
+            for e in range(lo, hi):
+                out.code[e] += roots.labeled
+
+
+@nb.njit(parallel=True, cache=True)
+def write_rows(
+    readers: Readers, ranked: Ranked, comments: Comments, roots: Roots, notes: Notes, indptr: Array, out: Rows
+) -> None:
+    """Write the feeds of ``readers``; ``indptr`` (n + 1,) says where in ``out`` each agent's rows stand."""
+    n = readers.agents.shape[0]
+    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
+        first, last = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
+        _write_chunk(first, last, readers, ranked, comments, roots, notes, indptr, out)
