@@ -11,13 +11,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 from scipy.special import betaincinv
 
 from townsquare.core import schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World
 
@@ -32,19 +31,19 @@ SOURCES = "embedded checker: a draw at stated error rates, no source consulted"
 class CheckerParams(MemberParams):
     """Settings of the fact-checker."""
 
-    checker: Literal["embedded", "model"] = Field(
-        "embedded", description="who checks: the embedded checker, or a language model (section `model`)"
+    checker: Literal["embedded", "model"] = setting(
+        "embedded", "who checks: the embedded checker, or a language model (section `model`)"
     )
-    checker_temperature: float = Field(0.3, ge=0, le=2, description="of the language model (MOSAIC, appendix I.4)")
-    posts_per_step: int = Field(5, ge=0, description="posts it reviews a step (MOSAIC: 5)")
-    sensitivity: float = Field(0.85, ge=0, le=1, description="chance of `false` for a false post that it decides on")
-    specificity: float = Field(0.95, ge=0, le=1, description="chance of `true` for a true post that it decides on")
-    unverified: float = Field(0.15, ge=0, le=1, description="chance that it cannot decide")
-    confidence_right: tuple[float, float] = Field(
-        (18.0, 2.0), description="Beta distribution of its confidence when it is right (mean 0.9)"
+    checker_temperature: float = setting(0.3, "of the language model (MOSAIC, appendix I.4)", ge=0, le=2)
+    posts_per_step: int = setting(5, "posts it reviews a step (MOSAIC: 5)", ge=0)
+    sensitivity: float = setting(0.85, "chance of `false` for a false post that it decides on", ge=0, le=1)
+    specificity: float = setting(0.95, "chance of `true` for a true post that it decides on", ge=0, le=1)
+    unverified: float = setting(0.15, "chance that it cannot decide", ge=0, le=1)
+    confidence_right: tuple[float, float] = setting(
+        (18.0, 2.0), "Beta distribution of its confidence when it is right (mean 0.9)"
     )
-    confidence_wrong: tuple[float, float] = Field((6.0, 4.0), description="and when it is wrong (mean 0.6)")
-    takedown_at: float = Field(0.9, ge=0, le=1, description="confidence in `false` from which a post is taken down")
+    confidence_wrong: tuple[float, float] = setting((6.0, 4.0), "and when it is wrong (mean 0.6)")
+    takedown_at: float = setting(0.9, "confidence in `false` from which a post is taken down", ge=0, le=1)
 
 
 class Findings(NamedTuple):

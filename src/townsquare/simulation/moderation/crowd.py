@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core import schema
 from townsquare.core.schema import LogKind, PostKind, PostStatus
+from townsquare.settings.base import setting
 from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.moderation.notes import NoteParams
 from townsquare.simulation.world import World
@@ -19,9 +19,9 @@ from townsquare.simulation.world import World
 class CrowdParams(NoteParams):
     """When readers alone take a post down; by default never."""
 
-    takedown_flags: int | None = Field(None, ge=1, description="flags at which a post is taken down; unset: never")
-    takedown_notes: int | None = Field(
-        None, ge=1, description="notes, shown or pending, at which a post is taken down; unset: never"
+    takedown_flags: int | None = setting(None, "flags at which a post is taken down; unset: never", ge=1)
+    takedown_notes: int | None = setting(
+        None, "notes, shown or pending, at which a post is taken down; unset: never", ge=1
     )
 
 

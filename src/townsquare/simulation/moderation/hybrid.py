@@ -7,12 +7,12 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core import schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.models.contract import Asker
+from townsquare.settings.base import setting
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, findings_as_rows, queue
 from townsquare.simulation.moderation.contract import Moderator
@@ -26,8 +26,8 @@ from townsquare.simulation.world import World
 class Params(CheckerParams, CrowdParams):
     """Settings of the strategy `hybrid`."""
 
-    takedown_noted_at: float = Field(
-        0.7, ge=0, le=1, description="confidence in `false` from which a post with a shown note is taken down"
+    takedown_noted_at: float = setting(
+        0.7, "confidence in `false` from which a post with a shown note is taken down", ge=0, le=1
     )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.core import schema
 from townsquare.core.schema import ActionKind, LogKind, NoteStatus
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World
 
@@ -17,8 +16,8 @@ NOTE_KINDS = frozenset({ActionKind.ADD_NOTE, ActionKind.RATE_NOTE})
 class NoteParams(MemberParams):
     """When a note is shown."""
 
-    helpful_at_least: int = Field(3, ge=1, description="helpful ratings that a shown note needs")
-    helpful_ratio: float = Field(2.0, ge=0, description="and more than this many times as many as not helpful")
+    helpful_at_least: int = setting(3, "helpful ratings that a shown note needs", ge=1)
+    helpful_ratio: float = setting(2.0, "and more than this many times as many as not helpful", ge=0)
 
 
 def review_notes(world: World, params: NoteParams) -> dict[str, schema.Columns]:

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 
-from pydantic import Field
-
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical import decide as decide_statistically
 from townsquare.simulation.policies.statistical_params import ROW_KINDS, KindParams
@@ -23,17 +21,17 @@ from townsquare.simulation.views import Chosen, Views
 class Params(MemberParams):
     """Chances a shown row at activity 1; they scale with activity as in `statistical`."""
 
-    like: float = Field(0.1, ge=0, lt=1, description="chance of a like")
-    dislike: float = Field(0.02, ge=0, lt=1, description="chance of a dislike")
-    share: float = Field(0.04, ge=0, lt=1, description="chance of a share")
-    comment: float = Field(0.04, ge=0, lt=1, description="chance of a comment")
-    like_comment: float = Field(0.05, ge=0, lt=1, description="chance of liking a comment")
-    flag: float = Field(0.01, ge=0, lt=1, description="chance of a flag")
-    follow: float = Field(0.01, ge=0, lt=1, description="chance of following the author")
-    unfollow: float = Field(0.001, ge=0, lt=1, description="chance of unfollowing the author")
-    add_note: float = Field(0.02, ge=0, lt=1, description="chance of a community note")
-    rate_note: float = Field(0.3, ge=0, lt=1, description="chance of rating an offered note; helpful or not is a coin")
-    posts_per_step: float = Field(0.05, ge=0, description="posts a step at activity 1")
+    like: float = setting(0.1, "chance of a like", ge=0, lt=1)
+    dislike: float = setting(0.02, "chance of a dislike", ge=0, lt=1)
+    share: float = setting(0.04, "chance of a share", ge=0, lt=1)
+    comment: float = setting(0.04, "chance of a comment", ge=0, lt=1)
+    like_comment: float = setting(0.05, "chance of liking a comment", ge=0, lt=1)
+    flag: float = setting(0.01, "chance of a flag", ge=0, lt=1)
+    follow: float = setting(0.01, "chance of following the author", ge=0, lt=1)
+    unfollow: float = setting(0.001, "chance of unfollowing the author", ge=0, lt=1)
+    add_note: float = setting(0.02, "chance of a community note", ge=0, lt=1)
+    rate_note: float = setting(0.3, "chance of rating an offered note; helpful or not is a coin", ge=0, lt=1)
+    posts_per_step: float = setting(0.05, "posts a step at activity 1", ge=0)
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:

@@ -11,11 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind, Slot
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, Views, chosen
 
@@ -26,25 +25,18 @@ _ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FO
 class Params(MemberParams):
     """Settings of the policy `coordinated`."""
 
-    sources: tuple[str, ...] = Field(
-        (), description="names of sources whose rows are amplified", json_schema_extra={"names": "sources"}
+    sources: tuple[str, ...] = setting((), "names of sources whose rows are amplified", names="sources")
+    accounts: tuple[int, ...] = setting((), "rows of agents whose rows are amplified", names="agents")
+    proposition: int | None = setting(
+        None, "number of the proposition whose side is pushed", ge=0, names="propositions"
     )
-    accounts: tuple[int, ...] = Field(
-        (), description="rows of agents whose rows are amplified", json_schema_extra={"names": "agents"}
-    )
-    proposition: int | None = Field(
-        None,
-        ge=0,
-        description="number of the proposition whose side is pushed",
-        json_schema_extra={"names": "propositions"},
-    )
-    side: Literal["for", "against"] = Field("for", description="which side of it")
-    like: float = Field(0.9, ge=0, le=1, description="chance to like a row that is amplified")
-    share: float = Field(0.5, ge=0, le=1, description="chance to share it")
-    comment: float = Field(0.2, ge=0, le=1, description="chance to comment on it with an argument of the side")
-    follow: float = Field(0.5, ge=0, le=1, description="chance to follow its author, if that is not followed yet")
-    posts_per_step: float = Field(0.5, ge=0, le=1, description="chance that a member posts an argument in a step")
-    together: bool = Field(True, description="all members write the same argument in a step")
+    side: Literal["for", "against"] = setting("for", "which side of it")
+    like: float = setting(0.9, "chance to like a row that is amplified", ge=0, le=1)
+    share: float = setting(0.5, "chance to share it", ge=0, le=1)
+    comment: float = setting(0.2, "chance to comment on it with an argument of the side", ge=0, le=1)
+    follow: float = setting(0.5, "chance to follow its author, if that is not followed yet", ge=0, le=1)
+    posts_per_step: float = setting(0.5, "chance that a member posts an argument in a step", ge=0, le=1)
+    together: bool = setting(True, "all members write the same argument in a step")
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:

@@ -15,12 +15,11 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import ActionKind
 from townsquare.models.contract import Asker, Message, Request, needed
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Rows
 from townsquare.simulation.policies.llm_prompt import Minds, Told, Wording, react_prompt, write_prompt
@@ -38,27 +37,25 @@ _NO_FEED = (ActionKind.POST, ActionKind.IGNORE)
 class Params(MemberParams):
     """Settings of the policy `llm`; which model answers stands in the section `model`."""
 
-    reasoning: bool = Field(False, description="each action comes with a short explanation, which is recorded")
-    nudge: bool = Field(
-        False, description="invite agents to pass on what is surprising, as MOSAIC does where nothing is moderated"
+    reasoning: bool = setting(False, "each action comes with a short explanation, which is recorded")
+    nudge: bool = setting(
+        False, "invite agents to pass on what is surprising, as MOSAIC does where nothing is moderated"
     )
-    beliefs_as: Literal["bands", "ten_bins"] = Field("bands", description="how a stance is put into words")
-    posts_per_step: float = Field(0.2, ge=0, le=1, description="chance that an agent is asked for a post in a step")
-    own_posts: int = Field(3, ge=0, le=50, description="own latest posts that it is shown before it writes")
-    max_actions: int = Field(8, ge=1, le=100, description="actions in one reply at most")
-    text_shown: int = Field(
-        400, ge=20, le=10000, description="of each text in a feed at most", json_schema_extra={"unit": "characters"}
-    )
-    prompt_tokens: int | None = Field(
+    beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "how a stance is put into words")
+    posts_per_step: float = setting(0.2, "chance that an agent is asked for a post in a step", ge=0, le=1)
+    own_posts: int = setting(3, "own latest posts that it is shown before it writes", ge=0, le=50)
+    max_actions: int = setting(8, "actions in one reply at most", ge=1, le=100)
+    text_shown: int = setting(400, "of each text in a feed at most", ge=20, le=10000, unit="characters")
+    prompt_tokens: int | None = setting(
         1500,
+        "what an agent is told in a step at most; texts, memories, comments are shortened to fit, in the "
+        "order that docs/llm-agents.md gives; unset: any length",
         ge=100,
         le=1_000_000,
-        description="what an agent is told in a step at most; texts, memories, comments are shortened to fit, in the "
-        "order that docs/llm-agents.md gives; unset: any length",
-        json_schema_extra={"unit": "tokens"},
+        unit="tokens",
     )
-    characters_per_token: float = Field(
-        4.0, ge=0.5, le=20, description="how tokens are counted for that; measured in the report of a run"
+    characters_per_token: float = setting(
+        4.0, "how tokens are counted for that; measured in the report of a run", ge=0.5, le=20
     )
 
 

@@ -14,14 +14,14 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from townsquare.core import registry
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import ChosenPolicy, Policy
 from townsquare.simulation.views import Chosen, Views, nothing_chosen
 
@@ -31,11 +31,9 @@ Array = npt.NDArray[Any]
 class Member(MemberParams):
     """One kind of agent in the mix."""
 
-    name: str = Field(description="member of the family `policy`, but `mix`")
-    share: float = Field(gt=0, description="its share of the agents, relative to the others'")
-    params: dict[str, Any] = Field(
-        default_factory=dict, description="its settings", json_schema_extra={"params_of": "policy"}
-    )
+    name: str = setting(..., "member of the family `policy`, but `mix`")
+    share: float = setting(..., "its share of the agents, relative to the others'", gt=0)
+    params: dict[str, Any] = setting(dict, "its settings", params_of="policy")
 
     @model_validator(mode="after")
     def _is_known(self) -> Member:
@@ -48,14 +46,11 @@ class Member(MemberParams):
 class Params(MemberParams):
     """Settings of the policy `mix`."""
 
-    members: tuple[Member, ...] = Field(
-        (Member(name="statistical", share=1.0),),
-        min_length=1,
-        description="policies, each with its share of the agents",
+    members: tuple[Member, ...] = setting(
+        (Member(name="statistical", share=1.0),), "policies, each with its share of the agents", min_length=1
     )
-    by: Literal["draw", "followers"] = Field(
-        "draw",
-        description="who gets which: by chance; or by followers at the start, the first member those who have most",
+    by: Literal["draw", "followers"] = setting(
+        "draw", "who gets which: by chance; or by followers at the start, the first member those who have most"
     )
 
     def check_change(self, before: MemberParams) -> None:

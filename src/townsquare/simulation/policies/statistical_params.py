@@ -14,10 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
-
 from townsquare.core.schema import ActionKind
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 
 class KindParams(MemberParams):
@@ -32,19 +30,19 @@ class KindParams(MemberParams):
     where it is smaller and as 20 where it is larger.
     """
 
-    base: float = Field(description="log odds at the reference row, for activity 1")
-    distance: float = Field(0.0, description="per unit of |own stance - stance of the post|")
-    engagement: float = Field(0.0, description="per unit of ln(1 + likes shown)")
-    followed: float = Field(0.0, description="the author of the row is followed")
-    verdict_false: float = Field(0.0, description="a verdict `false` is shown")
-    verdict_true: float = Field(0.0, description="a verdict `true` is shown")
-    verdict_unverified: float = Field(0.0, description="a verdict `unverified` is shown")
-    unlabeled: float = Field(0.0, description="no label is shown, but another row of the feed has one (implied truth)")
-    noted: float = Field(0.0, description="a community note is shown")
-    plausibility: float = Field(0.0, description="per unit of plausibility")
-    appeal: float = Field(0.0, description="per unit of the appeal of the words, see `policy.appeal`")
-    repeated: float = Field(0.0, description="shown to this agent before")
-    taste: float = Field(0.0, ge=0, description="how far agents differ in their liking for this kind, for life")
+    base: float = setting(..., "log odds at the reference row, for activity 1")
+    distance: float = setting(0.0, "per unit of |own stance - stance of the post|")
+    engagement: float = setting(0.0, "per unit of ln(1 + likes shown)")
+    followed: float = setting(0.0, "the author of the row is followed")
+    verdict_false: float = setting(0.0, "a verdict `false` is shown")
+    verdict_true: float = setting(0.0, "a verdict `true` is shown")
+    verdict_unverified: float = setting(0.0, "a verdict `unverified` is shown")
+    unlabeled: float = setting(0.0, "no label is shown, but another row of the feed has one (implied truth)")
+    noted: float = setting(0.0, "a community note is shown")
+    plausibility: float = setting(0.0, "per unit of plausibility")
+    appeal: float = setting(0.0, "per unit of the appeal of the words, see `policy.appeal`")
+    repeated: float = setting(0.0, "shown to this agent before")
+    taste: float = setting(0.0, "how far agents differ in their liking for this kind, for life", ge=0)
 
 
 class Appeal(MemberParams):
@@ -52,14 +50,14 @@ class Appeal(MemberParams):
     `simulation/policies/text_features.py`.
     """
 
-    people: float = Field(0.0, description="per unit of ln(1 + words for people)")
-    address: float = Field(0.0, description="per unit of ln(1 + words such as you and we)")
-    names: float = Field(0.0, description="per unit of the share of words with a capital")
-    numbers: float = Field(0.0, description="per unit of ln(1 + numbers)")
+    people: float = setting(0.0, "per unit of ln(1 + words for people)")
+    address: float = setting(0.0, "per unit of ln(1 + words such as you and we)")
+    names: float = setting(0.0, "per unit of the share of words with a capital")
+    numbers: float = setting(0.0, "per unit of ln(1 + numbers)")
 
 
 def _kind(description: str, **coefficients: float) -> Any:
-    return Field(default_factory=lambda: KindParams(**coefficients), description=description)
+    return setting(lambda: KindParams(**coefficients), description)
 
 
 _FITTED = "fitted and measured in part, see the module"
@@ -102,26 +100,25 @@ class Params(MemberParams):
         repeated=-1.5, taste=0.56,
     )  # fmt: skip
     rate_note: KindParams = _kind("assumed; rate 0.1 of the notes offered", base=-1.994)
-    attention: float = Field(
+    attention: float = setting(
         -1.0,
+        "per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
         ge=-1,
         le=0,
-        description="per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
     )
-    appeal: Appeal = Field(
-        default_factory=lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17),
-        description="what the words of a post add (fitted)",
+    appeal: Appeal = setting(
+        lambda: Appeal(people=0.36, address=0.13, names=-1.01, numbers=-0.17), "what the words of a post add (fitted)"
     )
-    posts_per_step: float = Field(0.05, ge=0, description="posts a step at activity 1 (assumed)")
-    side: float = Field(
-        1.0, ge=0, le=1, description="how far the side of an argument follows the stance: for with (1 + side S)/2"
+    posts_per_step: float = setting(0.05, "posts a step at activity 1 (assumed)", ge=0)
+    side: float = setting(
+        1.0, "how far the side of an argument follows the stance: for with (1 + side S)/2", ge=0, le=1
     )
-    text_width: float = Field(0.3, gt=0, description="scale of |stance of the argument - own stance| in its choice")
-    helpful_distance: float = Field(
-        1.5, description="rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed)"
+    text_width: float = setting(0.3, "scale of |stance of the argument - own stance| in its choice", gt=0)
+    helpful_distance: float = setting(
+        1.5, "rating a note helpful: log odds per unit of |S - s| - 1 of the post (assumed)"
     )
-    helpful_doubt: float = Field(
-        4.0, description="rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
+    helpful_doubt: float = setting(
+        4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
     )
 
 

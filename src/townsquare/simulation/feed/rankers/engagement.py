@@ -6,19 +6,16 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core.table import GrowingTable
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.feed.rankers.contract import Ranker
 
 
 class Params(MemberParams):
     """Settings of the ranker `engagement`."""
 
-    fading: float = Field(
-        0.1, ge=0, description="taken off the score for each step of age", json_schema_extra={"unit": "1/step"}
-    )
+    fading: float = setting(0.1, "taken off the score for each step of age", ge=0, unit="1/step")
 
 
 def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:

@@ -12,10 +12,9 @@ from typing import cast
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from townsquare.core.table import GrowingTable
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.feed.rankers.contract import Ranker
 
 _SECONDS_A_TENFOLD, _SECONDS_A_STEP = 45_000, 86_400
@@ -24,10 +23,12 @@ _SECONDS_A_TENFOLD, _SECONDS_A_STEP = 45_000, 86_400
 class Params(MemberParams):
     """Settings of the ranker `hot`."""
 
-    tenfold: float = Field(
-        _SECONDS_A_TENFOLD / _SECONDS_A_STEP, gt=0,
-        description="being newer by this much counts as ten times the votes", json_schema_extra={"unit": "steps"},
-    )  # fmt: skip
+    tenfold: float = setting(
+        _SECONDS_A_TENFOLD / _SECONDS_A_STEP,
+        "being newer by this much counts as ten times the votes",
+        gt=0,
+        unit="steps",
+    )
 
 
 def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
