@@ -132,17 +132,18 @@ class Scale:
         for word, stance in self.values.items():
             if word.strip().casefold() == answer.casefold():
                 return math.nan if stance is None else float(stance)
-        allowed = ", ".join(self.values)
-        if self.against is not None and self.for_it is not None:
-            low, high = sorted((self.against, self.for_it))
-            allowed = f"a number from {low:g} to {high:g}" + (f", or {allowed}" if allowed else "")
+        against, for_it, allowed = self.against, self.for_it, ""
+        if against is not None and for_it is not None:
             try:
                 number = math.nan if isinstance(value, bool) else float(answer)
             except ValueError:
                 number = math.nan
-            if low <= number <= high:
-                linear = 2.0 * (number - self.against) / (self.for_it - self.against) - 1.0
-                return number if (low, high) == (-1.0, 1.0) and self.against == low else linear  # to the last bit
+            if against <= number <= for_it or for_it <= number <= against:
+                if against == -1.0 and for_it == 1.0:
+                    return number  # to the last bit
+                return 2.0 * (number - against) / (for_it - against) - 1.0
+            allowed = f"a number from {min(against, for_it):g} to {max(against, for_it):g}"
+        allowed = ", or ".join(filter(None, (allowed, ", ".join(self.values))))
         do = did_you_mean(answer, self.values)
         raise DataError(record.where(column), got=repr(value)[:80], allowed=allowed, do=do)
 
@@ -232,6 +233,11 @@ class Sheet:
     columns: Mapping[str, Column]
     used: dict[str, str]
     spare: tuple[str, ...]
+    _readers: dict[str, tuple[Read, str]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        readers = {name: (column.read, self.used.get(name, name)) for name, column in self.columns.items()}
+        object.__setattr__(self, "_readers", readers)
 
     def __contains__(self, name: str) -> bool:
         return name in self.used
@@ -258,7 +264,8 @@ class Sheet:
 
     def cell(self, record: Record, name: str) -> Any:
         """Return one cell."""
-        return self.columns[name].read(record, self.used.get(name, name))
+        read, place = self._readers[name]
+        return read(record, place)
 
     def group(self, name: str) -> dict[str, list[Any]]:
         """Return the columns of a group that the file has, by their name in it and in the order of the file."""

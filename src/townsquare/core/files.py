@@ -32,6 +32,8 @@ def clean(text: str) -> str:
     >>> clean("a\\r\\nb\\x00")
     'a\\nb\\ufffd'
     """
+    if text.isprintable():  # nearly every cell: half the time of a search
+        return text
     return _BROKEN.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -95,9 +95,9 @@ def _long(sheet: Sheet, block: list[Record]) -> Row:
 
 def _message(sheet: Sheet, record: Record) -> Message | None:
     """The message of a record; None for a row without one."""
-    if not any(is_filled(record, column) for column in ("author", "side", "text")):
+    if not (is_filled(record, "author") or is_filled(record, "side") or is_filled(record, "text")):
         return None
-    return Message(*(sheet.cell(record, column.name) for column in MESSAGE))
+    return Message(*[sheet.cell(record, column.name) for column in MESSAGE])
 
 
 def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
