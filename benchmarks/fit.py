@@ -37,7 +37,7 @@ def made() -> Spans:
         np.zeros(n, np.int64),
     )
     final = np.clip(initial + draw.normal(0, 0.4, PEOPLE), -1, 1)
-    return Spans(np.arange(PEOPLE), initial, final, np.zeros(PEOPLE, np.int64), rows)
+    return Spans(np.arange(PEOPLE), initial, final, rows)
 
 
 def main() -> None:

@@ -45,12 +45,6 @@ SMALL_FILE_LINES = 50
 FAMILIES_BY_FOLDER = {"adapters"}
 """Folders whose files are members of a family that the registry does not list."""
 MAX_POSITIONAL = 8
-MANY_POSITIONAL = {
-    "beliefs/trail.py _put",
-    "humans/fit/stream.py resolve",
-    "simulation/evidence/start.py started",
-}
-"""Functions with over eight positional parameters outside `cli/` and `*_kernels.py`. This list only shrinks."""
 ONLY_CLI = {"rich", "cyclopts"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -237,7 +231,7 @@ def test_functions_take_few_positional_parameters() -> None:
         for function in (node for node in ast.walk(tree(path)) if isinstance(node, Function))
         if len(function.args.posonlyargs) + len(function.args.args) > MAX_POSITIONAL
     }
-    assert many == MANY_POSITIONAL
+    assert not many
 
 
 def test_only_the_command_line_knows_the_terminal() -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conflict_oracle import resolve_conflict
 from evidence_world import argue, end_step, judges_of, shown, square, take_in, with_stance
-from townsquare.beliefs.evidence.conflict import resolve_conflict
+from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, EVER, HELD, ORIGIN_SHIFT
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.schema import Origin
-from townsquare.simulation.world_kernels import ACTIVE, AGREED, EVER, HELD, ORIGIN_SHIFT
 
 # --- one agent ---------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from townsquare.beliefs.equation import contributions, stances_of, sum_of
-from townsquare.beliefs.evidence.seeds import TOLERANCE, choose_for_many, choose_seeds, reach, start_gap
+from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
+from townsquare.beliefs.evidence.seeds import TOLERANCE, choose_for_many, choose_seeds
 from townsquare.core.errors import DataError, SettingError
 
 STRENGTH = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2] * 2
@@ -16,7 +16,8 @@ POLARITY = [1] * 8 + [-1] * 8
 
 
 def test_ten_records_at_0_20_reach_0_72() -> None:
-    assert reach([1.0] * 10, 0.20, 10) == pytest.approx(0.7219, abs=1e-4)
+    most = sum_of(contributions([1] * 10, [1.0] * 10, 0.20))
+    assert stances_of([most])[0] == pytest.approx(0.7219, abs=1e-4)
     found = choose_seeds([1] * 12 + [-1], [1.0] * 13, 0.99, 0.20)
     assert found.stance == pytest.approx(0.7219, abs=1e-4)
     assert (np.array([1] * 12 + [-1])[found.chosen] == 1).all()
@@ -67,5 +68,5 @@ def test_what_cannot_be_chosen_from_is_refused_in_words() -> None:
 
 
 def test_a_stated_start_is_kept_for_an_anchoring_of_one() -> None:
-    assert start_gap(1.0, 0.5) == pytest.approx(0.0, abs=1e-15)
-    assert start_gap(0.7, 0.5) < -0.1
+    assert stances_of(start_log_odds([0.5], 1.0))[0] == pytest.approx(0.5, abs=1e-15)
+    assert stances_of(start_log_odds([0.5], 0.7))[0] < 0.4

@@ -19,9 +19,9 @@ from townsquare.core import registry
 from townsquare.core.draws import Stage, StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import PostKind, Veracity
-from townsquare.experiments.counterfactual import Removal, beliefs_again, without
+from townsquare.experiments.counterfactual import Removal, rerun_beliefs, without
 from townsquare.experiments.counterfactual.one_step import without as without_row
-from townsquare.experiments.counterfactual.other_run import leave_out_of
+from townsquare.experiments.counterfactual.rerun_simulation import leave_out_of
 from townsquare.pages.view.library import Library
 from townsquare.scenario.load import made_scenario
 from townsquare.settings.resolve import resolve
@@ -46,7 +46,7 @@ def lively(rule: str, **given: Any) -> ts.Run:
 @pytest.mark.parametrize("rule", RULES)
 def test_without_nothing_the_record_comes_out_to_the_last_bit(rule: str) -> None:
     run = lively(rule)
-    again, rows = beliefs_again(run, scenario=SCENARIO)
+    again, rows = rerun_beliefs(run, scenario=SCENARIO)
     assert again.equals(run.table("beliefs"))
     assert rows == 0
     assert without(run, Removal(), SCENARIO).effect["affected"].sum() == 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from belief_blocks import shown
+from conflict_oracle import resolve_conflict
 from made_people import CHOICE, population, row
 from townsquare.beliefs.contract import (
     BeliefInputs,
@@ -21,7 +22,6 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.beliefs.equation import STANCE_MARGIN
-from townsquare.beliefs.evidence.conflict import resolve_conflict
 from townsquare.beliefs.evidence.hashing import EMBEDDER, Params
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.core import registry

@@ -9,44 +9,86 @@ issues 5872, 7135 and 10338): there, unpack the tuple before the loop or call a 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Own
+from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefState
+from townsquare.core.array_types import Array, Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.pairs import PairBlock
 
-Any1 = npt.NDArray[Any]
+Table = npt.NDArray[np.void]
+"""Settings by name: one record an agent, or one record for all."""
+AgentSettings = Any
+"""One record of a table of settings; kernels read its fields by name."""
 
 
 class Shown(NamedTuple):
     """The columns of :class:`~townsquare.beliefs.contract.Exposed` that kernels read; (n + 1,), then (m,) each."""
 
-    indptr: npt.NDArray[np.int64]
-    proposition: npt.NDArray[np.int16]
+    indptr: Int64
+    proposition: Int16
     stance: Float
-    likes: npt.NDArray[np.int32]
-    first_seen: npt.NDArray[np.bool_]
+    likes: Int32
+    first_seen: Bool
     weight: Float
 
 
 class Written(NamedTuple):
     """The columns of :class:`~townsquare.beliefs.contract.Own` that kernels read; (n + 1,), (k,), (k,), then (n, P)."""
 
-    indptr: npt.NDArray[np.int64]
-    proposition: npt.NDArray[np.int16]
+    indptr: Int64
+    proposition: Int16
     stance: Float
-    likes: npt.NDArray[np.int32]
-    dislikes: npt.NDArray[np.int32]
+    likes: Int32
+    dislikes: Int32
 
 
-class Held(NamedTuple):
+class Beliefs(NamedTuple):
     """What a block believes before the step; each (n, P) float64."""
 
     stance: Float
     confidence: Float
     start: Float
+
+
+class RecordColumns(NamedTuple):
+    """The columns of :class:`~townsquare.beliefs.contract.Records`; (n + 1,), then (k,) each."""
+
+    indptr: Int64
+    claim: Int32
+    proposition: Int16
+    polarity: npt.NDArray[np.int8]
+    strength: Float
+    origin: Byte
+    active: Bool
+    agreed: Bool
+
+
+class ChangeColumns(NamedTuple):
+    """The columns of :class:`~townsquare.beliefs.contract.Changes`; (n + 1,), then (c,) each."""
+
+    indptr: Int64
+    record: Int32
+    kind: Byte
+    post: Int32
+    rank: Int16
+
+
+class ShowingColumns(NamedTuple):
+    """The columns of :class:`~townsquare.beliefs.contract.Showings` that kernels read; (n + 1,), then (m,) each."""
+
+    indptr: Int64
+    record: Int32
+    post: Int32
+    rank: Int16
+    likes: Int32
+    first_seen: Bool
+    weight: Float
+
+
+Columns = TypeVar("Columns", bound=NamedTuple)
 
 
 class Moved(NamedTuple):
@@ -65,7 +107,7 @@ class Moved(NamedTuple):
     clip: Float
 
 
-def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Any1:
+def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Array:
     """``array`` as a contiguous read-only view of ``dtype``; copies only where dtype or layout differ.
 
     >>> import numpy as np
@@ -77,55 +119,35 @@ def read_only(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Any1:
     return view
 
 
-def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Float:
-    """The settings ``names`` as columns, float64: one row an agent, or a single row where all agents share them.
+def columns(kind: type[Columns], part: object) -> Columns:
+    """The columns of ``part`` that ``kind`` names, each as :func:`read_only` of its dtype."""
+    return kind._make(read_only(getattr(part, name), DTYPES[name]) for name in kind._fields)
 
-    Kernels read row ``i % rows``, so that a million agents with equal settings cost no million rows.
+
+def pairs_of(block: PairBlock) -> PairBlock:
+    """The same pairs with float64 values, each array as :func:`read_only`."""
+    return PairBlock(
+        read_only(block.indptr, np.int64), read_only(block.key, np.int32), read_only(block.value, np.float64)
+    )
+
+
+def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Table:
+    """The settings ``names`` as records, float64: one an agent, or a single one where all agents share them.
+
+    Kernels read record ``i % rows``, so that a million agents with equal settings cost no million records. A limit that
+    is not set is infinite; a switch is 0 or 1.
 
     >>> import numpy as np
-    >>> settings({"pull": np.array([0.1, 0.2]), "anchor": np.zeros(2)}, ("pull", "anchor"), 2)
-    array([[0.1, 0. ],
-           [0.2, 0. ]])
+    >>> settings({"pull": np.array([0.1, 0.2]), "anchor": np.zeros(2)}, ("pull", "anchor"), 2)["pull"]
+    array([0.1, 0.2])
     """
-    values = [np.asarray(params[name], dtype=np.float64) for name in names]
+    values = [np.asarray(np.inf if params[name] is None else params[name], dtype=np.float64) for name in names]
     shared = all(value.strides in ((), (0,)) for value in values)
     rows = min(n_agents, 1) if shared else n_agents
-    out = np.zeros((max(rows, 1), len(names)))
-    for column, value in enumerate(values):
-        out[:rows, column] = value.ravel()[:rows] if shared else value
-    return read_only(out, np.float64)
-
-
-def shown(exposures: Exposed) -> Shown:
-    """What kernels read of the exposures."""
-    return Shown(
-        read_only(exposures.indptr, np.int64),
-        read_only(exposures.proposition, np.int16),
-        read_only(exposures.stance, np.float64),
-        read_only(exposures.likes, np.int32),
-        read_only(exposures.first_seen, np.bool_),
-        read_only(exposures.weight, np.float64),
-    )
-
-
-def written(own: Own) -> Written:
-    """What kernels read of the agents' own posts."""
-    return Written(
-        read_only(own.indptr, np.int64),
-        read_only(own.proposition, np.int16),
-        read_only(own.stance, np.float64),
-        read_only(own.likes, np.int32),
-        read_only(own.dislikes, np.int32),
-    )
-
-
-def held(state: BeliefState) -> Held:
-    """What kernels read of the state."""
-    return Held(
-        read_only(state.stance, np.float64),
-        read_only(state.confidence, np.float64),
-        read_only(state.start, np.float64),
-    )
+    table = np.zeros(max(rows, 1), np.dtype([(name, np.float64) for name in names], align=True))
+    for name, value in zip(names, values, strict=True):
+        table[name][:rows] = value.ravel()[:rows] if shared else value
+    return read_only(table, table.dtype)
 
 
 def unmoved(state: BeliefState, n_rows: int, n_own: int) -> Moved:
@@ -149,20 +171,32 @@ def frozen_state(state: BeliefState) -> BeliefState:
     return state
 
 
-def slice_state(state: BeliefState, lo: int, hi: int) -> BeliefState:
-    """Return the agents ``lo`` to ``hi`` (excluded) of a state, as views."""
+def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
+    """The CSR of ``agents``, in that order, and which rows of the old one it takes.
 
-    def cut(block: PairBlock) -> PairBlock:
-        a, b = int(block.indptr[lo]), int(block.indptr[hi])
-        return PairBlock(block.indptr[lo : hi + 1] - a, block.key[a:b], block.value[a:b])
+    >>> [part.tolist() for part in gather(np.array([0, 2, 3]), np.array([1, 0]))]
+    [[0, 1, 3], [2, 0, 1]]
+    """
+    counts = np.diff(indptr)[agents]
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    return offsets, np.repeat(indptr[:-1][agents], counts) + within
 
+
+def take_state(state: BeliefState, agents: Int64) -> BeliefState:
+    """The beliefs of ``agents`` alone, in that order."""
     return BeliefState(
-        stance=state.stance[lo:hi],
-        confidence=state.confidence[lo:hi],
-        start=state.start[lo:hi],
-        arrays={name: array[lo:hi] for name, array in state.arrays.items()},
-        pairs={name: cut(block) for name, block in state.pairs.items()},
+        stance=state.stance[agents],
+        confidence=state.confidence[agents],
+        start=state.start[agents],
+        arrays={name: array[agents] for name, array in state.arrays.items()},
+        pairs={name: _take_pairs(block, agents) for name, block in state.pairs.items()},
     )
+
+
+def _take_pairs(block: PairBlock, agents: Int64) -> PairBlock:
+    offsets, rows = gather(block.indptr, agents)
+    return PairBlock(offsets, block.key[rows], block.value[rows])
 
 
 def join_states(one: BeliefState, two: BeliefState) -> BeliefState:

@@ -11,11 +11,15 @@ import numba as nb
 from pydantic import Field
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.arrays import Held, Moved, Shown
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
+from townsquare.beliefs.move_kernels import anchored, settled
 from townsquare.beliefs.trail import assemble
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams
+
+SETTINGS = ("weight_on_others", "stubbornness")
 
 
 class Params(MemberParams):
@@ -33,7 +37,14 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _average_agent(i: int, others: float, stubborn: float, rows: Shown, held: Held, moved: Moved) -> None:
+def averaged(p: AgentSettings, before: float, shown: float, label: float, n: int) -> tuple[float, float]:
+    """Return what one of ``n`` rows adds to a stance of ``before``, and its weight."""
+    weight = (1.0 - p.stubbornness) * p.weight_on_others * label / n
+    return weight * (shown - before), weight
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _average_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
     for k in range(held.stance.shape[1]):
         first, before = at, held.stance[i, k]
@@ -42,35 +53,30 @@ def _average_agent(i: int, others: float, stubborn: float, rows: Shown, held: He
         low = high = before
         delta = 0.0
         for x in range(first, at):
-            weight = (1.0 - stubborn) * others * rows.weight[x] / (at - first)
-            moved.exposure[x] = weight * (rows.stance[x] - before)
+            moved.exposure[x], weight = averaged(p, before, rows.stance[x], rows.weight[x], at - first)
             delta += moved.exposure[x]
             if weight > 0.0:
                 low, high = min(low, rows.stance[x]), max(high, rows.stance[x])
-        if stubborn > 0.0:
+        if p.stubbornness > 0.0:
             low, high = min(low, held.start[i, k]), max(high, held.start[i, k])
-            moved.anchor[i, k] = stubborn * (held.start[i, k] - before)
+            moved.anchor[i, k] = anchored(before, held.start[i, k], p.stubbornness)
             delta += moved.anchor[i, k]
         # Rounding alone can leave the hull; the clip row says so.
-        after = min(max(before + delta, low), high)
-        moved.stance[i, k] = after
-        moved.clip[i, k] = 0.0 if after == before + delta else (after - before) - delta
+        moved.stance[i, k], moved.clip[i, k] = settled(before, delta, low, high)
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _average(rows: Shown, held: Held, table: Float, moved: Moved) -> None:
-    """Write stance, exposure, anchor and clip; ``table`` (n or 1, 2) holds l and g of each agent."""
+def _average(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
+    """Write stance, exposure, anchor and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
     for i in nb.prange(held.stance.shape[0]):
-        others, stubborn = table[i % table.shape[0]]
-        _average_agent(i, others, stubborn, rows, held, moved)
+        _average_agent(i, table[i % table.shape[0]], rows, held, moved)
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
-    rows = arrays.shown(inputs.exposures)
+    rows = arrays.columns(Shown, inputs.exposures)
     moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    table = arrays.settings(params, ("weight_on_others", "stubbornness"), state.stance.shape[0])
-    _average(rows, arrays.held(state), table, moved)
+    _average(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
     after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
     return after, assemble(inputs, moved)
 

@@ -12,11 +12,15 @@ import numba as nb
 from pydantic import Field
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.arrays import Held, Moved, Shown
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
+from townsquare.beliefs.move_kernels import settled
 from townsquare.beliefs.trail import assemble
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams
+
+SETTINGS = ("tolerance", "convergence")
 
 
 class Params(MemberParams):
@@ -32,42 +36,51 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _listen_agent(i: int, tolerance: float, convergence: float, rows: Shown, held: Held, moved: Moved) -> None:
+def is_near(p: AgentSettings, before: float, shown: float) -> bool:
+    """Return whether an agent with a stance of ``before`` listens to a row."""
+    near: bool = abs(shown - before) <= p.tolerance
+    return near
+
+
+@nb.njit(cache=True, error_model="numpy")
+def followed(p: AgentSettings, before: float, shown: float, label: float, n_near: int) -> float:
+    """Return what one of ``n_near`` rows that the agent listens to adds to a stance of ``before``."""
+    gain: float = p.convergence * label * (shown - before) / n_near
+    return gain
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _listen_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
     for k in range(held.stance.shape[1]):
-        first, before, near = at, held.stance[i, k], 0
+        first, before, n_near = at, held.stance[i, k], 0
         while at < rows.indptr[i + 1] and rows.proposition[at] == k:
-            near += abs(rows.stance[at] - before) <= tolerance
+            n_near += is_near(p, before, rows.stance[at])
             at += 1
         low = high = before
         delta = 0.0
         for x in range(first, at):
-            gap = rows.stance[x] - before
-            if abs(gap) <= tolerance:
-                moved.exposure[x] = convergence * rows.weight[x] * gap / near
+            if is_near(p, before, rows.stance[x]):
+                moved.exposure[x] = followed(p, before, rows.stance[x], rows.weight[x], n_near)
                 delta += moved.exposure[x]
                 if rows.weight[x] > 0.0:
                     low, high = min(low, rows.stance[x]), max(high, rows.stance[x])
         # Rounding alone can leave the hull; the clip row says so.
-        after = min(max(before + delta, low), high)
-        moved.stance[i, k] = after
-        moved.clip[i, k] = 0.0 if after == before + delta else (after - before) - delta
+        moved.stance[i, k], moved.clip[i, k] = settled(before, delta, low, high)
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _listen(rows: Shown, held: Held, table: Float, moved: Moved) -> None:
-    """Write stance, exposure and clip; ``table`` (n or 1, 2) holds epsilon and mu of each agent."""
+def _listen(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
+    """Write stance, exposure and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
     for i in nb.prange(held.stance.shape[0]):
-        tolerance, convergence = table[i % table.shape[0]]
-        _listen_agent(i, tolerance, convergence, rows, held, moved)
+        _listen_agent(i, table[i % table.shape[0]], rows, held, moved)
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S gains mu·Σ weight·(s − S)/c over the c rows of a proposition within epsilon of S; confidence stays."""
-    rows = arrays.shown(inputs.exposures)
+    rows = arrays.columns(Shown, inputs.exposures)
     moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    table = arrays.settings(params, ("tolerance", "convergence"), state.stance.shape[0])
-    _listen(rows, arrays.held(state), table, moved)
+    _listen(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
     after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
     return after, assemble(inputs, moved)
 

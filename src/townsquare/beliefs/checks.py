@@ -10,10 +10,10 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only
-from townsquare.beliefs.contract import BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.core.array_types import Array, Float
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach
 from townsquare.core.pairs import PairBlock
@@ -57,10 +57,14 @@ def check_result(
     parts = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     after, trail = parts[0], parts[1]
     if not isinstance(after, BeliefState) or not isinstance(trail, Trail):
-        raise breach(FAMILY, rule.name, f"step returned {type(result).__name__}", "(BeliefState, Trail)")
+        raise _breach(rule, f"step returned {type(result).__name__}", "(BeliefState, Trail)")
     check_state(rule, before, after, first)
     _check_trail(rule, before, after, trail, first, n_posts)
     return after, trail
+
+
+def _breach(rule: BeliefRule, got: str, allowed: str, agent: int | None = None) -> ContractError:
+    return breach(FAMILY, rule.name, got, allowed, agent=agent)
 
 
 def check_state(rule: BeliefRule, before: BeliefState, after: BeliefState, first: int = 0) -> None:
@@ -68,28 +72,28 @@ def check_state(rule: BeliefRule, before: BeliefState, after: BeliefState, first
     shape = before.stance.shape
     check_beliefs(rule, after, shape, first)
     if after.start is not before.start and not np.array_equal(after.start, before.start):
-        raise breach(FAMILY, rule.name, "step changed start", "the stance at birth")
+        raise _breach(rule, "step changed start", "the stance at birth")
     had, has = _kinds(before), _kinds(after)
     if had != has:
         got = f"step turned arrays and pairs {had} into {has}"
-        raise breach(FAMILY, rule.name, got, "the names and dtypes that init gave")
+        raise _breach(rule, got, "the names and dtypes that init gave")
 
 
 def check_beliefs(rule: BeliefRule, state: object, shape: tuple[int, ...], first: int = 0) -> None:
     """Stances, confidences and what else a rule keeps of a block of ``shape`` (n, P), after ``init`` or ``step``."""
     if not isinstance(state, BeliefState):
-        raise breach(FAMILY, rule.name, f"a state that is {type(state).__name__}", "BeliefState")
+        raise _breach(rule, f"a state that is {type(state).__name__}", "BeliefState")
     for name, low in (("stance", -1.0), ("confidence", 0.0), ("start", -1.0)):
         _check_numbers(rule, name, getattr(state, name), low, shape, first)
     arrays: Mapping[str, Any] = state.arrays
     pairs: Mapping[str, Any] = state.pairs
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray) or array.shape[:1] != shape[:1]:
-            raise breach(FAMILY, rule.name, f"array {name!r} has shape {np.shape(array)}", f"first axis {shape[0]}")
+            raise _breach(rule, f"array {name!r} has shape {np.shape(array)}", f"first axis {shape[0]}")
     for name, block in pairs.items():
         rows = (int(block.indptr[-1]),) if isinstance(block, PairBlock) and len(block.indptr) else None
         if rows is None or block.n_agents != shape[0] or not block.key.shape == block.value.shape == rows:
-            raise breach(FAMILY, rule.name, f"pairs {name!r} are no block of {shape[0]} agents", "rows by agent")
+            raise _breach(rule, f"pairs {name!r} are no block of {shape[0]} agents", "rows by agent")
     if rule.unit == "log odds":
         _check_log_odds(rule, state, first)
 
@@ -97,11 +101,11 @@ def check_beliefs(rule: BeliefRule, state: object, shape: tuple[int, ...], first
 def _check_numbers(rule: BeliefRule, name: str, array: Any, low: float, shape: tuple[int, ...], first: int) -> None:
     if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
         got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise breach(FAMILY, rule.name, f"{name} is {got}", f"float64 {shape}")
+        raise _breach(rule, f"{name} is {got}", f"float64 {shape}")
     if array.size and not (array.min() >= low and array.max() <= 1.0):  # NaN is neither
         row, proposition = (int(at[0]) for at in np.nonzero(~((array >= low) & (array <= 1.0))))
         got = f"{name} leaves its range: {array[row, proposition]} for proposition {proposition}"
-        raise breach(FAMILY, rule.name, got, f"{low:g} to 1 and no NaN", agent=first + row)
+        raise _breach(rule, got, f"{low:g} to 1 and no NaN", agent=first + row)
 
 
 def _check_log_odds(rule: BeliefRule, state: BeliefState, first: int) -> None:
@@ -109,14 +113,12 @@ def _check_log_odds(rule: BeliefRule, state: BeliefState, first: int) -> None:
     odds = state.arrays.get(LOG_ODDS)
     if odds is None or odds.shape != state.stance.shape or odds.dtype != np.float64:
         got = f"unit 'log odds' and arrays {sorted(state.arrays)}"
-        raise breach(FAMILY, rule.name, got, "an (n, P) float64 array 'log_odds'")
+        raise _breach(rule, got, "an (n, P) float64 array 'log_odds'")
     off = ~(np.abs(state.stance - np.tanh(odds.astype(np.float64) / 2.0)) <= TOLERANCE)
     if off.any():
         row, proposition = (int(at[0]) for at in np.nonzero(off))
         value = f"{state.stance[row, proposition]} at log odds {odds[row, proposition]} for proposition {proposition}"
-        raise breach(
-            FAMILY, rule.name, f"a stance other than that of its log odds: {value}", "2σ(L) − 1", agent=first + row
-        )
+        raise _breach(rule, f"a stance other than that of its log odds: {value}", "2σ(L) − 1", agent=first + row)
 
 
 def _kinds(state: BeliefState) -> dict[str, str]:
@@ -132,7 +134,7 @@ def _check_trail(
         column = getattr(trail, name)
         if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != m or column.ndim != 1:
             got = f"{column.dtype} {column.shape}" if isinstance(column, np.ndarray) else type(column).__name__
-            raise breach(FAMILY, rule.name, f"trail.{name} is {got}", f"{dtype} {m}")
+            raise _breach(rule, f"trail.{name} is {got}", f"{dtype} {m}")
     total, size = np.zeros_like(after.stance), np.ones_like(after.stance)
     columns = tuple(read_only(getattr(trail, name), dtype) for name, dtype in _DTYPES.items())
     bad = first_bad_row(columns, len(TrailKind), n_posts, total, size)
@@ -144,7 +146,7 @@ def _check_trail(
         row, proposition = (int(at[0]) for at in np.nonzero(~(off <= TOLERANCE * (size + np.abs(old)))))
         moved, accounted = new[row, proposition] - old[row, proposition], total[row, proposition]
         got = f"the trail does not sum to the move: {accounted} to {moved} for proposition {proposition}"
-        raise breach(FAMILY, rule.name, got, f"to {TOLERANCE:g} in {rule.unit}", agent=first + row)
+        raise _breach(rule, got, f"to {TOLERANCE:g} in {rule.unit}", agent=first + row)
 
 
 def _bad_row(
@@ -156,26 +158,21 @@ def _bad_row(
     for name, least, top in tops:
         value = int(getattr(trail, name)[row])
         if not least <= value < top:
-            return breach(
-                FAMILY, rule.name, f"trail.{name} outside its range: {value}", f"{least} to {top - 1}", agent=agent
-            )
+            return _breach(rule, f"trail.{name} outside its range: {value}", f"{least} to {top - 1}", agent=agent)
         agent = first + int(trail.agent[row])
     if not np.isfinite(trail.amount[row]):
-        return breach(FAMILY, rule.name, f"trail.amount is {trail.amount[row]}", "a finite number", agent=agent)
+        return _breach(rule, f"trail.amount is {trail.amount[row]}", "a finite number", agent=agent)
     got = f"trail.trust outside its range: {trail.trust[row]}"
-    return breach(FAMILY, rule.name, got, "0 to 1, NaN where there is none", agent=agent)
+    return _breach(rule, got, "0 to 1, NaN where there is none", agent=agent)
 
 
 def _in_unit(rule: BeliefRule, state: BeliefState) -> Float:
     """What the trail accounts for."""
-    odds: npt.NDArray[Any] = state.stance if rule.unit == "stance" else state.arrays[LOG_ODDS]
+    odds: Array = state.stance if rule.unit == "stance" else state.arrays[LOG_ODDS]
     return odds.astype(np.float64, copy=False)
 
 
 # The compiled part of :mod:`townsquare.beliefs.checks`: a trail has many rows, and NumPy takes a pass a column.
-
-
-Array = npt.NDArray[Any]
 
 
 @nb.njit(nogil=True, cache=True)

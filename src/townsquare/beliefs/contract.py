@@ -8,19 +8,33 @@ block, ``P`` propositions, ``m`` input rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock
 from townsquare.settings.config import MemberParams
 
-Float = npt.NDArray[np.float64]
 AgentParams = Mapping[str, Any]
 """A rule's parameters: each float field of its ``Params`` as (n,) float64, other fields as they are."""
+DTYPES: Mapping[str, np.dtype[Any]] = {
+    name: np.dtype(dtype)
+    for dtype, names in (
+        ("i8", "indptr"),
+        ("i4", "agent post author likes dislikes claim record"),
+        ("i2", "proposition rank"),
+        ("i1", "polarity"),
+        ("u1", "kind origin"),
+        ("?", "first_seen active agreed"),
+        ("f8", "stance confidence start credibility weight strength amount trust"),
+    )
+    for name in names.split()
+}
+"""The dtype of every column of the state, the inputs and the trail, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +60,15 @@ class Exposed:
     An exposure whose post speaks to two propositions is two rows; one that speaks to none is no row.
     """
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    proposition: npt.NDArray[np.int16]  # (m,)
-    post: npt.NDArray[np.int32]  # (m,) the row that was shown
-    rank: npt.NDArray[np.int16]  # (m,)
-    author: npt.NDArray[np.int32]  # (m,) who passed it on
+    indptr: Int64  # (n + 1,)
+    proposition: Int16  # (m,)
+    post: Int32  # (m,) the row that was shown
+    rank: Int16  # (m,)
+    author: Int32  # (m,) who passed it on
     credibility: Float  # (m,) trust in that author before anything was learned
     stance: Float  # (m,) of the root toward the proposition, [-1, 1]
-    likes: npt.NDArray[np.int32]  # (m,) social proof: likes of the root as shown
-    first_seen: npt.NDArray[np.bool_]  # (m,)
+    likes: Int32  # (m,) social proof: likes of the root as shown
+    first_seen: Bool  # (m,)
     weight: Float  # (m,) label weight, [0, 1]
 
 
@@ -62,11 +76,11 @@ class Exposed:
 class Own:
     """What a block wrote, and how others met what it ever wrote, in this step."""
 
-    likes: npt.NDArray[np.int32]  # (n, P) accepted this step on own posts that speak to the proposition
-    dislikes: npt.NDArray[np.int32]  # (n, P)
-    indptr: npt.NDArray[np.int64]  # (n + 1,) CSR of own accepted posts and comments of this step, by proposition
-    proposition: npt.NDArray[np.int16]  # (k,)
-    post: npt.NDArray[np.int32]  # (k,)
+    likes: Int32  # (n, P) accepted this step on own posts that speak to the proposition
+    dislikes: Int32  # (n, P)
+    indptr: Int64  # (n + 1,) CSR of own accepted posts and comments of this step, by proposition
+    proposition: Int16  # (k,)
+    post: Int32  # (k,)
     stance: Float  # (k,)
 
 
@@ -74,40 +88,43 @@ class Own:
 class Records:
     """The argument records of a block after the step, active and archived: a CSR by agent, by claim within it."""
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    claim: npt.NDArray[np.int32]  # (k,) row of claims, ascending within an agent
-    proposition: npt.NDArray[np.int16]  # (k,)
+    indptr: Int64  # (n + 1,)
+    claim: Int32  # (k,) row of claims, ascending within an agent
+    proposition: Int16  # (k,)
     polarity: npt.NDArray[np.int8]  # (k,) -1 or +1
     strength: Float  # (k,) [0, 1]
-    origin: npt.NDArray[np.uint8]  # (k,) schema.Origin
-    active: npt.NDArray[np.bool_]  # (k,) whether it counts
-    agreed: npt.NDArray[np.bool_]  # (k,) its polarity was the sign of the stance when it was accepted
+    origin: Byte  # (k,) schema.Origin
+    active: Bool  # (k,) whether it counts
+    agreed: Bool  # (k,) its polarity was the sign of the stance when it was accepted
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """What happened to the records of a block in the step, in order: a CSR by agent."""
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    record: npt.NDArray[np.int32]  # (c,) which of the agent's records, from 0
-    kind: npt.NDArray[np.uint8]  # (c,) schema.HoldingChange
-    post: npt.NDArray[np.int32]  # (c,) the row that was shown, or the own post
-    rank: npt.NDArray[np.int16]  # (c,) -1 for an own post
+    indptr: Int64  # (n + 1,)
+    record: Int32  # (c,) which of the agent's records, from 0
+    kind: Byte  # (c,) schema.HoldingChange
+    post: Int32  # (c,) the row that was shown, or the own post
+    rank: Int16  # (c,) -1 for an own post
 
 
 @dataclass(frozen=True, slots=True)
 class Showings:
     """Every claim that a block was shown, in feed order, whether it changed anything or not: a CSR by agent."""
 
-    indptr: npt.NDArray[np.int64]  # (n + 1,)
-    record: npt.NDArray[np.int32]  # (m,) which of the agent's records, from 0
-    post: npt.NDArray[np.int32]  # (m,) the row that was shown
-    rank: npt.NDArray[np.int16]  # (m,)
-    author: npt.NDArray[np.int32]  # (m,) who passed it on
+    indptr: Int64  # (n + 1,)
+    record: Int32  # (m,) which of the agent's records, from 0
+    post: Int32  # (m,) the row that was shown
+    rank: Int16  # (m,)
+    author: Int32  # (m,) who passed it on
     credibility: Float  # (m,) trust in that author before anything was learned
-    likes: npt.NDArray[np.int32]  # (m,) of the root as shown
-    first_seen: npt.NDArray[np.bool_]  # (m,)
+    likes: Int32  # (m,) of the root as shown
+    first_seen: Bool  # (m,)
     weight: Float  # (m,) label weight, [0, 1]
+
+
+Rows = TypeVar("Rows", Exposed, Own, Records, Changes, Showings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +138,13 @@ class Holdings:
 
 def no_holdings(n: int) -> Holdings:
     """Inputs for a block of ``n`` agents without argument records."""
+    return Holdings(no_rows(Records, n), no_rows(Changes, n), no_rows(Showings, n))
 
-    def columns(*dtypes: str) -> list[Any]:
-        return [np.zeros(n + 1, np.int64), *(np.empty(0, dtype) for dtype in dtypes)]
 
-    return Holdings(
-        Records(*columns("i4", "i2", "i1", "f8", "u1", "?", "?")),
-        Changes(*columns("i4", "u1", "i4", "i2")),
-        Showings(*columns("i4", "i4", "i2", "i4", "f8", "i4", "?", "f8")),
-    )
+def no_rows(kind: type[Rows], n: int) -> Rows:
+    """A CSR of ``n`` agents without rows."""
+    names = [column.name for column in fields(kind) if column.name != "indptr"]
+    return kind(np.zeros(n + 1, np.int64), *(np.empty(0, DTYPES[name]) for name in names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +164,11 @@ class Trail(NamedTuple):
     is NaN where the rule has none. Rows of amount 0 may be left out.
     """
 
-    agent: npt.NDArray[np.int32]
-    proposition: npt.NDArray[np.int16]
-    kind: npt.NDArray[np.uint8]
-    rank: npt.NDArray[np.int16]
-    post: npt.NDArray[np.int32]
+    agent: Int32
+    proposition: Int16
+    kind: Byte
+    rank: Int16
+    post: Int32
     amount: Float
     trust: Float
 
@@ -219,27 +234,11 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
 
 def no_exposures(n: int) -> Exposed:
     """Inputs for a block of ``n`` agents that were shown nothing with a stance."""
-    return Exposed(
-        indptr=np.zeros(n + 1, np.int64),
-        proposition=np.empty(0, np.int16),
-        post=np.empty(0, np.int32),
-        rank=np.empty(0, np.int16),
-        author=np.empty(0, np.int32),
-        credibility=np.empty(0),
-        stance=np.empty(0),
-        likes=np.empty(0, np.int32),
-        first_seen=np.empty(0, np.bool_),
-        weight=np.empty(0),
-    )
+    return no_rows(Exposed, n)
 
 
 def no_own(n: int, n_propositions: int) -> Own:
     """Inputs for a block of ``n`` agents that wrote nothing and were not reacted to."""
-    return Own(
-        likes=np.zeros((n, n_propositions), np.int32),
-        dislikes=np.zeros((n, n_propositions), np.int32),
-        indptr=np.zeros(n + 1, np.int64),
-        proposition=np.empty(0, np.int16),
-        post=np.empty(0, np.int32),
-        stance=np.empty(0),
-    )
+    likes, dislikes = (np.zeros((n, n_propositions), np.int32) for _ in range(2))
+    rows = {name: np.empty(0, DTYPES[name]) for name in ("proposition", "post", "stance")}
+    return Own(likes, dislikes, np.zeros(n + 1, np.int64), **rows)

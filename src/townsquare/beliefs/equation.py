@@ -15,7 +15,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-Float = npt.NDArray[np.float64]
+from townsquare.core.array_types import Float
 
 STANCE_MARGIN = 1e-3
 """ε: a starting stance is clipped to ±(1 − ε) before its log odds are taken; 0.99 passes, 1 becomes 0.999."""

@@ -7,22 +7,21 @@ and, from about 58 posts a step at trust 0.5, diverge: bundled scenarios use ``e
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays, exposure_kernels
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
 from townsquare.beliefs.trail import assemble
 from townsquare.beliefs.trust import TRUST, author_trust
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import empty_block
 from townsquare.settings.config import MemberParams
 
 
-class Params(MemberParams):
-    """The constants of the page, and two additions that are off: ``anchor`` and ``own_pull``."""
+class Factors(MemberParams):
+    """The constants of the page on the likes of a root, and whether it is new."""
 
     novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
     novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
@@ -31,6 +30,11 @@ class Params(MemberParams):
     likes_at_most: int | None = Field(
         None, ge=0, description="likes of a root that count as social proof at most; unset: all of them, as on the page"
     )
+
+
+class Params(Factors):
+    """The constants of the page, and two additions that are off: ``anchor`` and ``own_pull``."""
+
     resistance_floor: float = Field(0.3, gt=0, description="divisor at confidence 0")
     resistance_slope: float = Field(0.7, ge=0, description="added to the divisor at confidence 1")
     pull: float = Field(0.1, ge=0, le=1, description="share of the gap closed by an influence of 1")
@@ -50,15 +54,18 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
 def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bounded: bool) -> tuple[BeliefState, Trail]:
     """One step of either exposure rule; they differ only in how the gains of a step are put together."""
-    exposures = inputs.exposures
-    if params["likes_at_most"] is not None:
-        exposures = replace(exposures, likes=np.minimum(exposures.likes, np.int32(params["likes_at_most"])))
-    rows = arrays.shown(exposures)
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
-    table = arrays.settings(params, exposure_kernels.SETTINGS, state.stance.shape[0])
-    own, held, trust = arrays.written(inputs.own), arrays.held(state), np.asarray(block.value, dtype=np.float64)
-    exposure_kernels.exposure_step(rows, own, held, slot, table, trust, moved, bounded)
+    exposure_kernels.exposure_step(
+        arrays.columns(arrays.Shown, inputs.exposures),
+        arrays.columns(arrays.Written, inputs.own),
+        arrays.columns(arrays.Beliefs, state),
+        slot,
+        arrays.settings(params, exposure_kernels.SETTINGS, state.stance.shape[0]),
+        np.asarray(block.value, dtype=np.float64),
+        moved,
+        bounded,
+    )
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 

@@ -11,16 +11,17 @@ Confidence does not move.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
-from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, room_for, rows_of, sum_up
+from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, sum_up
+from townsquare.beliefs.trail import trail_rows
+from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE, HoldingChange, TrailKind
@@ -84,11 +85,19 @@ def summed_over(
     state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, before: Float
 ) -> Summed:
     """The sums with records that count with ``strength`` (k,) now and counted with ``before`` (k,) until this step."""
-    rows = rows_of(inputs.holdings, strength, before)
-    summed = room_for(rows, (state.stance.shape[0], state.stance.shape[1]))
+    rows = arrays.columns(arrays.RecordColumns, inputs.holdings.records)
+    changes = arrays.columns(arrays.ChangeColumns, inputs.holdings.changes)
+    weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(before, np.float64))
+    summed = Summed(
+        log_odds=np.empty(state.stance.shape),
+        stance=np.empty(state.stance.shape),
+        change=np.zeros(changes.record.shape[0]),
+        reweighed=np.zeros(strength.shape[0]),
+        clip=np.zeros(state.stance.shape),
+    )
+    prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    old, prior = (arrays.read_only(state.arrays[name], np.float64) for name in (LOG_ODDS, PRIOR))
-    sum_up(rows, prior, old, arrays.read_only(state.stance, np.float64), table, summed)
+    sum_up(rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table, summed)
     return summed
 
 
@@ -102,7 +111,7 @@ def trail_of(
     inputs: BeliefInputs,
     summed: Summed,
     trust: Float | None = None,
-    shown: npt.NDArray[np.int64] | None = None,
+    shown: Int64 | None = None,
     shown_trust: Float | None = None,
 ) -> Trail:
     """The rows of a step in log odds, agent by agent: changes of records in order, then records that weigh otherwise.
@@ -132,45 +141,35 @@ def trail_of(
     proposition = records.proposition[records.indptr[agent] + changes.record[at]]
     read = np.full(at.size, np.nan) if trust is None else trust[at]
     parts = [
-        Trail(agent.astype(np.int32), proposition, kind, changes.rank[at], changes.post[at], summed.change[at], read)
-    ]
+        trail_rows(
+            at.size, agent=agent, proposition=proposition, kind=kind, rank=changes.rank[at], post=changes.post[at],
+            amount=summed.change[at], trust=read,
+        )
+    ]  # fmt: skip
     if shown is not None and shown_trust is not None:
         parts.append(_reweighed(inputs, summed, shown, shown_trust))
     parts.append(_clipped(summed.clip))
-    columns: list[npt.NDArray[Any]] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    columns: list[Array] = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[0], kind="stable")
     return Trail(*(column[order] for column in columns))
 
 
-def _reweighed(inputs: BeliefInputs, summed: Summed, shown: npt.NDArray[np.int64], trust: Float) -> Trail:
+def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float) -> Trail:
     records, showings = inputs.holdings.records, inputs.holdings.showings
     at = np.flatnonzero(summed.reweighed != 0.0)
-    return Trail(
-        agent=_agents(records.indptr)[at].astype(np.int32),
-        proposition=records.proposition[at],
-        kind=np.full(at.size, TrailKind.EXPOSURE, np.uint8),
-        rank=showings.rank[shown[at]],
-        post=showings.post[shown[at]],
-        amount=summed.reweighed[at],
-        trust=trust[at],
-    )
+    return trail_rows(
+        at.size, agent=_agents(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
+        rank=showings.rank[shown[at]], post=showings.post[shown[at]], amount=summed.reweighed[at], trust=trust[at],
+    )  # fmt: skip
 
 
 def _clipped(clip: Float) -> Trail:
     agent, proposition = np.nonzero(clip)
-    n = agent.size
-    return Trail(
-        agent=agent.astype(np.int32),
-        proposition=proposition.astype(np.int16),
-        kind=np.full(n, TrailKind.CLIP, np.uint8),
-        rank=np.full(n, NONE, np.int16),
-        post=np.full(n, NONE, np.int32),
-        amount=clip[agent, proposition],
-        trust=np.full(n, np.nan),
-    )
+    amount = clip[agent, proposition]
+    return trail_rows(agent.size, agent=agent, proposition=proposition, kind=TrailKind.CLIP, amount=amount)
 
 
-def _agents(indptr: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _agents(indptr: Int64) -> Int64:
     return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
 
 

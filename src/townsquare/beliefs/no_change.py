@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
 from townsquare.beliefs.trail import no_trail
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams
 

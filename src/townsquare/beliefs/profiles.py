@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, read_columns
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
 from townsquare.core.tabular import read_table
-
-Float = npt.NDArray[np.float64]
 
 LARGEST = 1000.0
 """Of u, a and shares: far beyond anything that is meant."""
@@ -49,7 +48,7 @@ class Profiles(NamedTuple):
     anchoring: Float
     share: Float
 
-    def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> npt.NDArray[np.int64]:
+    def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> Int64:
         """Which profile each agent has, (n,), from 0: by share, for life."""
         ends = np.cumsum(self.share)
         return np.asarray(
@@ -57,7 +56,7 @@ class Profiles(NamedTuple):
             np.int64,
         )
 
-    def own(self, number: npt.NDArray[np.int64]) -> Mapping[str, Float]:
+    def own(self, number: Int64) -> Mapping[str, Float]:
         """The settings of a rule that agents with these profiles have of their own."""
         return {"uptake": self.uptake[number], "anchoring": self.anchoring[number]}
 

@@ -5,52 +5,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numba as nb
-import numpy as np
-import numpy.typing as npt
 
-from townsquare.beliefs.contract import Float
+from townsquare.beliefs.arrays import AgentSettings, ChangeColumns, RecordColumns, ShowingColumns, Table
+from townsquare.beliefs.exposure_kernels import novelty, social_proof
+from townsquare.core.array_types import Float, Int64
+from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import HoldingChange, Origin
 
-SETTINGS = ("social_proof_floor", "social_proof_per_like", "novelty_new", "novelty_repeat")
-"""Columns of the table of settings that the kernel takes, one row an agent or one for all."""
+SETTINGS = (
+    "social_proof_floor",
+    "social_proof_per_like",
+    "likes_at_most",
+    "novelty_new",
+    "novelty_repeat",
+    "weigh_trust",
+    "weigh_social_proof",
+    "weigh_novelty",
+    "weigh_labels",
+)
+"""Fields of a record of settings ``p`` that the kernels read; a switch is 0 or 1."""
 
-_FLOOR, _PER_LIKE, _NEW, _REPEAT = range(4)
 _PEER, _ACCEPTED = int(Origin.PEER), int(HoldingChange.ACCEPTED)
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
-
-
-class Switches(NamedTuple):
-    """Which factors weigh."""
-
-    trust: bool
-    social_proof: bool
-    novelty: bool
-    labels: bool
-
-
-class Events(NamedTuple):
-    """Columns that the kernel reads: records (k,), changes (c,) and showings (m,), each a CSR by agent.
-
-    ``trust`` (m,) is trust in the author of each showing, at the start of the step.
-    """
-
-    indptr: Int64
-    claim: Int32
-    origin: npt.NDArray[np.uint8]
-    change_indptr: Int64
-    change_record: Int32
-    change_kind: npt.NDArray[np.uint8]
-    change_post: Int32
-    change_rank: npt.NDArray[np.int16]
-    shown_indptr: Int64
-    shown_record: Int32
-    shown_post: Int32
-    shown_rank: npt.NDArray[np.int16]
-    likes: Int32
-    first_seen: npt.NDArray[np.bool_]
-    label: Float
-    trust: Float
 
 
 class Weights(NamedTuple):
@@ -69,55 +44,59 @@ class Weights(NamedTuple):
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def carry_over(
-    old_indptr: Int64,
-    old_claim: Int32,
-    old_worth: Float,
-    old_label: Float,
-    indptr: Int64,
-    claim: Int32,
-    worth: Float,
-    label: Float,
-) -> None:
+def carry_over(old_worth: PairBlock, old_label: PairBlock, records: RecordColumns, worth: Float, label: Float) -> None:
     """Worth and label of the records that were there before; 1 for new ones. Claims ascend within each agent."""
-    for i in nb.prange(indptr.shape[0] - 1):
-        o, end = old_indptr[i], old_indptr[i + 1]
-        for x in range(indptr[i], indptr[i + 1]):
-            while o < end and old_claim[o] < claim[x]:
+    for i in nb.prange(records.indptr.shape[0] - 1):
+        o, end = old_worth.indptr[i], old_worth.indptr[i + 1]
+        for x in range(records.indptr[i], records.indptr[i + 1]):
+            while o < end and old_worth.key[o] < records.claim[x]:
                 o += 1
-            known = o < end and old_claim[o] == claim[x]
-            worth[x] = old_worth[o] if known else 1.0
-            label[x] = old_label[o] if known else 1.0
+            known = o < end and old_worth.key[o] == records.claim[x]
+            worth[x] = old_worth.value[o] if known else 1.0
+            label[x] = old_label.value[o] if known else 1.0
+
+
+@nb.njit(cache=True, error_model="numpy")
+def worth_of(p: AgentSettings, trust: float, likes: int, first_seen: bool) -> float:
+    """Return the factor on the strength of a record that came with these; each factor has a switch."""
+    worth = 1.0
+    if p.weigh_trust > 0.0:
+        worth *= trust
+    if p.weigh_social_proof > 0.0:
+        worth *= social_proof(p, likes)
+    if p.weigh_novelty > 0.0:
+        worth *= novelty(p, first_seen)
+    return worth
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def weigh(rows: Events, table: Float, on: Switches, out: Weights) -> None:
-    """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before."""
-    indptr, change_indptr, shown_indptr = rows.indptr, rows.change_indptr, rows.shown_indptr
+def weigh(
+    records: RecordColumns, changes: ChangeColumns, showings: ShowingColumns, trust: Float, table: Table, out: Weights
+) -> None:
+    """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before.
+
+    ``trust`` (m,) is trust in the author of each showing, at the start of the step.
+    """
     worth, _, label, shown, change_trust = out
-    for i in nb.prange(indptr.shape[0] - 1):
-        s = i % table.shape[0]
-        for m in range(shown_indptr[i], shown_indptr[i + 1]):
-            x = indptr[i] + rows.shown_record[m]
+    for i in nb.prange(records.indptr.shape[0] - 1):
+        p = table[i % table.shape[0]]
+        first, end = showings.indptr[i], showings.indptr[i + 1]
+        for m in range(first, end):
+            x = records.indptr[i] + showings.record[m]
             shown[x] = m
-            if on.labels and rows.origin[x] == _PEER:
-                label[x] = rows.label[m]
-        for c in range(change_indptr[i], change_indptr[i + 1]):
-            if rows.change_rank[c] < 0:
+            if p.weigh_labels > 0.0 and records.origin[x] == _PEER:
+                label[x] = showings.weight[m]
+        for c in range(changes.indptr[i], changes.indptr[i + 1]):
+            if changes.rank[c] < 0:
                 continue
-            x = indptr[i] + rows.change_record[c]
-            for m in range(shown_indptr[i], shown_indptr[i + 1]):
-                same = rows.shown_rank[m] == rows.change_rank[c] and rows.shown_post[m] == rows.change_post[c]
-                if not same or (rows.change_kind[c] == _ACCEPTED and rows.shown_record[m] != rows.change_record[c]):
+            accepted = changes.kind[c] == _ACCEPTED
+            x = records.indptr[i] + changes.record[c]
+            for m in range(first, end):
+                same = showings.rank[m] == changes.rank[c] and showings.post[m] == changes.post[c]
+                if not same or (accepted and showings.record[m] != changes.record[c]):
                     continue
-                if on.trust:
-                    change_trust[c] = rows.trust[m]
-                if rows.change_kind[c] == _ACCEPTED and rows.origin[x] == _PEER:
-                    worth[x] = 1.0
-                    if on.trust:
-                        worth[x] *= rows.trust[m]
-                    if on.social_proof:
-                        worth[x] *= table[s, _FLOOR] + rows.likes[m] * table[s, _PER_LIKE]
-                    if on.novelty:
-                        worth[x] *= table[s, _NEW] if rows.first_seen[m] else table[s, _REPEAT]
+                if p.weigh_trust > 0.0:
+                    change_trust[c] = trust[m]
+                if accepted and records.origin[x] == _PEER:
+                    worth[x] = worth_of(p, trust[m], showings.likes[m], showings.first_seen[m])
                 break

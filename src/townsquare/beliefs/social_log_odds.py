@@ -24,34 +24,30 @@ Trust learns as in ``exposure``, from all posts shown that take a stance; confid
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.beliefs import arrays, log_odds, social_kernels
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Float, Trail
-from townsquare.beliefs.social_kernels import Events, Switches, Weights
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
+from townsquare.beliefs.exposure import Factors
+from townsquare.beliefs.social_kernels import Weights
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
+from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock, empty_block, lookup
 
 WORTH, LABEL = "worth", "label"
 
 
-class Params(log_odds.Params):
-    """Those of ``log_odds``, a switch for each factor, and the constants of SimSwarm."""
+class Params(Factors, log_odds.Params):
+    """Those of ``log_odds``, the constants of SimSwarm, and a switch for each factor."""
 
     weigh_trust: bool = Field(True, description="strength times trust in who passed it on")
     weigh_social_proof: bool = Field(True, description="strength times social proof")
     weigh_novelty: bool = Field(True, description="strength times novelty")
     weigh_labels: bool = Field(True, description="strength times the label weight of the last showing")
-    social_proof_floor: float = Field(0.3, ge=0, description="social proof of a root without likes")
-    social_proof_per_like: float = Field(0.07, ge=0, description="social proof added by each like shown")
-    likes_at_most: int | None = Field(
-        None, ge=0, description="likes of a root that count as social proof at most; unset: all of them, as on the page"
-    )
-    novelty_new: float = Field(1.5, ge=0, description="factor of a root at first sight")
-    novelty_repeat: float = Field(0.5, ge=0, description="factor of a root seen before")
     trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
     trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
 
@@ -59,16 +55,14 @@ class Params(log_odds.Params):
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     """New agents as in ``log_odds``, who have met nobody."""
     state = log_odds.init(stance, confidence, params)
-    pairs = {name: empty_block(stance.shape[0], np.float64) for name in (TRUST, WORTH, LABEL)}
-    return BeliefState(state.stance, state.confidence, state.start, state.arrays, pairs)
+    return replace(state, pairs={name: empty_block(stance.shape[0], np.float64) for name in (TRUST, WORTH, LABEL)})
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Weigh the records, sum them, and let trust learn; the trail is in log odds. Draws nothing."""
     records = inputs.holdings.records
     met, _ = author_trust(state, inputs.holdings.showings, params)
-    known = BeliefState(state.stance, state.confidence, state.start, state.arrays, {**state.pairs, TRUST: met})
-    block, slot = author_trust(known, inputs.exposures, params)
+    block, slot = author_trust(replace(state, pairs={**state.pairs, TRUST: met}), inputs.exposures, params)
     trust: Float = arrays.read_only(block.value, np.float64).copy()
     read = _read(block, trust, inputs)
     weights = _weights(state, inputs, params, read)
@@ -76,7 +70,6 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     before = records.strength * weights.worth * weights.label_before
     summed = log_odds.summed_over(state, inputs, params, strength, before)
     learn_trust(trust, slot, inputs.exposures, summed.stance, params)
-    after = log_odds.moved(state, summed)
     pairs = {
         **state.pairs,
         TRUST: PairBlock(block.indptr, block.key, trust),
@@ -88,7 +81,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     if params["weigh_trust"]:
         shown_trust[seen] = read[weights.shown[seen]]
     trail = log_odds.trail_of(inputs, summed, weights.change_trust, weights.shown, shown_trust)
-    return BeliefState(after.stance, after.confidence, after.start, after.arrays, pairs), trail
+    return replace(log_odds.moved(state, summed), pairs=pairs), trail
 
 
 def _read(block: PairBlock, trust: Float, inputs: BeliefInputs) -> Float:
@@ -99,44 +92,18 @@ def _read(block: PairBlock, trust: Float, inputs: BeliefInputs) -> Float:
 
 
 def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trust: Float) -> Weights:
-    records, changes = inputs.holdings.records, inputs.holdings.changes
+    records = arrays.columns(arrays.RecordColumns, inputs.holdings.records)
+    changes = arrays.columns(arrays.ChangeColumns, inputs.holdings.changes)
     k = records.claim.shape[0]
-    worth, label = np.empty(k), np.empty(k)
-    old_worth, old_label = state.pairs[WORTH], state.pairs[LABEL]
+    worth, label, shown = np.empty(k), np.empty(k), np.full(k, -1, np.int64)
     social_kernels.carry_over(
-        arrays.read_only(old_worth.indptr, np.int64), arrays.read_only(old_worth.key, np.int32),
-        arrays.read_only(old_worth.value, np.float64), arrays.read_only(old_label.value, np.float64),
-        arrays.read_only(records.indptr, np.int64), arrays.read_only(records.claim, np.int32), worth, label,
-    )  # fmt: skip
-    shown: npt.NDArray[np.int64] = np.full(k, -1, np.int64)
-    out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
-    on = Switches(*(bool(params[f"weigh_{name}"]) for name in Switches._fields))
-    table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
-    social_kernels.weigh(_events(inputs, trust, params["likes_at_most"]), table, on, out)
-    return out
-
-
-def _events(inputs: BeliefInputs, trust: Float, likes_at_most: int | None) -> Events:
-    records, changes, showings = inputs.holdings.records, inputs.holdings.changes, inputs.holdings.showings
-    likes = showings.likes if likes_at_most is None else np.minimum(showings.likes, likes_at_most)
-    return Events(
-        arrays.read_only(records.indptr, np.int64),
-        arrays.read_only(records.claim, np.int32),
-        arrays.read_only(records.origin, np.uint8),
-        arrays.read_only(changes.indptr, np.int64),
-        arrays.read_only(changes.record, np.int32),
-        arrays.read_only(changes.kind, np.uint8),
-        arrays.read_only(changes.post, np.int32),
-        arrays.read_only(changes.rank, np.int16),
-        arrays.read_only(showings.indptr, np.int64),
-        arrays.read_only(showings.record, np.int32),
-        arrays.read_only(showings.post, np.int32),
-        arrays.read_only(showings.rank, np.int16),
-        arrays.read_only(likes, np.int32),
-        arrays.read_only(showings.first_seen, np.bool_),
-        arrays.read_only(showings.weight, np.float64),
-        arrays.read_only(trust, np.float64),
+        arrays.pairs_of(state.pairs[WORTH]), arrays.pairs_of(state.pairs[LABEL]), records, worth, label
     )
+    out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
+    showings = arrays.columns(arrays.ShowingColumns, inputs.holdings.showings)
+    table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
+    social_kernels.weigh(records, changes, showings, arrays.read_only(trust, np.float64), table, out)
+    return out
 
 
 RULE = BeliefRule(

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.beliefs.arrays import read_only, settings
-from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Float, Showings
-from townsquare.beliefs.exposure_kernels import learned
+from townsquare.beliefs.arrays import Shown, Table, columns, pairs_of, read_only, settings
+from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Showings
+from townsquare.beliefs.move_kernels import learned
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.pairs import PairBlock, upsert
 
 TRUST = "trust"
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _start(indptr: npt.NDArray[np.int64], credibility: Float, trust_start: Float, out: Float) -> None:
+def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
     """What each row's author would start with: its credibility, or the reader's own ``trust_start`` where NaN."""
-    rows = trust_start.shape[0]
     for i in nb.prange(indptr.shape[0] - 1):
-        unknown = trust_start[i % rows, 0]
+        p = table[i % table.shape[0]]
         for x in range(indptr[i], indptr[i + 1]):
-            out[x] = unknown if np.isnan(credibility[x]) else credibility[x]
+            out[x] = p.trust_start if np.isnan(credibility[x]) else credibility[x]
 
 
-def author_trust(
-    state: BeliefState, exposures: Exposed | Showings, params: AgentParams
-) -> tuple[PairBlock, npt.NDArray[np.int64]]:
+def author_trust(state: BeliefState, exposures: Exposed | Showings, params: AgentParams) -> tuple[PairBlock, Int64]:
     """A new block that holds every author of the exposures, and where each row's author stands in its ``value``.
 
     Authors that the agent never met start at their ``credibility``, or at ``trust_start`` where that is NaN. The
@@ -36,31 +33,20 @@ def author_trust(
     fresh = np.empty(exposures.author.shape[0])
     trust_start = settings(params, ("trust_start",), state.stance.shape[0])
     _start(indptr, read_only(exposures.credibility, np.float64), trust_start, fresh)
-    old = state.pairs[TRUST]
-    before = PairBlock(read_only(old.indptr, np.int64), read_only(old.key, np.int32), read_only(old.value, np.float64))
-    block, slot, _ = upsert(before, indptr, read_only(exposures.author, np.int32), fresh)
+    block, slot, _ = upsert(pairs_of(state.pairs[TRUST]), indptr, read_only(exposures.author, np.int32), fresh)
     return block, slot
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _learn(
-    indptr: npt.NDArray[np.int64],
-    proposition: npt.NDArray[np.int16],
-    shown: Float,
-    stance: Float,
-    slot: npt.NDArray[np.int64],
-    rate: Float,
-    trust: Float,
-) -> None:
+def _learn(rows: Shown, stance: Float, slot: Int64, table: Table, trust: Float) -> None:
+    indptr, proposition, shown = rows.indptr, rows.proposition, rows.stance
     for i in nb.prange(stance.shape[0]):
-        step = rate[i % rate.shape[0], 0]
+        p = table[i % table.shape[0]]
         for x in range(indptr[i], indptr[i + 1]):
-            trust[slot[x]] = learned(trust[slot[x]], shown[x], stance[i, proposition[x]], step)
+            trust[slot[x]] = learned(trust[slot[x]], shown[x], stance[i, proposition[x]], p.trust_rate)
 
 
-def learn_trust(
-    trust: Float, slot: npt.NDArray[np.int64], exposures: Exposed, stance: Float, params: AgentParams
-) -> None:
+def learn_trust(trust: Float, slot: Int64, exposures: Exposed, stance: Float, params: AgentParams) -> None:
     """Step trust toward agreement, row by row and clipped each time, as ``exposure`` does; ``trust`` is written.
 
     Parameters
@@ -76,12 +62,5 @@ def learn_trust(
     params : mapping
         ``trust_rate`` of each agent.
     """
-    _learn(
-        read_only(exposures.indptr, np.int64),
-        read_only(exposures.proposition, np.int16),
-        read_only(exposures.stance, np.float64),
-        read_only(stance, np.float64),
-        slot,
-        settings(params, ("trust_rate",), stance.shape[0]),
-        trust,
-    )
+    table = settings(params, ("trust_rate",), stance.shape[0])
+    _learn(columns(Shown, exposures), read_only(stance, np.float64), slot, table, trust)

@@ -13,7 +13,7 @@ from townsquare.cli.console import complain, number, show, show_json, signed
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from townsquare.experiments.counterfactual import Removal, Without
+    from townsquare.experiments.counterfactual import CounterfactualBeliefs, Removal
     from townsquare.record.run import Run
 
 
@@ -65,14 +65,14 @@ def _agrees(run: Run) -> bool:
     """Whether the rule, executed again with everything left in, gives what was recorded."""
     from townsquare.analysis.beliefs import person_beliefs
     from townsquare.core.frames import collected
-    from townsquare.experiments.counterfactual import beliefs_again
+    from townsquare.experiments.counterfactual import rerun_beliefs
 
-    again, _ = beliefs_again(run)
+    again, _ = rerun_beliefs(run)
     return bool(person_beliefs(run).pipe(collected).equals(again))
 
 
-def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
-    from townsquare.experiments.counterfactual.again import HELD_FIXED
+def _json(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
+    from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
     mine = found.beliefs.filter(found.beliefs["agent"] == agent).to_dicts() if agent is not None else []
     show_json(
@@ -89,11 +89,11 @@ def _json(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
     )
 
 
-def _show(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
+def _show(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
     import polars as pl
 
     from townsquare.analysis.beliefs import names
-    from townsquare.experiments.counterfactual.again import HELD_FIXED
+    from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
     called = dict(names(run).select("proposition", "name").rows())
     affected = pl.format("{} of {}", "affected", "agents").alias("affected")
@@ -113,7 +113,7 @@ def _show(run: Run, found: Without, agent: int | None, *, exact: bool) -> None:
         complain("with everything left in, the rule does NOT give the recorded beliefs: trust none of this", "warning")
 
 
-def _show_agent(found: Without, called: dict[int, str], agent: int) -> None:
+def _show_agent(found: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:
     import polars as pl
 
     last = found.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
@@ -127,7 +127,7 @@ def _other_run(
 ) -> int:
     from townsquare.cli.calls import approved_settings, show_servers_of
     from townsquare.experiments.arms import parse_seeds
-    from townsquare.experiments.counterfactual.other_run import FREE_TO_CHANGE, leave_out_of
+    from townsquare.experiments.counterfactual.rerun_simulation import FREE_TO_CHANGE, leave_out_of
     from townsquare.settings.resolve import IDENTITY
     from townsquare.simulation.scenario_copy import recorded_scenario
 

@@ -9,16 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.beliefs.equation import contributions, stances_of, sum_of
-from townsquare.beliefs.evidence.conflict import check_records, check_theta, resolve_conflict
-from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.beliefs.arrays import settings
+from townsquare.beliefs.equation import stances_of, sum_of
+from townsquare.beliefs.evidence.conflict import check_records, check_theta
+from townsquare.beliefs.evidence.holding_kernels import (
+    ACTIVE,
+    AGREED,
+    EVER,
+    HELD,
+    ORIGIN_SHIFT,
+    Arrivals,
+    has_flag,
+    origin_of,
+    resolve,
+)
+from townsquare.beliefs.evidence.near import Vectors, near_pairs
 from townsquare.beliefs.evidence.retrieval import retrieve
+from townsquare.beliefs.log_odds_kernels import SETTINGS, amount
 from townsquare.core.schema import HoldingChange, Origin
 from townsquare.debate.contract import ActiveRecord, Claim, Move, Side
 
-Float = npt.NDArray[np.float64]
+_SEED = HELD | ACTIVE | EVER | Origin.SEED << ORIGIN_SHIFT
 
 
 class Memory:
@@ -45,18 +57,23 @@ class Memory:
         check_theta(side.theta, "theta")
         check_theta(side.theta_self, "theta_self")
         self._side, self._all, self._vectors = side, claims, vectors
+        self._settings = settings(side._asdict(), SETTINGS, 1)[0]
         self.claims = list(side.seeds)
-        self.origins = [Origin.SEED] * len(side.seeds)
-        self.active = [True] * len(side.seeds)
-        seeds = [claims[row] for row in side.seeds]
-        sign, strength = [seed.polarity for seed in seeds], [seed.strength for seed in seeds]
-        check_records(sign, strength, "seed records")
-        self.amounts = [float(x) for x in side.prior_scale * contributions(sign, strength, side.anchoring)]
+        self.amounts: list[float] = []
+        self._flags = np.full(len(self.claims), _SEED, np.uint8)
+        check_records(*self._judged(), "seed records")
+        self._count_new()
+
+    @property
+    def active(self) -> list[bool]:
+        """Which records count."""
+        kept: list[bool] = has_flag(self._flags, ACTIVE).tolist()
+        return kept
 
     @property
     def log_odds(self) -> float:
         """L: the prior and what the active records add, from left to right."""
-        kept = [amount for amount, active in zip(self.amounts, self.active, strict=True) if active]
+        kept = [added for added, active in zip(self.amounts, self.active, strict=True) if active]
         return sum_of(kept, self._side.prior)
 
     @property
@@ -69,44 +86,54 @@ class Memory:
 
         Whether a record agrees with the agent is judged by its stance before the message.
         """
-        stance = self.stance
-        return tuple(move for row in rows for move in self._take_one(row, origin, stance))
+        stance, first, own = self.stance, len(self.claims), origin is Origin.SELF
+        theta = self._side.theta_self if own else self._side.theta
+        self.claims += rows
+        texts = [self._all[row].text for row in self.claims]
+        polarity, strength = self._judged()
+        check_records(polarity[first:], strength[first:])
+        came = Arrivals(
+            np.array([0, len(self.claims)]),
+            np.array(polarity, np.int8),
+            np.array(strength, np.float64),
+            near_pairs(self._vectors.of(texts), texts, first, theta),
+        )
+        self._flags = np.concatenate([self._flags, np.zeros(len(rows), np.uint8)])
+        outcome = resolve(came, self._flags, first, np.array([[stance]]), theta, own=own)
+        self._count_new()
+        moves: list[Move] = []
+        changes = zip(outcome.change[::2].tolist(), outcome.by[::2].tolist(), outcome.replaced.tolist(), strict=True)
+        for at, change in enumerate(changes, first):
+            moves += self._moves(at, *change)
+        return tuple(moves)
 
-    def _take_one(self, row: int, origin: Origin, stance: float) -> tuple[Move, ...]:
-        claim, side = self._all[row], self._side
-        theta = side.theta_self if origin is Origin.SELF else side.theta
-        held = [self._all[other] for other in self.claims]
-        result = resolve_conflict(
-            self._similarity(claim, held), [one.polarity for one in held], [one.strength for one in held],
-            self.active, claim.polarity, claim.strength, theta,
-        )  # fmt: skip
-        bias = side.confirmation if stance * claim.polarity > 0 else -side.confirmation
-        amount = float(contributions([claim.polarity], [claim.strength], side.uptake * (1.0 + bias))[0])
-        self.claims.append(row)
-        self.origins.append(origin)
-        self.active.append(result.active)
-        self.amounts.append(amount)
-        if not result.active:
-            return (Move(HoldingChange.REFUSED, row, self.claims[result.nearest], 0.0),)
-        if result.archived < 0:
-            return (Move(HoldingChange.ACCEPTED, row, -1, amount),)
-        self.active[result.archived] = False
-        old = self.claims[result.archived]
+    def _moves(self, at: int, change: int, by: int, replaced: int) -> tuple[Move, ...]:
+        row = self.claims[at]
+        if change == HoldingChange.REFUSED:
+            return (Move(HoldingChange.REFUSED, row, self.claims[by], 0.0),)
+        if replaced < 0:
+            return (Move(HoldingChange.ACCEPTED, row, -1, self.amounts[at]),)
+        old = self.claims[replaced]
         return (
-            Move(HoldingChange.ARCHIVED, old, row, -self.amounts[result.archived]),
-            Move(HoldingChange.ACCEPTED, row, old, amount),
+            Move(HoldingChange.ARCHIVED, old, row, -self.amounts[replaced]),
+            Move(HoldingChange.ACCEPTED, row, old, self.amounts[at]),
         )
 
-    def _similarity(self, claim: Claim, held: Sequence[Claim]) -> Float:
-        if not held:
-            return np.empty(0)
-        rows = self._vectors.of([claim.text, *(one.text for one in held)])
-        found = cosines(rows, np.zeros(len(held), np.int64), np.arange(1, len(held) + 1))
-        found[[one.text == claim.text for one in held]] = 1.0
-        return found
+    def _count_new(self) -> None:
+        """Note what each record that has come adds to the log odds while it is active."""
+        new = slice(len(self.amounts), None)
+        polarity, strength = self._judged()
+        origin, agreed = origin_of(self._flags).tolist(), has_flag(self._flags, AGREED).tolist()
+        for columns in zip(polarity[new], strength[new], origin[new], agreed[new], strict=True):
+            self.amounts.append(float(amount(self._settings, *columns)))
+
+    def _judged(self) -> tuple[list[int], list[float]]:
+        """Polarity and strength of each record."""
+        held = [self._all[row] for row in self.claims]
+        return [claim.polarity for claim in held], [claim.strength for claim in held]
 
     def retrieve(self, k: int) -> tuple[ActiveRecord, ...]:
         """The strongest active records, ``k`` slots shared as the active ones are (section 3.1)."""
-        held = [self._all[row] for row in self.claims]
-        places = retrieve([one.polarity for one in held], [one.strength for one in held], self.active, k)
-        return tuple(ActiveRecord.of(self._all, self.claims[at], self.origins[at]) for at in places)
+        places = retrieve(*self._judged(), self.active, k)
+        origins = origin_of(self._flags).tolist()
+        return tuple(ActiveRecord.of(self._all, self.claims[at], Origin(origins[at])) for at in places)

@@ -32,7 +32,7 @@ from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events.treatments import treatment_rows
 from townsquare.simulation.evidence.claims import Judges
-from townsquare.simulation.evidence.start import Start, started
+from townsquare.simulation.evidence.start import Newcomers, Start, started
 from townsquare.simulation.policies.mix import members_of, reads
 from townsquare.simulation.views import Bank
 from townsquare.simulation.world import World
@@ -187,7 +187,8 @@ class Arrivals:
         rule = (self.settings.members["beliefs"], self.settings.params["beliefs"])
         own = self._own(new, sources)
         born = self._newborn(people, sources, own, world.n_agents)
-        return started(world, self.scenario, self.judges, rule, new, people.stance, born, draws, texts, own)
+        newcomers = Newcomers(new, people.stance, born, own)
+        return started(world, self.scenario, self.judges, rule, newcomers, draws, texts)
 
     def _own(self, new: Array, sources: int) -> dict[str, npt.NDArray[np.float64]]:
         """Settings of the rule that people have of their own, and sources have not."""

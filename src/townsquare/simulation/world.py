@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.arrays import frozen_state, join_states, slice_state
+from townsquare.beliefs.arrays import frozen_state, join_states, take_state
 from townsquare.beliefs.contract import BeliefState
+from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
@@ -23,7 +24,7 @@ from townsquare.core.schema import ActionKind, ActionStatus, LogKind, NoteStatus
 from townsquare.core.table import GrowingTable
 from townsquare.core.threads import each
 from townsquare.simulation.change import Change
-from townsquare.simulation.world_kernels import apply_changes, count_actions, offsets, set_bits
+from townsquare.simulation.world_kernels import count_actions, offsets, set_bits
 
 REACTIONS = {
     ActionKind.LIKE: 1,
@@ -65,15 +66,15 @@ class World:
     claim_kinds : dict
         (text, proposition, polarity, strength) -> the first claim of that kind.
     holdings : Pairs
-        (agent, claim) -> flags of the argument record, see :mod:`townsquare.simulation.world_kernels`; the claim is the
-        first of its kind.
+        (agent, claim) -> flags of the argument record, see :mod:`townsquare.beliefs.evidence.holding_kernels`; the
+        claim is the first of its kind.
     comment_rows, injected_rows, message_rows : (k,) int32
         Rows of posts of these kinds.
     belief : list of BeliefState
         One for each block of agents.
     own : dict of str to (n_agents,) float64
         Settings of the belief rule that agents have of their own; NaN for those who have none.
-    silenced : (k,) int32
+    excluded_claims : (k,) int32
         Claims that reach nobody, ascending; none in a run, some in a counterfactual.
     """
 
@@ -105,7 +106,7 @@ class World:
         self.step_starts: list[int] = [0]
         self.belief: list[BeliefState] = []
         self.own: dict[str, npt.NDArray[np.float64]] = {}
-        self.silenced = np.empty(0, np.int32)
+        self.excluded_claims = np.empty(0, np.int32)
 
     def append(self, change: Change) -> Mapping[str, schema.Columns]:
         """Apply the rows of one stage, in the order of the schema, and give them on to be recorded."""
@@ -408,7 +409,7 @@ class World:
         while done < n:
             room = BLOCK - self.belief[-1].stance.shape[0] if self.belief else 0
             take = min(n - done, room or BLOCK)
-            part = slice_state(born, done, done + take)
+            part = take_state(born, np.arange(done, done + take))
             if room:
                 self.belief[-1] = frozen_state(join_states(self.belief[-1], part))
             else:

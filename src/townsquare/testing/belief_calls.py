@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from townsquare.beliefs.checks import FAMILY, check_result
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.core.array_types import Int64
 from townsquare.core.draws import U64, Stage, StageDraws
 from townsquare.core.errors import ContractError
-from townsquare.testing.belief_cases import Case, Index, leaves, take
+from townsquare.testing.belief_cases import Case, leaves, take
 from townsquare.testing.member_calls import MemberUnderTest
 
 Result = tuple[BeliefState, Trail]
@@ -73,7 +74,7 @@ class RenamedDraws(StageDraws):
 
     __slots__ = ("asked_base", "drew", "first", "order")
 
-    def __init__(self, source: StageDraws, order: Index, first: int) -> None:
+    def __init__(self, source: StageDraws, order: Int64, first: int) -> None:
         super().__init__(source.seed, source.stage, source.step)
         self.order, self.first, self.asked_base, self.drew = order, first, False, False
 

@@ -4,36 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
+from townsquare.beliefs.arrays import gather, take_state
 from townsquare.beliefs.contract import (
     AgentParams,
     BeliefInputs,
     BeliefRule,
     BeliefState,
-    Changes,
     Exposed,
     Holdings,
     Own,
-    Records,
-    Showings,
+    Rows,
     no_exposures,
     no_holdings,
     no_own,
     per_agent,
 )
+from townsquare.core.array_types import Array, Int16, Int64
 from townsquare.core.pairs import PairBlock
 from townsquare.testing.belief_holdings import random_holdings
 
-Index = npt.NDArray[np.int64]
 FIRST = 1000  # a block is rarely the first of the world
 _AUTHORS = 12
-_OWN_BY_AGENT = frozenset({"indptr", "likes", "dislikes"})
-Rows = TypeVar("Rows", Exposed, Records, Changes, Showings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +85,7 @@ def random_inputs(
     )
 
 
-def _random_rows(
-    n: int, n_propositions: int, most: int, rng: np.random.Generator
-) -> tuple[Index, npt.NDArray[np.int16]]:
+def _random_rows(n: int, n_propositions: int, most: int, rng: np.random.Generator) -> tuple[Int64, Int16]:
     """A CSR of up to ``most`` rows an agent (a third of them have none), by proposition within an agent."""
     counts = rng.integers(1, most + 1, n) * (rng.random(n) > 1 / 3) * (n_propositions > 0)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -132,78 +126,43 @@ def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
     )
 
 
-def agents_of(indptr: Index) -> Index:
+def agents_of(indptr: Int64) -> Int64:
     """Which agent each row of a CSR belongs to."""
     return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
 
 
-def gather(indptr: Index, agents: Index) -> tuple[Index, Index]:
-    """The CSR of ``agents``, in that order, and which rows of the old one it takes.
-
-    >>> [part.tolist() for part in gather(np.array([0, 2, 3]), np.array([1, 0]))]
-    [[0, 1, 3], [2, 0, 1]]
-    """
-    counts = np.diff(indptr)[agents]
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    return offsets, np.repeat(indptr[:-1][agents], counts) + within
-
-
-def take_state(state: BeliefState, agents: Index) -> BeliefState:
-    """The beliefs of ``agents`` alone, in that order."""
-    return BeliefState(
-        stance=state.stance[agents],
-        confidence=state.confidence[agents],
-        start=state.start[agents],
-        arrays={name: array[agents] for name, array in state.arrays.items()},
-        pairs={name: _take_pairs(block, agents) for name, block in state.pairs.items()},
-    )
-
-
-def _take_pairs(block: PairBlock, agents: Index) -> PairBlock:
-    offsets, rows = gather(block.indptr, agents)
-    return PairBlock(offsets, block.key[rows], block.value[rows])
-
-
-def take_params(params: AgentParams, agents: Index) -> AgentParams:
+def take_params(params: AgentParams, agents: Int64) -> AgentParams:
     """The settings of ``agents`` alone, in that order."""
     return {name: value[agents] if isinstance(value, np.ndarray) else value for name, value in params.items()}
 
 
-def take(case: Case, agents: Index, first: int) -> Case:
+def take(case: Case, agents: Int64, first: int) -> Case:
     """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
     own, holdings = case.inputs.own, case.inputs.holdings
-    own_offsets, own_rows = gather(own.indptr, agents)
-    picked = {
-        field.name: getattr(own, field.name)[own_rows] for field in fields(own) if field.name not in _OWN_BY_AGENT
-    }
-    inputs = BeliefInputs(
-        first=first,
-        exposures=_take_rows(case.inputs.exposures, agents),
-        own=replace(own, likes=own.likes[agents], dislikes=own.dislikes[agents], indptr=own_offsets, **picked),
-        holdings=Holdings(
-            _take_rows(holdings.records, agents),
-            _take_rows(holdings.changes, agents),
-            _take_rows(holdings.showings, agents),
-        ),
+    taken = replace(_take_rows(own, agents), likes=own.likes[agents], dislikes=own.dislikes[agents])
+    held = Holdings(
+        _take_rows(holdings.records, agents),
+        _take_rows(holdings.changes, agents),
+        _take_rows(holdings.showings, agents),
     )
+    inputs = BeliefInputs(first, _take_rows(case.inputs.exposures, agents), taken, held)
     return Case(take_state(case.state, agents), inputs, take_params(case.params, agents))
 
 
-def _take_rows(part: Rows, agents: Index) -> Rows:
+def _take_rows(part: Rows, agents: Int64) -> Rows:
     offsets, rows = gather(part.indptr, agents)
     return reorder(part, rows, offsets)
 
 
-def reorder(part: Rows, rows: Index, indptr: Index) -> Rows:
+def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
     """The rows ``rows`` of a CSR by agent, in that order, under another ``indptr``."""
-    columns: dict[str, Any] = {
-        field.name: getattr(part, field.name)[rows] for field in fields(part) if field.name != "indptr"
-    }
-    return replace(part, **{**columns, "indptr": indptr})
+    columns: dict[str, Any] = {column.name: getattr(part, column.name) for column in fields(part)}
+    del columns["indptr"]
+    taken = {name: column[rows] for name, column in columns.items() if column.ndim == 1}  # (n, P) is by agent
+    return replace(part, indptr=indptr, **taken)
 
 
-def spoken_to(case: Case) -> list[tuple[Index, npt.NDArray[np.int16]]]:
+def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
     """Agent and proposition of every row that could move a stance: exposures, own posts, changes, showings."""
     exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
     cells = [(agents_of(part.indptr), part.proposition) for part in (exposures, own)]
@@ -225,7 +184,7 @@ def shuffled_rows(exposures: Exposed, rng: np.random.Generator) -> Exposed:
     return reorder(exposures, order, exposures.indptr)
 
 
-def leaves(value: object, name: str = "") -> list[tuple[str, npt.NDArray[Any]]]:
+def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:
     """Every array in a state, inputs or settings, with a name to report it by."""
     if isinstance(value, np.ndarray):
         return [(name, value)]

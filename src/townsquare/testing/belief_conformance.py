@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.beliefs.arrays import take_state
 from townsquare.beliefs.checks import TOLERANCE, check_beliefs
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.schema import NONE
 from townsquare.testing.belief_calls import (
     RenamedDraws,
@@ -28,7 +29,6 @@ from townsquare.testing.belief_calls import (
 from townsquare.testing.belief_cases import (
     FIRST,
     Case,
-    Index,
     agents_of,
     leaves,
     random_inputs,
@@ -37,7 +37,6 @@ from townsquare.testing.belief_cases import (
     spoken_to,
     take,
     take_params,
-    take_state,
     with_exposures,
 )
 from townsquare.testing.belief_shapes import check_declaration, check_pairs, check_rows
@@ -127,7 +126,7 @@ def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
         _check_part(rule, "renaming agents", whole, order, renamed)
 
 
-def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Index, part: Result) -> None:
+def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Int64, part: Result) -> None:
     (state, trail), (got, rows) = whole, part
     place = np.full(state.stance.shape[0], NONE)
     place[agents] = np.arange(agents.shape[0])
@@ -164,7 +163,7 @@ def _check_hull(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
             raise broken(rule, got, do="or declare bounded=False")
 
 
-def _hull(case: Case) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _hull(case: Case) -> tuple[Float, Float]:
     """Least and greatest of what may move each stance, (n, P) each: itself, its start, rows that weigh, own posts."""
     exposures, own, state = case.inputs.exposures, case.inputs.own, case.state
     low, high = np.minimum(state.stance, state.start), np.maximum(state.stance, state.start)

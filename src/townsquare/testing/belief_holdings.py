@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from itertools import chain
 
 import numpy as np
 
-from townsquare.beliefs.contract import Changes, Holdings, Records, Showings
+from townsquare.beliefs.contract import DTYPES, Changes, Holdings, Records, Rows, Showings
 from townsquare.core.schema import NONE, HoldingChange, Origin
 
 _CLAIMS, _MOST, _POSTS = 30, 8, 2_000_000
@@ -66,46 +68,35 @@ def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None
 
 
 def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generator) -> Holdings:
-    claims = [sorted(agent.records) for agent in agents]
-    place = [{claim: at for at, claim in enumerate(mine)} for mine in claims]
-    kept = [agent.records[claim] for agent, mine in zip(agents, claims, strict=True) for claim in mine]
-    claim = np.array([claim for mine in claims for claim in mine], dtype=np.int32)
-    changes = [(place[i][row[0]], *row[1:]) for i, agent in enumerate(agents) for row in agent.changes]
-    showings = [(place[i][row[0]], *row[1:]) for i, agent in enumerate(agents) for row in agent.showings]
-    changed = np.array(changes, dtype=np.int64).reshape(-1, 4)
-    shown = np.array(showings, dtype=np.int64).reshape(-1, 3)
-    m = len(shown)
-    return Holdings(
-        records=Records(
-            indptr=_offsets([len(mine) for mine in claims]),
-            claim=claim,
-            proposition=(claim % n_propositions).astype(np.int16),
-            polarity=np.where(claim % 7 < 4, 1, -1).astype(np.int8),
-            strength=(claim * 37 % 101) / 100.0,
-            origin=np.array([record.origin for record in kept], dtype=np.uint8),
-            active=np.array([record.active for record in kept], dtype=np.bool_),
-            agreed=np.array([record.agreed for record in kept], dtype=np.bool_),
-        ),
-        changes=Changes(
-            indptr=_offsets([len(agent.changes) for agent in agents]),
-            record=changed[:, 0].astype(np.int32),
-            kind=changed[:, 1].astype(np.uint8),
-            post=changed[:, 2].astype(np.int32),
-            rank=changed[:, 3].astype(np.int16),
-        ),
-        showings=Showings(
-            indptr=_offsets([len(agent.showings) for agent in agents]),
-            record=shown[:, 0].astype(np.int32),
-            post=shown[:, 1].astype(np.int32),
-            rank=shown[:, 2].astype(np.int16),
-            author=np.asarray(rng.integers(0, 12, m), dtype=np.int32),
-            credibility=np.full(m, np.nan),
-            likes=np.asarray(rng.poisson(3, m), dtype=np.int32),
-            first_seen=np.asarray(rng.random(m) < 0.5, dtype=np.bool_),
-            weight=np.asarray(rng.choice([0.25, 0.5, 1.0], m), dtype=np.float64),
-        ),
-    )
+    records, changes, showings = [], [], []
+    m = sum(len(agent.showings) for agent in agents)
+    beside = zip(
+        rng.integers(0, 12, m), [np.nan] * m, rng.poisson(3, m), rng.random(m) < 0.5,
+        rng.choice([0.25, 0.5, 1.0], m), strict=True,
+    )  # fmt: skip
+    for agent in agents:
+        mine = sorted(agent.records.items())
+        place = {claim: at for at, (claim, _) in enumerate(mine)}
+        records.append(
+            [
+                (
+                    claim,
+                    claim % n_propositions,
+                    1 if claim % 7 < 4 else -1,
+                    (claim * 37 % 101) / 100.0,
+                    *astuple(record),
+                )
+                for claim, record in mine
+            ]
+        )
+        changes.append([(place[claim], *rest) for claim, *rest in agent.changes])
+        showings.append([(place[claim], *rest, *next(beside)) for claim, *rest in agent.showings])
+    return Holdings(_csr(Records, records), _csr(Changes, changes), _csr(Showings, showings))
 
 
-def _offsets(counts: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+def _csr(kind: type[Rows], by_agent: Sequence[Sequence[tuple[float, ...]]]) -> Rows:
+    """Rows of each agent, in the order of the columns of ``kind``."""
+    names = [column.name for column in fields(kind)[1:]]
+    columns = list(zip(*chain.from_iterable(by_agent), strict=True)) or [()] * len(names)
+    indptr = np.cumsum([0, *map(len, by_agent)])
+    return kind(indptr, *(np.array(column, DTYPES[name]) for name, column in zip(names, columns, strict=True)))

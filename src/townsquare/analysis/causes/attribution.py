@@ -8,12 +8,12 @@ without: that is a counterfactual, whose parts need not sum (:mod:`townsquare.ex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from townsquare.analysis.beliefs import names
-from townsquare.analysis.causes.contributions import changes, contributions
+from townsquare.analysis.causes.contributions import agent_names, changes, contributions
 from townsquare.analysis.contract import Reads, fits
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
@@ -24,12 +24,34 @@ LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""
 BY = ("post", "author", "writer", "veracity", "label", "cause", "step")
 """What contributions can be summed by. ``author`` passed the row on, ``writer`` wrote what was passed on."""
-_SHOWN = {"author", "label"}
+_READS_SHOWN = {"author", "label"}
+_SHOWN = pl.col("cause") == "shown"
+_NO_NUMBER, _NO_WORD = pl.lit(NONE), pl.lit("")
+
+
+def _number(column: str) -> tuple[pl.Expr, pl.Expr]:
+    return pl.when(_SHOWN).then(column).otherwise(NONE), _NO_WORD
+
+
+def _word(column: str) -> tuple[pl.Expr, pl.Expr]:
+    return _NO_NUMBER, pl.when(_SHOWN).then(column).otherwise(_NO_WORD).fill_null("")
+
+
+_KEYS: dict[str, tuple[pl.Expr, pl.Expr]] = {
+    "post": (pl.col("root"), _NO_WORD),
+    "author": _number("author"),
+    "writer": _number("writer"),
+    "veracity": _word("veracity"),
+    "label": _word("label"),
+    "cause": _word("cause"),
+    "step": (pl.col("step"), _NO_WORD),
+}
+"""Number and word of the group of a row; causes other than what was shown are groups of their own."""
 
 
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
     """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
-    rows = contributions(run, shown=bool(_SHOWN & set(kinds)))
+    rows = contributions(run, shown=bool(_READS_SHOWN & set(kinds)))
     if fits(run.lazy("trail")):
         rows = rows.pipe(collected).lazy()
     return {kind: _summed(run, kind, None, rows) for kind in kinds}
@@ -66,7 +88,7 @@ def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.
     if by not in BY:
         raise UnknownName("by", got=repr(by), allowed=", ".join(BY), do=did_you_mean(by, list(BY)))
     check_person(run, agent)
-    return _summed(run, by, agent, contributions(run, agent, shown=by in _SHOWN))
+    return _summed(run, by, agent, contributions(run, agent, shown=by in _READS_SHOWN))
 
 
 def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.DataFrame:
@@ -74,8 +96,9 @@ def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.Da
     there = moved if agent is None else moved.filter(pl.col("agent") == agent)
     many = there.group_by("proposition").agg(pl.len().alias("persons"))
     keyed = rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
+    key, word = _KEYS[by]
     sums = (
-        keyed.with_columns(*_KEYS[by]())
+        keyed.with_columns(key.cast(pl.Int32).alias("key"), word.alias("word"))
         .group_by("proposition", "cause", "key", "word")
         .agg(
             pl.len().cast(pl.Int64).alias("rows"),
@@ -127,41 +150,6 @@ def check_person(run: Reads, agent: int | None) -> None:
         raise SettingError("agent", got=str(agent), allowed=allowed)
 
 
-def _shown(column: str) -> Callable[[], list[pl.Expr]]:
-    """Groups are the values of a whole-number column, for what was shown; other causes are groups of their own."""
-    shown = pl.col("cause") == "shown"
-    return lambda: [
-        pl.when(shown).then(column).otherwise(NONE).cast(pl.Int32).alias("key"),
-        pl.lit("").alias("word"),
-    ]
-
-
-def _worded(column: str) -> Callable[[], list[pl.Expr]]:
-    return lambda: [
-        pl.lit(NONE, pl.Int32).alias("key"),
-        pl.when(pl.col("cause") == "shown").then(column).otherwise(pl.lit("")).fill_null("").alias("word"),
-    ]
-
-
-def _all_posts() -> list[pl.Expr]:
-    return [pl.col("root").cast(pl.Int32).alias("key"), pl.lit("").alias("word")]
-
-
-def _steps() -> list[pl.Expr]:
-    return [pl.col("step").cast(pl.Int32).alias("key"), pl.lit("").alias("word")]
-
-
-_KEYS: dict[str, Callable[[], list[pl.Expr]]] = {
-    "post": _all_posts,
-    "author": _shown("author"),
-    "writer": _shown("writer"),
-    "veracity": _worded("veracity"),
-    "label": _worded("label"),
-    "cause": _worded("cause"),
-    "step": _steps,
-}
-
-
 def _in_words(run: Reads, sums: pl.DataFrame, by: str) -> pl.DataFrame:
     """With ``what``: the text of a post, the name of an author, the word of a class; else the cause."""
     texts = run.table("texts").select("text", pl.col("content").str.slice(0, LONGEST_WHAT))
@@ -169,10 +157,9 @@ def _in_words(run: Reads, sums: pl.DataFrame, by: str) -> pl.DataFrame:
         called = run.table("posts").select(pl.col("post").alias("key"), "text").join(texts, on="text", how="left")
         words = called.select("key", pl.col("content").alias("called"))
     elif by in ("author", "writer"):
-        agents = run.table("agents").select(pl.col("agent").alias("key"), pl.col("name").alias("text"))
-        named = agents.join(texts, on="text", how="left")
-        numbered = pl.concat_str(pl.lit("agent "), pl.col("key").cast(pl.String))
-        words = named.select("key", pl.coalesce("content", numbered).alias("called"))
+        numbered = pl.concat_str(pl.lit("agent "), pl.col("agent").cast(pl.String))
+        named = pl.coalesce(pl.col("name").str.slice(0, LONGEST_WHAT), numbered)
+        words = agent_names(run).select(pl.col("agent").alias("key"), named.alias("called"))
     elif by == "step":
         words = sums.select("key").unique()
         words = words.with_columns(pl.concat_str(pl.lit("step "), pl.col("key").cast(pl.String)).alias("called"))

@@ -43,6 +43,13 @@ def check_trail(run: Reads) -> None:
         raise RecordError("trail", got="a run recorded with `record.trail: false`", do="run it again with the trail")
 
 
+def agent_names(run: Reads) -> pl.DataFrame:
+    """What each agent is called: ``agent``, ``name`` (untrusted; null for persons without one)."""
+    agents = run.table("agents").select("agent", pl.col("name").alias("text"))
+    texts = run.table("texts").rename({"content": "name"})
+    return agents.join(texts, on="text", how="left").select("agent", "name")
+
+
 def changes(run: Reads) -> pl.DataFrame:
     """How far each belief moved from the step its owner was born in to the last.
 

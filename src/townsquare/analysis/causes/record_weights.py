@@ -7,12 +7,15 @@ last showing of the claim its label weight (:mod:`townsquare.beliefs.social_log_
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from townsquare.analysis.contract import Reads
+from townsquare.beliefs.arrays import settings
+from townsquare.beliefs.contract import per_agent
+from townsquare.beliefs.social_kernels import SETTINGS, worth_of
 from townsquare.beliefs.social_log_odds import Params
 from townsquare.core.frames import collected
 from townsquare.core.schema import HoldingChange, Origin, TrailKind
@@ -38,24 +41,14 @@ def weights_of(run: Reads, agent: int, step: int, params: object, held: pl.DataF
     shown = _showings(run, agent, step)
     labels = dict(zip(shown["claim"].to_list(), shown["weight"].to_list(), strict=True))  # the last one stays
     peers = set(held.filter(pl.col("origin") == Origin.PEER)["claim"].to_list())
+    (p,) = settings(per_agent(params, 1), SETTINGS, 1)
     out = {}
     for row in _acceptances(run, agent, step, shown):
         if row["claim"] in peers:
             label = labels.get(row["claim"], 1.0) if params.weigh_labels else 1.0
-            out[row["claim"]] = _worth(row, params) * label
+            trust = math.nan if row["trust"] is None else row["trust"]
+            out[row["claim"]] = worth_of(p, trust, row["likes"], row["first_seen"]) * label
     return out
-
-
-def _worth(row: Mapping[str, Any], params: Params) -> float:
-    worth = 1.0
-    if params.weigh_trust:
-        worth *= math.nan if row["trust"] is None else row["trust"]
-    if params.weigh_social_proof:
-        likes = row["likes"] if params.likes_at_most is None else min(row["likes"], params.likes_at_most)
-        worth *= params.social_proof_floor + likes * params.social_proof_per_like
-    if params.weigh_novelty:
-        worth *= params.novelty_new if row["first_seen"] else params.novelty_repeat
-    return worth
 
 
 def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:

@@ -12,10 +12,14 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.causes.contributions import agent_names
 from townsquare.analysis.causes.record_weights import weights_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.beliefs import log_odds, social_log_odds
-from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
+from townsquare.beliefs.arrays import settings
+from townsquare.beliefs.contract import per_agent
+from townsquare.beliefs.equation import stances_of, start_log_odds, sum_of
+from townsquare.beliefs.log_odds_kernels import SETTINGS, amount
 from townsquare.core import registry
 from townsquare.core.enums import word_of
 from townsquare.core.errors import SettingError
@@ -196,11 +200,8 @@ def _evidence(
 
 def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> HeldRecord:
     active = row["change"] in (HoldingChange.ACCEPTED, HoldingChange.RESTORED)
-    seed = row["origin"] == Origin.SEED
-    asymmetry = 1.0 + params.confirmation if row["agreed"] else 1.0 - params.confirmation
-    gamma = params.anchoring if seed else params.uptake * asymmetry
-    scale = params.prior_scale if seed else 1.0
-    amount = scale * float(contributions([row["polarity"]], [row["strength"] * weight], gamma)[0])
+    (p,) = settings(per_agent(params, 1), SETTINGS, 1)
+    added = amount(p, row["polarity"], row["strength"] * weight, row["origin"], row["agreed"])
     author = row["author"]
     return HeldRecord(
         claim=row["claim"],
@@ -216,7 +217,7 @@ def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> H
         author=author,
         name=row["name"] or ("" if author is None else f"agent {author}"),
         weight=weight,
-        amount=amount if active else 0.0,
+        amount=float(added) if active else 0.0,
     )
 
 
@@ -258,14 +259,12 @@ def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
     )
     posts = run.table("posts").select(pl.col("post").alias("first_post"), "author")
     claims = run.table("claims").select("claim", "proposition", "text", "polarity", "strength")
-    people = run.table("agents").select(pl.col("agent").alias("author"), pl.col("name").alias("text"))
-    names = people.join(run.table("texts").rename({"content": "name"}), on="text", how="left").drop("text")
     return (
         rows.group_by("claim", maintain_order=True)
         .agg(pl.last("step", "change", "by", "origin", "agreed"), pl.first("post").alias("first_post"))
         .join(claims, on="claim")
         .join(run.table("texts"), on="text", how="left")
         .join(posts, on="first_post", how="left")
-        .join(names, on="author", how="left")
+        .join(agent_names(run), left_on="author", right_on="agent", how="left")
         .sort("claim")
     )

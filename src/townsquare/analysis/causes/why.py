@@ -8,17 +8,17 @@ construction, so that there is nothing to check.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from townsquare.analysis.causes.contributions import unit_of
+from townsquare.analysis.causes.contributions import agent_names, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
 from townsquare.core import registry
 from townsquare.core.enums import word_of
-from townsquare.core.errors import RecordError, SettingError, UnknownName
+from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind, TrailKind, Verdict
 
@@ -145,6 +145,13 @@ class Why:
         return all(move.agrees is not False for move in self.moves)
 
 
+class Belief(NamedTuple):
+    """The key of one belief of the agent: after a step, about a proposition by its row."""
+
+    step: int
+    proposition: int
+
+
 def why(run: Reads, agent: int, step: int | None = None, proposition: str | None = None) -> Why:
     """What moved one agent.
 
@@ -169,20 +176,23 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
         The run was recorded without a trail.
     """
     _check_agent(run, agent, step)
+    check_trail(run)
     propositions = _propositions(run, proposition)
+    agent_rows = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
+    step_rows = [*agent_rows, pl.col("step") >= 1 if step is None else pl.col("step") == step]
+    around = agent_rows if step is None else [*agent_rows, pl.col("step").is_in([step - 1, step])]
+    beliefs = run.lazy("beliefs").filter(*around).select("step", "proposition", "stance").pipe(collected)
+    stances = {Belief(at, number): stance for at, number, stance in beliefs.iter_rows()}
+    causes: dict[Belief, list[Cause]] = {}
+    for row in _with_posts(run, run.lazy("trail").filter(*step_rows).pipe(collected), agent).iter_rows(named=True):
+        causes.setdefault(Belief(row["step"], row["proposition"]), []).append(_cause(row, agent))
     unit = unit_of(run)
-    mine = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
-    here = [*mine, pl.col("step") == step] if step is not None else [*mine, pl.col("step") >= 1]
-    both = mine if step is None else [*mine, pl.col("step").is_in([step - 1, step])]
-    stances = _stances(run.lazy("beliefs").filter(*both).pipe(collected))
-    causes = _causes(run, run.lazy("trail").filter(*here).pipe(collected), agent)
     moves = tuple(
-        _move(at, propositions[at[1]], stances, causes.get(at, []), unit)
-        for at in sorted(stances)
-        if at[0] >= 1 and step in (None, at[0])
+        _move(belief, propositions[belief.proposition], stances, causes.get(belief, []), unit)
+        for belief in sorted(stances)
+        if belief.step >= 1 and step in (None, belief.step)
     )
-    rule = str(setting(run, "beliefs", "rule", default=""))
-    return Why(agent, rule, unit, moves, _by_author(moves))
+    return Why(agent, str(setting(run, "beliefs", "rule", default="")), unit, moves, _by_author(moves))
 
 
 def _check_agent(run: Reads, agent: int, step: int | None) -> None:
@@ -196,8 +206,6 @@ def _check_agent(run: Reads, agent: int, step: int | None) -> None:
     if step is not None and not first <= step <= run.last_step:
         allowed = f"{first} to {run.last_step}" if first <= run.last_step else "none: the run has no such step yet"
         raise SettingError(f"step of agent {agent}", got=str(step), allowed=allowed)
-    if not setting(run, "record", "trail", default=True):
-        raise RecordError("trail", got="a run recorded with `record.trail: false`", do="run it again with the trail")
 
 
 def _propositions(run: Reads, wanted: str | None) -> dict[int, str]:
@@ -211,34 +219,18 @@ def _propositions(run: Reads, wanted: str | None) -> dict[int, str]:
     return {number: name for number, name in names.items() if name == wanted}
 
 
-def _stances(beliefs: pl.DataFrame) -> dict[tuple[int, int], float]:
-    keys = zip(beliefs["step"].to_list(), beliefs["proposition"].to_list(), strict=True)
-    return dict(zip(keys, beliefs["stance"].to_list(), strict=True))
-
-
-def _move(
-    at: tuple[int, int], proposition: str, stances: Mapping[tuple[int, int], float], causes: list[Cause], unit: str
-) -> Move:
-    step, number = at
-    after, before = stances[at], stances.get((step - 1, number))
+def _move(belief: Belief, proposition: str, stances: Mapping[Belief, float], causes: list[Cause], unit: str) -> Move:
+    after, before = stances[belief], stances.get(belief._replace(step=belief.step - 1))
     if unit != "stance":
         causes = _in_stance(causes, 0.0 if before is None else after - before)
     ordered = sorted(causes, key=lambda cause: -abs(cause.amount))
-    return Move(step, proposition, before, after, tuple(ordered))
+    return Move(belief.step, proposition, before, after, tuple(ordered))
 
 
 def _in_stance(causes: list[Cause], change: float) -> list[Cause]:
     total = total_of(cause.recorded for cause in causes)
     scale = change / total if total else 0.0
     return [replace(cause, amount=cause.recorded * scale) for cause in causes]
-
-
-def _causes(run: Reads, trail: pl.DataFrame, agent: int) -> dict[tuple[int, int], list[Cause]]:
-    """Contributions by (step, proposition), in the order of the trail."""
-    out: dict[tuple[int, int], list[Cause]] = {}
-    for row in _with_posts(run, trail, agent).iter_rows(named=True):
-        out.setdefault((row["step"], row["proposition"]), []).append(_cause(row, agent))
-    return out
 
 
 def _cause(row: Mapping[str, Any], agent: int) -> Cause:
@@ -252,7 +244,7 @@ def _cause(row: Mapping[str, Any], agent: int) -> Cause:
         rank=row["rank"] if row["rank"] >= 0 else None,
         post=row["post"] if row["post"] >= 0 else None,
         author=author,
-        name="itself" if own else _name(author, row["name"]),
+        name="itself" if own else row["name"] or ("" if author is None else f"agent {author}"),
         text=row["content"] or "",
         stance=row["stance"],
         trust=None if trust is None or math.isnan(trust) else trust,
@@ -260,10 +252,6 @@ def _cause(row: Mapping[str, Any], agent: int) -> Cause:
         weight=row["weight"],
         first_seen=row["first_seen"],
     )
-
-
-def _name(author: int | None, name: str | None) -> str:
-    return name or ("" if author is None else f"agent {author}")
 
 
 def _label(verdict: int | None, note: int | None) -> str:
@@ -280,21 +268,14 @@ def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
         .pipe(collected)
     )
     posts = run.table("posts").select("post", "root")
-    texts = run.table("posts").select(pl.col("post").alias("root"), "text")
+    texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
     stances = run.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
-    contents = run.table("texts")
-    names = (
-        run.table("agents")
-        .select(pl.col("agent").alias("shown_author"), pl.col("name").alias("text"))
-        .join(contents.rename({"content": "name"}), on="text", how="left")
-        .select("shown_author", "name")
-    )
+    names = agent_names(run).rename({"agent": "shown_author"})
     return (
         trail.with_row_index("order")
         .join(shown, on=["step", "rank", "post"], how="left")
         .join(posts, on="post", how="left")
         .join(texts, on="root", how="left")
-        .join(contents, on="text", how="left")
         .join(stances, on=["root", "proposition"], how="left")
         .join(names, on="shown_author", how="left")
         .sort("order")
@@ -303,14 +284,10 @@ def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
 
 def _by_author(moves: tuple[Move, ...]) -> tuple[AuthorTotal, ...]:
     totals: dict[tuple[int, str], AuthorTotal] = {}
-    for author, name, proposition, amount in _credited(moves):
-        old = totals.get((author, proposition), AuthorTotal(author, name, proposition, 0.0, 0))
-        totals[author, proposition] = AuthorTotal(author, name, proposition, old.amount + amount, old.rows + 1)
-    return tuple(sorted(totals.values(), key=lambda total: (-abs(total.amount), total.author, total.proposition)))
-
-
-def _credited(moves: tuple[Move, ...]) -> Iterator[tuple[int, str, str, float]]:
     for move in moves:
         for cause in move.causes:
             if cause.author is not None:
-                yield cause.author, cause.name, move.proposition, cause.amount
+                key = cause.author, move.proposition
+                old = totals.get(key, AuthorTotal(cause.author, cause.name, move.proposition, 0.0, 0))
+                totals[key] = replace(old, name=cause.name, amount=old.amount + cause.amount, rows=old.rows + 1)
+    return tuple(sorted(totals.values(), key=lambda total: (-abs(total.amount), total.author, total.proposition)))

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Float, StrengthJudge
+from townsquare.beliefs.evidence.contract import StrengthJudge
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 
 

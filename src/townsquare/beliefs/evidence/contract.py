@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
-
-Float = npt.NDArray[np.float64]
 
 
 class Topics(NamedTuple):
@@ -34,7 +33,7 @@ class Topics(NamedTuple):
 
     statements: tuple[str, ...]
     bank_text: tuple[str, ...]
-    bank_proposition: npt.NDArray[np.int16]
+    bank_proposition: Int16
     bank_stance: Float
     bank_strength: Float
 
@@ -58,13 +57,30 @@ class Found(NamedTuple):
         The passage each was taken from, and its category; "" for none.
     """
 
-    message: npt.NDArray[np.int64]
-    proposition: npt.NDArray[np.int16]
+    message: Int64
+    proposition: Int16
     polarity: npt.NDArray[np.int8]
     strength: Float
     text: tuple[str, ...]
     snippet: tuple[str, ...]
     tag: tuple[str, ...]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int, float, str, str, str]]) -> Found:
+        """The same from a row a claim, in the order of the attributes.
+
+        >>> Found.of([(0, 2, -1, 0.5, "Tea stains.", "", "")]).proposition.tolist()
+        [2]
+        """
+        columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(cls._fields)
+        message, proposition, polarity, strength, *texts = columns
+        return cls(
+            np.array(message, np.int64),
+            np.array(proposition, np.int16),
+            np.array(polarity, np.int8),
+            np.array(strength, np.float64),
+            *texts,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +212,4 @@ def no_claims() -> Found:
     >>> len(no_claims().text)
     0
     """
-    return Found(
-        np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0, np.int8), np.empty(0), (), (), ()
-    )  # fmt: skip
+    return Found.of([])

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.passages import passages
 from townsquare.beliefs.evidence.polarity import judge_polarity
@@ -66,15 +66,18 @@ class Params(MemberParams):
     )
 
 
-def extract(
-    text: str, statements: Sequence[str], banks: Sequence[Examples] | None = None, least_confidence: float = 0.5
-) -> list[Claim]:
-    """The claims of a message, in its order: none, one or several.
+def extract_many(
+    texts: Sequence[str],
+    statements: Sequence[str],
+    banks: Sequence[Examples] | None = None,
+    least_confidence: float = 0.5,
+) -> list[list[Claim]]:
+    """The claims of each of n messages, in its order: none, one or several.
 
     Parameters
     ----------
-    text : str
-        Untrusted; at most 10,000 characters are read.
+    texts : sequence of str
+        Untrusted; at most 10,000 characters of each are read.
     statements : sequence of str
         The propositions.
     banks : sequence of Examples, optional
@@ -89,22 +92,11 @@ def extract(
 
     Examples
     --------
-    >>> claims = extract("I think that cloning people is cruel.", ["We should ban human cloning"])
-    >>> [(claim.text, claim.polarity) for claim in claims]
-    [('Cloning people is cruel.', 1)]
-    >>> extract("I had soup for lunch.", ["We should ban human cloning"])
-    []
+    >>> said = ["I think that cloning people is cruel.", "I had soup for lunch."]
+    >>> found = extract_many(said, ["We should ban human cloning"])
+    >>> [[(claim.text, claim.polarity) for claim in claims] for claims in found]
+    [[('Cloning people is cruel.', 1)], []]
     """
-    return extract_many([text], statements, banks, least_confidence)[0]
-
-
-def extract_many(
-    texts: Sequence[str],
-    statements: Sequence[str],
-    banks: Sequence[Examples] | None = None,
-    least_confidence: float = 0.5,
-) -> list[list[Claim]]:
-    """The claims of each of n messages; as :func:`extract`, which see, and much faster for many."""
     found = _judged(texts, statements, banks, least_confidence)
     strengths = judge_strength([claim.text for _, claim in found], [statements[c.proposition] for _, c in found])
     claims: list[list[Claim]] = [[] for _ in texts]
@@ -172,18 +164,7 @@ def banks_of(topics: Topics) -> list[Examples]:
 def extract_all(messages: Sequence[str], topics: Topics, params: Params) -> Found:
     """Claims of n messages, in order of the messages. Strengths are left to the strength judge."""
     found = _judged(messages, topics.statements, banks_of(topics), params.confidence)
-    if not found:
-        return no_claims()
-    claims = [claim for _, claim in found]
-    return Found(
-        message=np.asarray([row for row, _ in found], np.int64),
-        proposition=np.asarray([claim.proposition for claim in claims], np.int16),
-        polarity=np.asarray([claim.polarity for claim in claims], np.int8),
-        strength=np.full(len(claims), np.nan),
-        text=tuple(claim.text for claim in claims),
-        snippet=tuple(claim.snippet for claim in claims),
-        tag=tuple(claim.tag for claim in claims),
-    )
+    return Found.of([(at, one.proposition, one.polarity, np.nan, one.text, one.snippet, one.tag) for at, one in found])
 
 
 EXTRACTOR = Extractor("embedded", Params, extract_all)

@@ -11,13 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.linear import Weights
 from townsquare.beliefs.evidence.words import JUDGES
+from townsquare.core.array_types import Float
 from townsquare.core.documents import read_json
-
-Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Embedder, Float
+from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.core import tabular
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, SettingError
 from townsquare.settings.config import MemberParams
 

@@ -13,7 +13,8 @@ from itertools import pairwise
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Embedder, Float
+from townsquare.beliefs.evidence.contract import Embedder
+from townsquare.core.array_types import Float
 from townsquare.core.draws import text_key
 from townsquare.settings.config import MemberParams
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.ngrams import Rows
+from townsquare.core.array_types import Float
 
-Float = npt.NDArray[np.float64]
 TOLERANCE = 1e-5
 MOST_ITERATIONS = 300
 _LARGEST = 127

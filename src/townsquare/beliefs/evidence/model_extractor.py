@@ -12,10 +12,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs.evidence.contract import Extractor, Found, Topics, no_claims
+from townsquare.beliefs.evidence.contract import Extractor, Found, Topics
 from townsquare.core.files import clean
 from townsquare.models.contract import Asker, Message, Request, needed, object_schema
 from townsquare.models.prompts.filling import filled, quoted
@@ -40,28 +39,13 @@ class _Distilled(NamedTuple):
     snippet: str
 
 
-class _Judged(NamedTuple):
-    found: _Distilled
-    polarity: int
-    strength: float
-    tag: str
+_Row = tuple[int, int, int, float, str, str, str]
 
 
 def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Asker | None = None) -> Found:
     """Claims of n messages, in their order; see :class:`townsquare.beliefs.evidence.contract.Extractor`."""
     asker = needed(asker)
-    judged = _classified(_distilled(messages, topics, params, asker), topics, params, asker)
-    if not judged:
-        return no_claims()
-    return Found(
-        message=np.array([one.found.message for one in judged], np.int64),
-        proposition=np.array([one.found.proposition for one in judged], np.int16),
-        polarity=np.array([one.polarity for one in judged], np.int8),
-        strength=np.array([one.strength for one in judged]),
-        text=tuple(one.found.claim for one in judged),
-        snippet=tuple(one.found.snippet for one in judged),
-        tag=tuple(one.tag for one in judged),
-    )
+    return Found.of(_classified(_distilled(messages, topics, params, asker), topics, params, asker))
 
 
 def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: Asker) -> list[_Distilled]:
@@ -90,7 +74,8 @@ def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: A
     return out
 
 
-def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Judged]:
+def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Row]:
+    """A row of :class:`Found` for each claim that takes a side."""
     groups: dict[tuple[int, int], list[_Distilled]] = {}
     for one in found:
         groups.setdefault((one.message, one.proposition), []).append(one)
@@ -109,13 +94,15 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
             },
         )
         asked.append(_request("classify", prompt, schema, params))
-    judged: dict[_Distilled, _Judged] = {}
+    judged: dict[_Distilled, _Row] = {}
     for claims, reply in zip(groups.values(), asker.ask(asked), strict=True):
         for entry in reply.value["judged"] if reply.ok else ():
             one = claims[entry["number"] - 1]
             if entry["side"] in SIDES:
                 tag = " ".join(clean(str(entry["category"])).split())
-                judged.setdefault(one, _Judged(one, SIDES[entry["side"]], int(entry["strength"]) / PERCENT, tag))
+                side, strength = SIDES[entry["side"]], int(entry["strength"]) / PERCENT
+                row = (one.message, one.proposition, side, strength, one.claim, one.snippet, tag)
+                judged.setdefault(one, row)
     return [judged[one] for one in dict.fromkeys(found) if one in judged]
 
 

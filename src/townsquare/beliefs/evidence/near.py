@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.contract import Embedder
+from townsquare.core.array_types import Float, Float32, Int64
 from townsquare.core.errors import ContractError
 from townsquare.settings.config import MemberParams
 
-Float = npt.NDArray[np.float64]
-Single = npt.NDArray[np.float32]
 _SCREEN = 1e-3  # single precision errs by far less
 _ROWS = 1024  # compared at a time, so that the product stays small
 
@@ -27,8 +26,8 @@ _ROWS = 1024  # compared at a time, so that the product stays small
 class NearPairs(NamedTuple):
     """Pairs of places: ``later`` and ``earlier`` (p,) int64, ``similarity`` (p,) float64, by later and then earlier."""
 
-    later: npt.NDArray[np.int64]
-    earlier: npt.NDArray[np.int64]
+    later: Int64
+    earlier: Int64
     similarity: Float
 
 
@@ -38,9 +37,9 @@ class Vectors:
 
     embedder: Embedder
     params: MemberParams
-    known: dict[str, Single] = field(default_factory=dict)
+    known: dict[str, Float32] = field(default_factory=dict)
 
-    def of(self, texts: Sequence[str]) -> Single:
+    def of(self, texts: Sequence[str]) -> Float32:
         """(n, d) float32 of unit length; a text without any feature is a row of zeros.
 
         Raises
@@ -61,7 +60,7 @@ class Vectors:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _cosines(one: Single, other: Single, row: npt.NDArray[np.int64], column: npt.NDArray[np.int64], out: Float) -> None:
+def _cosines(one: Float32, other: Float32, row: Int64, column: Int64, out: Float) -> None:
     for p in range(row.shape[0]):
         product, size_one, size_other = 0.0, 0.0, 0.0
         for d in range(one.shape[1]):
@@ -86,7 +85,7 @@ def cosines(vectors: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike) ->
     return np.clip(out, -1.0, 1.0)
 
 
-def near_pairs(vectors: Single, texts: Sequence[str], first: int, threshold: float) -> NearPairs:
+def near_pairs(vectors: Float32, texts: Sequence[str], first: int, threshold: float) -> NearPairs:
     """Pairs at or above a threshold of which at least one stands at ``first`` or later.
 
     Parameters
@@ -100,31 +99,18 @@ def near_pairs(vectors: Single, texts: Sequence[str], first: int, threshold: flo
     threshold : float
         In (0, 1].
     """
-    n = vectors.shape[0]
-    found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
+    n, numbers = vectors.shape[0], {text: at for at, text in enumerate(dict.fromkeys(texts))}
+    code = np.array([numbers[text] for text in texts], np.int64)
+    later, earlier = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for lo in range(first, n, _ROWS):
         hi = min(lo + _ROWS, n)
         rough = vectors[lo:hi] @ vectors[:hi].T
-        row, column = np.nonzero(rough >= threshold - _SCREEN)
-        keep = column < row + lo
-        found.append((row[keep] + lo, column[keep]))
-    same = _equal_texts(texts, first)
-    later = np.concatenate([*(part[0] for part in found), same[0]]).astype(np.int64)
-    earlier = np.concatenate([*(part[1] for part in found), same[1]]).astype(np.int64)
-    pairs = np.unique(np.stack([later, earlier]), axis=1)
-    similarity = cosines(vectors, pairs[0], pairs[1]) if pairs.size else np.empty(0)
-    similarity[[texts[a] == texts[b] for a, b in pairs.T.tolist()]] = 1.0
+        row, column = np.nonzero((rough >= threshold - _SCREEN) | (code[lo:hi, None] == code[:hi]))
+        before = column < row + lo
+        later.append(row[before] + lo)
+        earlier.append(column[before])
+    one, other = np.concatenate(later), np.concatenate(earlier)
+    similarity = cosines(vectors, one, other) if one.size else np.empty(0)
+    similarity[code[one] == code[other]] = 1.0
     near = similarity >= threshold
-    return NearPairs(pairs[0][near], pairs[1][near], similarity[near])
-
-
-def _equal_texts(texts: Sequence[str], first: int) -> tuple[list[int], list[int]]:
-    places: dict[str, list[int]] = {}
-    later, earlier = [], []
-    for at, text in enumerate(texts):
-        before = places.setdefault(text, [])
-        if at >= first:
-            later += [at] * len(before)
-            earlier += before
-        before.append(at)
-    return later, earlier
+    return NearPairs(one[near], other[near], similarity[near])

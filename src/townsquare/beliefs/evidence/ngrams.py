@@ -9,16 +9,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 PLACES = 1 << 15
-"""Places of a block of hashed features."""
+"""Int64 of a block of hashed features."""
 
 Rows = sparse.csr_array
-Places = npt.NDArray[np.int64]
 
 
 def place(feature: str) -> int:
@@ -30,9 +29,14 @@ def place(feature: str) -> int:
     return zlib.crc32(feature.encode("utf-8", "replace")) % PLACES
 
 
+def words_and_pairs(tokens: Sequence[str]) -> list[int]:
+    """Places of the words of a text, and of each two that stand side by side."""
+    return [place(token) for token in tokens] + [place(f"{first} {second}") for first, second in pairwise(tokens)]
+
+
 @lru_cache(maxsize=65536)
 def pieces(word: str, shortest: int, longest: int) -> tuple[int, ...]:
-    """Places of the character n-grams of a word between its borders.
+    """Int64 of the character n-grams of a word between its borders.
 
     >>> len(pieces("tax", 3, 5))
     6

@@ -11,10 +11,10 @@ import re
 import numpy as np
 
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.linear import Float
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.text import Span, sentences, stem, words
 from townsquare.beliefs.evidence.words import value, word_lists
+from townsquare.core.array_types import Float
 
 MOST_SENTENCES = 200
 """Sentences of a message that are read."""

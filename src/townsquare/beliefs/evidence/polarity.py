@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.linear import Float, Weights, fit_ridge, predict
+from townsquare.beliefs.evidence.linear import Weights, fit_ridge, predict
 from townsquare.beliefs.evidence.ngrams import Rows
 from townsquare.beliefs.evidence.polarity_features import Blocks, bank_features, general_features, read_blocks
 from townsquare.beliefs.evidence.proposition import read_proposition
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError
 
 BANK_PENALTY, GENERAL_PENALTY = 1.0, 3.0

@@ -12,14 +12,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from townsquare.beliefs.evidence.ngrams import Rows, pieces, place, presence, rows
+from townsquare.beliefs.evidence.ngrams import Rows, pieces, place, presence, rows, words_and_pairs
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.scopes import Scopes, read_scopes
 from townsquare.beliefs.evidence.text import stem, tokens
 from townsquare.beliefs.evidence.words import action, value, word_lists
+from townsquare.core.array_types import Float
 
 DENSE_SCALE = 0.4
 """Weight of the counts beside the hashed blocks of unit length; chosen by held-out accuracy."""
@@ -30,7 +30,6 @@ COUNTS = 24
 _MASK = "#subject"
 _PIECES = (4, 5)
 _BANK_PIECES = (3, 5)
-Float = npt.NDArray[np.float64]
 
 
 class Read(NamedTuple):
@@ -70,9 +69,9 @@ def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
     seen = [read(text, frame) for text, frame in zip(texts, frames, strict=True)]
     counted = [_counts(one, frame) for one, frame in zip(seen, frames, strict=True)]
     return Blocks(
-        words=presence(_words(one.tokens) for one in seen),
+        words=presence(words_and_pairs(one.tokens) for one in seen),
         pieces=presence(_pieces(one.tokens) for one in seen),
-        masked=presence(_words(_masked(one)) for one in seen),
+        masked=presence(words_and_pairs(_masked(one)) for one in seen),
         signed=rows(_signed(one) for one in seen),
         signed_pieces=rows(_signed_pieces(one) for one in seen),
         counts=np.asarray(counted, np.float64).reshape(len(seen), COUNTS),
@@ -103,11 +102,6 @@ def bank_features(blocks: Blocks) -> Rows:
 
 def _masked(one: Read) -> list[str]:
     return [_MASK if named else token for token, named in zip(one.tokens, one.is_subject, strict=True)]
-
-
-def _words(found: list[str]) -> list[int]:
-    pairs = [place(f"{first} {second}") for first, second in pairwise(found)]
-    return [place(token) for token in found] + pairs
 
 
 def _pieces(found: list[str]) -> list[int]:

@@ -15,11 +15,11 @@ import numpy as np
 
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.linear import Float
 from townsquare.beliefs.evidence.ngrams import PLACES, place
 from townsquare.beliefs.evidence.proposition import read_proposition
 from townsquare.beliefs.evidence.text import stem, words
 from townsquare.beliefs.evidence.words import word_lists
+from townsquare.core.array_types import Float
 
 WITH_BANK, WITHOUT_BANK = 0.8, 0.5
 """Relevance from which a passage counts: about one in twenty arguments on other topics reaches it."""
@@ -72,8 +72,3 @@ def relevance(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> float:
         return 0.0
     said: list[float] = topic_words(statement, bank)[found].tolist()
     return sum(said) / math.sqrt(len(found))
-
-
-def is_relevant(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> bool:
-    """Whether a text is about a proposition."""
-    return relevance(text, statement, bank) >= (WITH_BANK if bank.texts else WITHOUT_BANK)

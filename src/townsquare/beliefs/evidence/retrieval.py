@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.errors import SettingError
 
 DEFAULT_SLOTS = 5
@@ -45,9 +46,7 @@ def slots(n_pro: int, n_con: int, k: int = DEFAULT_SLOTS, *, pro_stronger: bool 
     return pro, k - pro
 
 
-def retrieve(
-    polarity: npt.ArrayLike, strength: npt.ArrayLike, active: npt.ArrayLike, k: int = DEFAULT_SLOTS
-) -> npt.NDArray[np.int64]:
+def retrieve(polarity: npt.ArrayLike, strength: npt.ArrayLike, active: npt.ArrayLike, k: int = DEFAULT_SLOTS) -> Int64:
     """Places of the records to speak from: the strongest for, then the strongest against.
 
     Parameters
@@ -75,6 +74,6 @@ def retrieve(
     return np.concatenate([pro[:n_pro], con[:n_con]])
 
 
-def _strongest_first(strength: npt.NDArray[np.float64], mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def _strongest_first(strength: Float, mask: Bool) -> Int64:
     at = np.flatnonzero(mask)
     return at[np.argsort(-strength[at], kind="stable")].astype(np.int64)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.text import CLAUSE_ENDS, stem
 from townsquare.beliefs.evidence.words import is_shifter, word_lists
+from townsquare.core.array_types import Float
 
 _NEGATED_WORDS = 3  # how many words after a negation it reaches
 _SHIFTED_WORDS = 4
@@ -22,8 +22,6 @@ _TURNS = frozenset(("but", "however", "although", "while", "because", "since", "
 _PASSIVE = frozenset(("be", "been", "is", "are", "not"))
 _NOUNS_OF_ACTION = frozenset(("ban", "prohibition", "abolition", "abandonment", "closure", "removal", "restriction"))
 _LEADS = frozenset(("if", "to", "we", "by"))
-
-Signs = npt.NDArray[np.float64]
 
 
 class Scopes(NamedTuple):
@@ -39,9 +37,9 @@ class Scopes(NamedTuple):
         -1 where a clause is about an action against the subject.
     """
 
-    negated: Signs
-    shifted: Signs
-    of_action: Signs
+    negated: Float
+    shifted: Float
+    of_action: Float
 
 
 def read_scopes(tokens: Sequence[str], subject: frozenset[str]) -> Scopes:

@@ -20,15 +20,12 @@ from townsquare.beliefs.equation import (
     log_odds_at,
     stance_at,
     stances_of,
-    start_log_odds,
     sum_of,
 )
 from townsquare.beliefs.evidence.conflict import check_records
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import U64
 from townsquare.core.errors import DataError, SettingError
-
-Float = npt.NDArray[np.float64]
-Index = npt.NDArray[np.int64]
 
 DEFAULT_SEEDS = 10
 """n of the paper's table A5."""
@@ -39,7 +36,7 @@ TOLERANCE = 0.01
 class Seeds(NamedTuple):
     """The seeds of one agent: ``chosen`` (n,) int64 places in the bank, ascending, and the stance they attain."""
 
-    chosen: Index
+    chosen: Int64
     log_odds: float
     stance: float
 
@@ -136,24 +133,8 @@ def check_number(number: int, size: int, where: str = "argument bank") -> None:
         raise SettingError("number of seeds", got=str(number), allowed=allowed, do="add arguments or take fewer seeds")
 
 
-def reach(strength: npt.ArrayLike, anchoring: float, number: int, prior_scale: float = 1.0) -> float:
-    """The stance that the ``number`` strongest arguments of one side attain: no target beyond it can be met.
-
-    >>> round(reach([1.0] * 10, 0.2, 10), 2)
-    0.72
-    """
-    strongest = -np.sort(-np.asarray(strength, np.float64))[:number]
-    amounts = prior_scale * contributions(np.ones(strongest.size, np.int8), strongest, anchoring)
-    return float(stances_of([sum_of(amounts)])[0])
-
-
-def start_gap(anchoring: float, stance: float) -> float:
-    """How far from a stated stance an agent starts: L₀ = a ln((1 + S₀)/(1 − S₀)) gives S₀ only for a = 1."""
-    return float(stances_of(start_log_odds([stance], anchoring))[0]) - stance
-
-
 @nb.njit(cache=True, error_model="numpy")
-def _choose(amounts: Float, target: float, margin: float, tolerance: float, chosen: Index) -> None:
+def _choose(amounts: Float, target: float, margin: float, tolerance: float, chosen: Int64) -> None:
     """Fill ``chosen`` with places in ``amounts``, which is in the agent's own order."""
     n, m = chosen.shape[0], amounts.shape[0]
     wanted = log_odds_at(target, 1.0, margin)
@@ -187,7 +168,7 @@ def _choose_many(
     keys: npt.NDArray[U64],
     target: Float,
     tolerance: float,
-    chosen: Index,
+    chosen: Int64,
 ) -> None:
     margin = STANCE_MARGIN
     for i in nb.prange(chosen.shape[0]):
@@ -212,7 +193,7 @@ def choose_for_many(
     prior_scale: float = 1.0,
     tolerance: float = TOLERANCE,
     where: str = "argument bank",
-) -> Index:
+) -> Int64:
     """:func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank for each.
 
     ``anchoring`` is one number, or (n,).

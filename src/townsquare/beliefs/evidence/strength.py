@@ -13,10 +13,11 @@ from scipy import sparse
 
 from townsquare.beliefs.evidence.contract import StrengthJudge
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.linear import Float, predict
+from townsquare.beliefs.evidence.linear import predict
 from townsquare.beliefs.evidence.ngrams import Rows
 from townsquare.beliefs.evidence.proposition import read_proposition
 from townsquare.beliefs.evidence.strength_features import StrengthBlocks, read_strength
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError
 from townsquare.settings.base import MemberParams
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.beliefs.evidence.ngrams import Rows, place, presence
+from townsquare.beliefs.evidence.ngrams import Rows, place, presence, words_and_pairs
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.text import MAX_CHARACTERS, sentences, stem, tokens
 from townsquare.beliefs.evidence.words import value, word_lists
+from townsquare.core.array_types import Float
 
 COUNTS = 49
 """Counts of one argument, in the order of the fitted numbers."""
@@ -46,7 +45,6 @@ _PATTERNS = (
 _FIRST = frozenset(("i", "my", "me"))
 _SECOND = frozenset(("you", "your"))
 _PLURAL = frozenset(("we", "our", "us"))
-Float = npt.NDArray[np.float64]
 
 
 class StrengthBlocks(NamedTuple):
@@ -63,15 +61,10 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
     seen = [tokens(text) for text in texts]
     counted = [_counts(text, found, frame) for text, found, frame in zip(texts, seen, frames, strict=True)]
     return StrengthBlocks(
-        words=presence(_words(found) for found in seen),
+        words=presence(words_and_pairs(found) for found in seen),
         characters=presence(_characters(text) for text in texts),
         counts=np.asarray(counted, np.float64).reshape(len(texts), COUNTS),
     )
-
-
-def _words(found: list[str]) -> list[int]:
-    pairs = [place(f"{first} {second}") for first, second in pairwise(found)]
-    return [place(token) for token in found] + pairs
 
 
 def _characters(text: str) -> list[int]:

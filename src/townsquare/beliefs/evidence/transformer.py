@@ -21,10 +21,9 @@ import numpy.typing as npt
 from pydantic import Field
 
 from townsquare.beliefs.evidence.contract import StrengthJudge
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, SettingError
 from townsquare.settings.base import MemberParams
-
-Float = npt.NDArray[np.float64]
 
 
 class Params(MemberParams):

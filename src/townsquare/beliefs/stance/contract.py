@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Float
 from townsquare.core.member_errors import breach, call_member
 from townsquare.settings.config import MemberParams
 
 FAMILY = "stance scorer"
-Score = Callable[[Sequence[str], Sequence[str]], npt.NDArray[np.float64]]
+Score = Callable[[Sequence[str], Sequence[str]], Float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class StanceScorer:
     measures: Literal["stance", "tone"] = "stance"
 
 
-def scores(scorer: StanceScorer, texts: Sequence[str], propositions: Sequence[str]) -> npt.NDArray[np.float64]:
+def scores(scorer: StanceScorer, texts: Sequence[str], propositions: Sequence[str]) -> Float:
     """What the scorer reads in n texts, (n, P) float64 in [-1, 1], NaN where a text takes no stance.
 
     Raises

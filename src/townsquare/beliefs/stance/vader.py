@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 
 from townsquare.beliefs.stance.contract import StanceScorer
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 
 
@@ -38,7 +38,7 @@ def score_text(text: str) -> float:
     return float(_analyzer().polarity_scores(text)["compound"])
 
 
-def score(texts: Sequence[str], propositions: Sequence[str]) -> npt.NDArray[np.float64]:
+def score(texts: Sequence[str], propositions: Sequence[str]) -> Float:
     """Tone of n texts as (n, P): the same number toward every proposition, and never NaN, as SimSwarm has it.
 
     >>> score(["Terrible."], ["Build the bridge", "Raise the tax"]).shape

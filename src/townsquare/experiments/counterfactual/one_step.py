@@ -10,8 +10,7 @@ subtraction. What would have followed in later steps is not asked: that is anoth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,16 @@ import polars as pl
 
 from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.contract import CachedRun, setting
-from townsquare.beliefs.contract import BeliefInputs, BeliefRule, BeliefState, Exposed, Own, per_agent
+from townsquare.beliefs.contract import (
+    DTYPES,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Exposed,
+    Own,
+    no_own,
+    per_agent,
+)
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core import registry
 from townsquare.core.draws import Draws, Stage
@@ -71,7 +79,7 @@ def without(run: Run, kept: CachedRun, agent: int, step: int, proposition: int, 
         return WithoutRow(float(stances_of([log_odds])[0]), recorded, ADDITIVE)
     name = str(setting(run, "beliefs", "rule", default=""))
     if name in registry.names("beliefs"):
-        again = _Again(run, kept, registry.get("beliefs", name), agent, step)
+        again = _Rerun(run, kept, registry.get("beliefs", name), agent, step)
         if abs(again.stance(proposition) - recorded) <= _AGREES:
             return WithoutRow(again.stance(proposition, leave_out=(rank, post)), recorded, EXACT)
     return WithoutRow(float(np.clip(recorded - amount, -1.0, 1.0)), recorded, SUBTRACTED)
@@ -82,19 +90,17 @@ def _stance(run: Run, agent: int, step: int, proposition: int) -> float:
     return float(rows.filter(pl.col("proposition") == proposition)["stance"][0])
 
 
-class _Again:
+class _Rerun:
     """One step of one agent, executed again from what was recorded."""
 
     def __init__(self, run: Run, kept: CachedRun, rule: BeliefRule, agent: int, step: int) -> None:
-        self._rule, self._agent, self._step = rule, agent, step
-        settings = resolve(run.settings).at(step)
-        params: Any = settings.params["beliefs"]
-        self._params = per_agent(params, 1)
+        params: Any = resolve(run.settings).at(step).params["beliefs"]
+        self._rule, self._agent, self._params = rule, agent, per_agent(params, 1)
         self._draw = Draws(int(run.settings["seed"]), step)(Stage.BELIEF)
         self._n = kept.table("propositions").height
-        beliefs = run.rows_where("beliefs", agent=agent)
-        self._before = beliefs.filter(pl.col("step") == step - 1).sort("proposition")
-        self._start = beliefs.filter(pl.col("step") == beliefs["step"].min()).sort("proposition")
+        beliefs = run.rows_where("beliefs", agent=agent).sort("proposition")
+        self._before = beliefs.filter(pl.col("step") == step - 1)
+        self._start = beliefs.filter(pl.col("step") == beliefs["step"].min())
         self._rows = _weighed(run, kept, agent, step)
         self._own = _written(kept, agent, step)
 
@@ -107,7 +113,10 @@ class _Again:
             rank, post = leave_out
             rows = rows.filter((pl.col("rank") != rank) | (pl.col("post") != post))
             own = own.filter(pl.col("post") != post) if rank == NONE else own
-        inputs = BeliefInputs(self._agent, _exposed(rows), _own(own, self._n))
+        exposed = Exposed(**_columns(rows, Exposed))
+        # Reactions move confidence only, which is not asked for.
+        written = replace(no_own(1, self._n), **_columns(own, Own))
+        inputs = BeliefInputs(self._agent, exposed, written)
         after, _ = self._rule.step(self._state(rows), inputs, self._params, self._draw)
         return float(after.stance[0, proposition])
 
@@ -118,16 +127,9 @@ class _Again:
         )
         made = self._rule.init(start, confidence, self._params)
         # Trust is read as it stood at the start of the step, once for each author: the trail has it.
-        authors = rows.filter(pl.col("trust").is_not_nan()).unique("author", keep="first").sort("author")
-        pairs = {
-            name: PairBlock(
-                np.array([0, authors.height]),
-                authors["author"].to_numpy().astype(np.int32),
-                authors["trust"].to_numpy(),
-            )
-            for name in made.pairs
-        }
-        return BeliefState(stance, confidence, start, made.arrays, pairs)
+        known = rows.filter(pl.col("trust").is_not_nan()).unique("author", keep="first").sort("author")
+        trust = PairBlock(np.array([0, known.height]), _column(known, "author"), _column(known, "trust"))
+        return BeliefState(stance, confidence, start, made.arrays, dict.fromkeys(made.pairs, trust))
 
 
 def _weighed(run: Run, kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
@@ -152,33 +154,11 @@ def _written(kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
     return mine.select("post").join(said, on="post").sort("proposition", "post")
 
 
-def _exposed(rows: pl.DataFrame) -> Exposed:
-    return Exposed(
-        indptr=np.array([0, rows.height]),
-        proposition=_column(rows, "proposition", np.int16),
-        post=_column(rows, "post", np.int32),
-        rank=_column(rows, "rank", np.int16),
-        author=_column(rows, "author", np.int32),
-        credibility=_column(rows, "credibility", np.float64),
-        stance=_column(rows, "stance", np.float64),
-        likes=_column(rows, "likes", np.int32),
-        first_seen=_column(rows, "first_seen", np.bool_),
-        weight=_column(rows, "weight", np.float64),
-    )
+def _columns(rows: pl.DataFrame, kind: type[Exposed | Own]) -> dict[str, Any]:
+    """The rows as the columns of ``kind`` that they have, for one agent."""
+    names = [column.name for column in fields(kind) if column.name in rows.columns]
+    return {"indptr": np.array([0, rows.height]), **{name: _column(rows, name) for name in names}}
 
 
-def _own(rows: pl.DataFrame, n_propositions: int) -> Own:
-    none = np.zeros((1, n_propositions), np.int32)  # reactions move confidence only, which is not asked for
-    return Own(
-        likes=none,
-        dislikes=none,
-        indptr=np.array([0, rows.height]),
-        proposition=_column(rows, "proposition", np.int16),
-        post=_column(rows, "post", np.int32),
-        stance=_column(rows, "stance", np.float64),
-    )
-
-
-def _column(rows: pl.DataFrame, name: str, dtype: Any) -> Any:
-    values: Sequence[Any] = rows[name].to_list()
-    return np.array(values, dtype=dtype)
+def _column(rows: pl.DataFrame, name: str) -> Any:
+    return np.array(rows[name].to_list(), dtype=DTYPES[name])

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from townsquare.analysis.contract import Reads
+from townsquare.core.array_types import Int64
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import PostKind, Veracity
 
@@ -80,20 +80,20 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Exclusion:
     """What a removal means in one run.
 
     ``roots`` (rows of posts) speak to nothing any more; exposures whose row is one of ``rows`` or whose author is one
     of ``authors`` are taken away; ``claims`` (firsts of their kinds) reach nobody. All int64, ascending.
     """
 
-    roots: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    authors: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    claims: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    roots: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    rows: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    authors: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
+    claims: Int64 = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, run: Reads, removal: Removal) -> Gone:
+    def of(cls, run: Reads, removal: Removal) -> Exclusion:
         """In a recorded run.
 
         Raises
@@ -118,7 +118,7 @@ class Gone:
         )
 
 
-def _rows(frame: pl.DataFrame, column: str) -> npt.NDArray[np.int64]:
+def _rows(frame: pl.DataFrame, column: str) -> Int64:
     return np.unique(frame[column].to_numpy().astype(np.int64))
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
-from townsquare.humans.fit.baselines import apply_baselines, fit_baselines
+from townsquare.humans.fit.baselines import BASELINES, apply_baselines, fit_baselines
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
@@ -58,55 +59,48 @@ def group_rows(
     Weak-signal stretches are predicted by the profile for all, as they are no profile of the paper's.
     """
     groups = groups_of(spans, at)
-    said = held.predicted[RULE].copy()
-    rows = [_row(ALL, np.ones(spans.final.size, np.bool_), spans, setup, square, held, said)]
+    said, everyone = held.predicted[RULE].copy(), np.ones(spans.final.size, np.bool_)
+    rows = [_row(ALL, everyone, spans, setup, square, held, held.predicted)]
     for name, member in groups.items():
         if member.sum() < FEWEST:
             continue
         own = _held_out(spans, setup, square, held, member)
         rows.append(_row(name, member, spans, setup, square, held, own))
         if name != WEAK:
-            said[member] = own[member]
+            said[member] = own[RULE][member]
     return rows, said
 
 
-def _held_out(spans: Spans, setup: Setup, square: Float, held: HeldOut, member: Bool) -> Float:
-    """The rule fitted to the members outside each fold; the profile for all where there are none."""
-    out = held.predicted[RULE].copy()
+def _held_out(spans: Spans, setup: Setup, square: Float, held: HeldOut, member: Bool) -> dict[str, Float]:
+    """Rule and baselines fitted to the members outside each fold; where there are none, the profile for all and NaN."""
+    own = {RULE: held.predicted[RULE].copy(), **{name: np.full(member.size, math.nan) for name in BASELINES}}
     for number, chosen in enumerate(held.chosen):
         train, test = member & (held.fold != number), member & (held.fold == number)
-        if test.any():
-            x, y = choose(spans, setup, square, train) if train.any() else chosen
-            out[test] = predict_cell(spans.rows, setup.grid, setup.margin, x, y)[test]
-    return out
-
-
-def _own_baselines(spans: Spans, setup: Setup, held: HeldOut, member: Bool) -> dict[str, Float]:
-    """Linear and prior-only fitted to the members outside each fold."""
-    out = {name: np.full(spans.final.size, math.nan) for name in ("linear", "prior_only")}
-    for number in range(len(held.chosen)):
-        train, test = member & (held.fold != number), member & (held.fold == number)
-        if test.any() and train.any():
+        if not test.any():
+            continue
+        x, y = choose(spans, setup, square, train) if train.any() else chosen
+        own[RULE][test] = predict_cell(spans.rows, setup.grid, setup.margin, x, y)[test]
+        if train.any():
             fitted = fit_baselines(spans, train, setup.margin, continuous=setup.continuous)
             for name, values in apply_baselines(spans, fitted, setup.margin).items():
-                if name in out:
-                    out[name][test] = values[test]
-    return out
+                own[name][test] = values[test]
+    return own
 
 
-def _row(name: str, member: Bool, spans: Spans, setup: Setup, square: Float, held: HeldOut, rule: Float) -> GroupRow:
+def _row(
+    name: str, member: Bool, spans: Spans, setup: Setup, square: Float, held: HeldOut, own: Mapping[str, Float]
+) -> GroupRow:
     final = spans.final
-    own = _own_baselines(spans, setup, held, member)
     x, y = choose(spans, setup, square, member)
-    linear, ours = _rmse(held.predicted["linear"], final, member), _rmse(rule, final, member)
+    linear, rule = _rmse(held.predicted["linear"], final, member), _rmse(own[RULE], final, member)
     return GroupRow(
         group=name,
         n=int(member.sum()),
         mean_change=float(np.abs(final - spans.initial)[member].mean()),
         no_change=_rmse(spans.initial, final, member),
         linear=linear,
-        rule=ours,
-        gain=linear - ours,
+        rule=rule,
+        gain=linear - rule,
         prior_own=_rmse(own["prior_only"], final, member),
         linear_own=_rmse(own["linear"], final, member),
         x=x,

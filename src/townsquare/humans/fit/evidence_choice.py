@@ -12,8 +12,6 @@ from townsquare.settings.config import MemberParams
 Polarity = Literal["given", "named", "listed", "embedded"]
 Strength = Literal["given", "constant", "embedded"]
 UptakeFilter = Literal["none", "first_per_author", "stronger_half"]
-PAPER_THETA = 0.85
-"""The paper's threshold, for its own embedder (appendix B)."""
 
 
 class EvidenceChoice(MemberParams):

@@ -100,16 +100,14 @@ def hold_out(spans: Spans, setup: Setup, fold: Int, square: Float) -> HeldOut:
     """
     chosen, baselines = [], []
     predicted: dict[str, Float] = {}
-    for number in range(int(fold.max()) + 1):
-        out = fold == number
-        x, y = choose(spans, setup, square, ~out)
-        fitted = fit_baselines(spans, ~out, setup.margin, continuous=setup.continuous)
+    for k in range(int(fold.max()) + 1):
+        held_out = fold == k
+        x, y = choose(spans, setup, square, ~held_out)
+        fitted = fit_baselines(spans, ~held_out, setup.margin, continuous=setup.continuous)
         chosen.append((x, y))
         baselines.append(fitted)
-        said = {
-            RULE: predict_cell(spans.rows, setup.grid, setup.margin, x, y),
-            **apply_baselines(spans, fitted, setup.margin),
-        }
-        for name, values in said.items():
-            predicted.setdefault(name, np.empty(spans.final.size))[out] = values[out]
+        predictions = {RULE: predict_cell(spans.rows, setup.grid, setup.margin, x, y)}
+        predictions |= apply_baselines(spans, fitted, setup.margin)
+        for name, values in predictions.items():
+            predicted.setdefault(name, np.empty(spans.final.size))[held_out] = values[held_out]
     return HeldOut(fold, tuple(chosen), tuple(baselines), predicted)

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.humans.fit.fit import RULE, HeldOut
+from townsquare.humans.fit.fit import HeldOut
 from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.prepared import Prepared
-from townsquare.humans.fit.scores import Scored, score_all
+from townsquare.humans.fit.scores import Scored, score_all, sums_by
 from townsquare.humans.trajectories import Bool, Float, Int
 
 ROUNDS = 60
@@ -76,8 +76,8 @@ def fit_population(square: Float, person: Int, grid: Grid) -> Population:
     grid : Grid
         The cells.
     """
-    at, code = places(grid), np.unique(person, return_inverse=True)[1]
-    sums = _by_person(square, code)
+    at = places(grid)
+    sums, _ = sums_by(square, person)
     found = Population(
         np.full(square.shape[1], 1.0 / square.shape[1]), math.sqrt(max(float(square.mean(axis=0).min()), _LEAST_ERROR)),
         at.mean(axis=0), np.diag(at.var(axis=0)),
@@ -91,12 +91,6 @@ def fit_population(square: Float, person: Int, grid: Grid) -> Population:
         spread = (apart * share[:, None]).T @ apart + _LEAST_SPREAD**2 * np.eye(2)
         found = Population(_normal(at, mean, spread), error, mean, spread)
     return found
-
-
-def _by_person(square: Float, code: Int) -> Float:
-    sums = np.zeros((int(code.max()) + 1, square.shape[1]))
-    np.add.at(sums, code, square)
-    return sums
 
 
 def _normal(at: Float, mean: Float, spread: Float) -> Float:
@@ -138,9 +132,8 @@ def predict_next(predicted: Float, square: Float, person: Int, population: Popul
 
 def people_of(square: Float, person: Int, names: tuple[str, ...], grid: Grid, population: Population) -> list[Person]:
     """What is known of each person, in order of their codes; ``names`` by code."""
-    codes, code = np.unique(person, return_inverse=True)
-    weight = _posterior(_by_person(square, code), population)
-    rows = np.bincount(code)
+    sums, rows = sums_by(square, person)
+    weight = _posterior(sums, population)
     shape = grid.shape
     by_x, by_y = weight.reshape(-1, *shape).sum(axis=2), weight.reshape(-1, *shape).sum(axis=1)
     at = places(grid)
@@ -151,7 +144,7 @@ def people_of(square: Float, person: Int, names: tuple[str, ...], grid: Grid, po
     size = spread[:, 0] * spread[:, 1]
     correlation = np.divide(both, size, out=np.zeros_like(both), where=size > 1e-9)
     out = []
-    for number, name in enumerate(codes.tolist()):
+    for number, name in enumerate(np.unique(person).tolist()):
         told = spread[number] < UNTOLD * prior
         apart = bool(told.all() and abs(correlation[number]) < TIED)
         x, y = _summary(by_x[number], grid.x), _summary(by_y[number], grid.y)
@@ -223,8 +216,3 @@ def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, hel
         known = score_all(ready.spans.final[at], said, held.fold[at], ready.group[at], NEXT, seed)
     people = people_of(square, person, ready.persons, grid, population)
     return PooledFit(population, people, {NEW: new}, known)
-
-
-def one_for_all(known: Scored) -> float:
-    """RMSE of a profile for each person less that of one profile for all, on the same rows."""
-    return known.scores[NEXT].rmse - known.scores[RULE].rmse

@@ -11,7 +11,7 @@ import numpy as np
 from townsquare.core.errors import DataError
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.options import FitOptions
-from townsquare.humans.fit.replayed import Spans, by_step, whole
+from townsquare.humans.fit.replayed import Spans, answers, by_step, whole
 from townsquare.humans.fit.stream import Stream, settled, stream_of
 from townsquare.humans.trajectories import Int, Trajectories, codes_of
 
@@ -86,11 +86,9 @@ def noise_floor(data: Trajectories, by: str) -> NoiseFloor:
     controls = data.take(data.control)
     if not len(controls):
         return NoiseFloor(0, math.nan, math.nan)
-    change = controls.change
     if by == "step":
-        held = [
-            np.concatenate([[controls.initial[row]], controls.reading[lo:hi], [controls.final[row]]])
-            for row, (lo, hi) in enumerate(zip(controls.reading_indptr[:-1], controls.reading_indptr[1:], strict=True))
-        ]
-        change = np.concatenate([np.diff(one) for one in held])
+        person, stance, _ = answers(controls)
+        change = np.diff(stance)[person[1:] == person[:-1]]
+    else:
+        change = controls.change
     return NoiseFloor(len(controls), float(np.abs(change).mean()), math.sqrt(float((change**2).mean())))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only
 from townsquare.humans.fit.stream import Stream
-from townsquare.humans.trajectories import Float, Int, Trajectories
+from townsquare.humans.trajectories import Float, Int, Trajectories, spans_of
 
 
 class Replayed(NamedTuple):
@@ -24,6 +24,13 @@ class Replayed(NamedTuple):
     author: Int
     back: Int
 
+    @classmethod
+    def of(cls, initial: Float, indptr: Int, *events: npt.ArrayLike) -> Replayed:
+        """The same columns as kernels take them; ``events`` are those from ``polarity`` on."""
+        dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8")
+        columns = zip((initial, indptr, *events), dtypes, strict=True)
+        return cls(*(read_only(column, dtype) for column, dtype in columns))
+
 
 class Spans(NamedTuple):
     """What is predicted: stretches from one reading of a person to a later one, k of them.
@@ -34,8 +41,6 @@ class Spans(NamedTuple):
         Row of the trajectories.
     initial, final : (k,) float64
         Stances at both ends.
-    number : (k,) int64
-        Which stretch of the person it is, from 0.
     rows : Replayed
         The same starts, with the events in between.
     """
@@ -43,20 +48,24 @@ class Spans(NamedTuple):
     person: Int
     initial: Float
     final: Float
-    number: Int
     rows: Replayed
 
 
 def whole(people: Trajectories, stream: Stream) -> Spans:
     """Each person from the initial to the final stance."""
-    n = len(people)
-    return Spans(
-        np.arange(n),
-        people.initial,
-        people.final,
-        np.zeros(n, np.int64),
-        _replayed(people.initial, stream, stream.indptr),
-    )
+    return Spans(np.arange(len(people)), people.initial, people.final, _replayed(people.initial, stream, stream.indptr))
+
+
+def answers(people: Trajectories) -> tuple[Int, Float, Int]:
+    """Every answer of each person in order, the initial and the final one among them.
+
+    Person, stance, and how many messages the person had received before it.
+    """
+    received = np.diff(people.indptr)
+    ends = np.stack([people.reading_indptr[:-1], people.reading_indptr[1:]], axis=1).ravel()
+    stance = np.insert(people.reading, ends, np.stack([people.initial, people.final], axis=1).ravel())
+    place = np.insert(people.reading_after, ends, np.stack([np.zeros_like(received), received], axis=1).ravel())
+    return np.repeat(np.arange(len(people)), np.diff(people.reading_indptr) + 2), stance, place
 
 
 def by_step(people: Trajectories, stream: Stream) -> Spans:
@@ -64,54 +73,27 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
 
     A record that an earlier stretch brought and a later one put out counts negative there, as it does in the sum.
     """
-    readings = np.diff(people.reading_indptr)
-    person = np.repeat(np.arange(len(people)), readings + 1)
-    first = people.reading_indptr[:-1] + np.arange(len(people))  # where each person's stretches begin
-    number = np.arange(person.size) - first[person]
-    received = np.diff(people.indptr)
-    start, after = np.empty(person.size), np.zeros(person.size, np.int64)
-    end, until = np.empty(person.size), np.empty(person.size, np.int64)
-    is_first, is_last = number == 0, number == readings[person]
-    earlier = people.reading_indptr[person] + number - 1
-    start[is_first], start[~is_first] = people.initial[person[is_first]], people.reading[earlier[~is_first]]
-    after[~is_first] = people.reading_after[earlier[~is_first]]
-    end[is_last], end[~is_last] = people.final[person[is_last]], people.reading[earlier[~is_last] + 1]
-    until[is_last], until[~is_last] = received[person[is_last]], people.reading_after[earlier[~is_last] + 1]
+    person, stance, place = answers(people)
+    start = np.flatnonzero(person[1:] == person[:-1])  # all but the last answer of each person
+    person = person[start]
+    # Events by person and place; a stretch holds those with start < place <= end.
     owner = np.repeat(np.arange(len(people)), np.diff(stream.indptr))
-    # Events by person and place; a stretch holds those with after < place <= until.
-    wide = int(received.max(initial=0)) + 2
+    wide = int(place.max(initial=0)) + 2
     key = owner * wide + stream.place
-    lo = np.searchsorted(key, person * wide + after, side="right")
-    hi = np.searchsorted(key, person * wide + until, side="right")
+    lo, hi = (np.searchsorted(key, person * wide + place[at], side="right") for at in (start, start + 1))
     indptr = np.concatenate([lo, hi[-1:]]).astype(np.int64)
     assert np.array_equal(lo[1:], hi[:-1]), "stretches of a person follow each other"
-    return Spans(person, start, end, number, _replayed(start, stream, indptr))
+    return Spans(person, stance[start], stance[start + 1], _replayed(stance[start], stream, indptr))
 
 
 def _replayed(initial: Float, stream: Stream, indptr: Int) -> Replayed:
-    return Replayed(
-        read_only(initial, np.float64),
-        read_only(indptr, np.int64),
-        read_only(stream.polarity, np.float64),
-        read_only(stream.strength, np.float64),
-        read_only(stream.sign, np.float64),
-        read_only(stream.shown, np.float64),
-        read_only(stream.author, np.int64),
-        read_only(stream.back, np.int64),
-    )
+    return Replayed.of(initial, indptr, *(getattr(stream, name) for name in Replayed._fields[2:]))
 
 
 def take(rows: Replayed, at: Int) -> Replayed:
     """Some of the starts, each with its events."""
-    counts = rows.indptr[at + 1] - rows.indptr[at]
-    indptr = np.zeros(at.size + 1, np.int64)
-    np.cumsum(counts, out=indptr[1:])
-    places = np.arange(indptr[-1]) - np.repeat(indptr[:-1], counts) + np.repeat(rows.indptr[at], counts)
-    return Replayed(
-        read_only(rows.initial[at], np.float64),
-        read_only(indptr, np.int64),
-        *(read_only(column[places], column.dtype) for column in rows[2:]),
-    )
+    places, indptr = spans_of(rows.indptr, at)
+    return Replayed.of(rows.initial[at], indptr, *(column[places] for column in rows[2:]))
 
 
 def net_evidence(rows: Replayed) -> Float:
@@ -128,22 +110,3 @@ def mean_shown(rows: Replayed) -> Float:
     n = np.bincount(owner, began, minlength=rows.initial.size)
     total = np.bincount(owner, np.where(began, rows.shown, 0.0), minlength=rows.initial.size)
     return np.where(n > 0, total / np.maximum(n, 1.0), np.nan)
-
-
-# Authors of one person's events, numbered: where each stands in a small table of trust.
-
-
-@nb.njit(cache=True, error_model="numpy")
-def author_slots(rows: Replayed, i: int, slot: Int) -> int:
-    """Write the number of the author of each event of person ``i``, from 0 as they appear; how many there are."""
-    first, n = rows.indptr[i], 0
-    for x in range(first, rows.indptr[i + 1]):
-        slot[x - first] = -1
-        for y in range(first, x):
-            if rows.author[y] == rows.author[x]:
-                slot[x - first] = slot[y - first]
-                break
-        if slot[x - first] < 0:
-            slot[x - first] = n
-            n += 1
-    return n

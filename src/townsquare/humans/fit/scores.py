@@ -80,7 +80,8 @@ def score_all(final: Float, predicted: Mapping[str, Float], fold: Int, group: In
     """
     names = list(predicted)
     square = np.stack([(predicted[name] - final) ** 2 for name in names], axis=1)
-    by_fold = np.sqrt(_sums(square, fold)[0] / _sums(square, fold)[1][:, None])
+    sums, counts = sums_by(square, fold)
+    by_fold = np.sqrt(sums / counts[:, None])
     drawn = bootstrap(square, group, seed)
     scores = {}
     for at, name in enumerate(names):
@@ -102,19 +103,22 @@ def score_all(final: Float, predicted: Mapping[str, Float], fold: Int, group: In
     return Scored(scores, paired, final.size, np.unique(group).size)
 
 
-def _sums(values: Float, group: Int) -> tuple[Float, Float]:
-    """Sums of (k, m) values by group, and how many rows each group has."""
+def sums_by(values: Float, group: Int) -> tuple[Float, Float]:
+    """Sums of (k, m) values by group, in order of the groups' codes, and how many rows each group has."""
     _, code = np.unique(group, return_inverse=True)
     sums = np.stack([np.bincount(code, column) for column in values.T], axis=1)
     return np.asarray(sums, np.float64), np.bincount(code).astype(np.float64)
 
 
+def resampled(n: int, seed: int, resamples: int = RESAMPLES) -> Float:
+    """(resamples, n) how often each of n groups is drawn when n are drawn with replacement."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
+
+
 def bootstrap(square: Float, group: Int, seed: int, resamples: int = RESAMPLES) -> Float:
     """(resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
-    sums, counts = _sums(square, group)
-    draw = np.random.default_rng(seed)
-    n = counts.size
-    weights = draw.multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
+    sums, counts = sums_by(square, group)
+    weights = resampled(counts.size, seed, resamples)
     return np.asarray(np.sqrt((weights @ sums) / (weights @ counts)[:, None]))
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-import numba as nb
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.conflict import check_records, check_theta
-from townsquare.beliefs.evidence.near import Vectors
+from townsquare.beliefs.evidence.holding_kernels import Arrivals, resolve
+from townsquare.beliefs.evidence.near import NearPairs, Vectors, near_pairs
 from townsquare.core import registry
+from townsquare.core.schema import HoldingChange
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.judging import Claims, default_polarity, describe, judged
-from townsquare.humans.trajectories import Bool, Float, Int, Trajectories, codes_of, spans_of
+from townsquare.humans.trajectories import Bool, Float, Int, Trajectories, spans_of
 
-_AT_A_TIME = 20_000  # claims whose vectors are held at once
+_AT_A_TIME = 20_000  # texts whose vectors are held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,18 +76,16 @@ def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
     row = np.searchsorted(people.indptr, claims.message, side="right") - 1
     indptr = np.zeros(len(people) + 1, np.int64)
     np.cumsum(np.bincount(row, minlength=len(people)), out=indptr[1:])
-    accepted, replaced = np.ones(claims.message.size, np.uint8), np.full(claims.message.size, -1, np.int64)
-    theta = theta_of(choice)
+    accepted, replaced = np.ones(claims.message.size, np.bool_), np.full(claims.message.size, -1, np.int64)
     if choice.dedup:
-        check_theta(theta)
-        accepted, replaced = _resolved(claims, indptr, choice, theta)
+        accepted, replaced = _resolved(claims, indptr, choice)
     counts = {
         **describe(claims, people),
         "accepted": float(accepted.sum()),
-        "refused": float((accepted != ACCEPTED).sum()),
+        "refused": float((~accepted).sum()),
         "replaced": float((replaced >= 0).sum()),
     }
-    return _events(people, claims, indptr, row, accepted == ACCEPTED, replaced, counts)
+    return _events(people, claims, indptr, row, accepted, replaced, counts)
 
 
 def theta_of(choice: EvidenceChoice) -> float:
@@ -119,26 +118,25 @@ def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> C
     return Claims(claims.message[at], claims.polarity[at], claims.shown[at], claims.strength[at], texts)
 
 
-def _resolved(claims: Claims, indptr: Int, choice: EvidenceChoice, theta: float) -> tuple[np.ndarray, Int]:
-    """Which claims became active, and which one each replaced; people by people, some vectors at a time."""
-    embedder = registry.get("embedder", choice.embedder)
-    accepted, replaced = np.ones(claims.message.size, np.uint8), np.full(claims.message.size, -1, np.int64)
-    first = 0
-    while first < indptr.size - 1:
-        end = int(np.searchsorted(indptr, indptr[first] + _AT_A_TIME, side="right")) - 1
-        end = min(max(end, first + 1), indptr.size - 1)
-        lo, hi = int(indptr[first]), int(indptr[end])
-        if hi > lo:
-            text, texts = codes_of(claims.text[lo:hi])
-            vectors = Vectors(embedder, embedder.params()).of(texts)
-            blank = texts.index("") if "" in texts else -1
-            resolve(
-                indptr[first : end + 1] - lo, claims.polarity[lo:hi], claims.strength[lo:hi], text, vectors,
-                theta, blank, accepted[lo:hi], replaced[lo:hi],
-            )  # fmt: skip
-            replaced[lo:hi] += np.where(replaced[lo:hi] >= 0, lo, 0)
-        first = end
-    return accepted, replaced
+def _resolved(claims: Claims, indptr: Int, choice: EvidenceChoice) -> tuple[Bool, Int]:
+    """Which claims became active, and which one each replaced (-1 for none), by appendix B; some vectors at a time."""
+    embedder, theta = registry.get("embedder", choice.embedder), theta_of(choice)
+    check_theta(theta)
+    vectors = Vectors(embedder, embedder.params())
+    parts = [NearPairs(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    for lo, hi in pairwise(indptr.tolist()):
+        if len(vectors.known) > _AT_A_TIME:
+            vectors.known.clear()
+        texts = claims.text[lo:hi]
+        if any(texts[1:]):
+            pairs = near_pairs(vectors.of(texts), texts, 0, theta)
+            said = np.array([bool(texts[k]) for k in pairs.later.tolist()], np.bool_)  # no text, no near-duplicates
+            parts.append(NearPairs(pairs.later[said] + lo, pairs.earlier[said] + lo, pairs.similarity[said]))
+    near = NearPairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    polarity, flags = claims.polarity.astype(np.int8), np.zeros(claims.message.size, np.uint8)
+    nothing = np.zeros((indptr.size - 1, 1))
+    out = resolve(Arrivals(indptr, polarity, claims.strength, near), flags, 0, nothing, theta)
+    return out.change[::2] == HoldingChange.ACCEPTED, out.replaced.astype(np.int64)
 
 
 def _events(
@@ -168,70 +166,3 @@ def _events(
         back=np.arange(claim.size) - began[claim],
         counts=counts,
     )
-
-
-# Compiled conflict resolution of one person's claims, in the order in which they came (appendix B).
-#
-# The rules are those of :func:`townsquare.beliefs.evidence.conflict.resolve_conflict`; a claim with the text of an
-# active one has a similarity of 1 to it.
-
-
-Single = npt.NDArray[np.float32]
-
-ACCEPTED, REFUSED = 1, 0
-
-
-@nb.njit(cache=True, error_model="numpy")
-def _cosine(one: Single, other: Single) -> float:
-    total = 0.0
-    for d in range(one.shape[0]):
-        total += float(one[d]) * float(other[d])
-    return total
-
-
-@nb.njit(cache=True, error_model="numpy")
-def _nearest(
-    first: int, x: int, polarity: Float, text: Int, vectors: Single, active: npt.NDArray[np.bool_], blank: int
-) -> tuple[int, float]:
-    """The nearest active claim of the same polarity before ``x``, the first of equals; -1 if there is none."""
-    best, similarity = -1, -2.0
-    for y in range(first, x):
-        if not active[y] or polarity[y] != polarity[x]:
-            continue
-        same = text[y] == text[x] and text[x] != blank
-        cosine = 1.0 if same else _cosine(vectors[text[y]], vectors[text[x]])
-        if cosine > similarity:
-            best, similarity = y, cosine
-    return best, similarity
-
-
-@nb.njit(cache=True, error_model="numpy")
-def resolve(
-    indptr: Int,
-    polarity: Float,
-    strength: Float,
-    text: Int,
-    vectors: Single,
-    theta: float,
-    blank: int,
-    accepted: npt.NDArray[np.uint8],
-    replaced: Int,
-) -> None:
-    """Write for each claim whether it became active, and which one it replaced (-1 for none).
-
-    ``indptr`` (n + 1,) is a CSR by person over the c claims; ``text`` (c,) are rows of ``vectors`` (t, d), of
-    unit length. ``blank`` is the row of the empty text, -1 for none: data without texts have no near-duplicates.
-    """
-    active = np.zeros(polarity.shape[0], np.bool_)
-    for i in range(indptr.shape[0] - 1):
-        for x in range(indptr[i], indptr[i + 1]):
-            near, similarity = _nearest(indptr[i], x, polarity, text, vectors, active, blank)
-            replaced[x] = -1
-            if near >= 0 and similarity >= theta:
-                if strength[x] <= strength[near]:
-                    accepted[x] = REFUSED
-                    continue
-                active[near] = False
-                replaced[x] = near
-            active[x] = True
-            accepted[x] = ACCEPTED

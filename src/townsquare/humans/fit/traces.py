@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.arrays import read_only
 from townsquare.humans.fit.alignment import WEAK, groups_of
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Replayed, take, whole
@@ -89,13 +88,7 @@ def _trace(found: Study, group: str, row: int, point: tuple[float, float]) -> Tr
 
 def _prefixes(one: Replayed) -> Replayed:
     """One start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
-    e = one.polarity.size
-    counts: Int = np.arange(e + 1)
-    indptr = np.zeros(e + 2, np.int64)
-    np.cumsum(counts, out=indptr[1:])
+    counts: Int = np.arange(one.polarity.size + 1)
     places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
-    return Replayed(
-        read_only(np.repeat(one.initial, e + 1), np.float64),
-        read_only(indptr, np.int64),
-        *(read_only(column[places], column.dtype) for column in one[2:]),
-    )
+    starts, indptr = np.repeat(one.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])
+    return Replayed.of(starts, indptr, *(column[places] for column in one[2:]))

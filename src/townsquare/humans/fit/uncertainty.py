@@ -16,7 +16,7 @@ from townsquare.humans.fit.fit import Setup, square_errors
 from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
-from townsquare.humans.fit.scores import RESAMPLES, Interval
+from townsquare.humans.fit.scores import Interval, resampled, sums_by
 from townsquare.humans.trajectories import Float, Int
 
 WIDE = 0.7
@@ -37,12 +37,8 @@ class Certainty(NamedTuple):
 
 def on_grid(square: Float, group: Int, grid: Grid, seed: int) -> Certainty:
     """Intervals by a bootstrap over conversations; ``square`` is (k, cells), ``group`` (k,) codes of conversations."""
-    _, code = np.unique(group, return_inverse=True)
-    n = int(code.max()) + 1
-    sums = np.zeros((n, square.shape[1]))
-    np.add.at(sums, code, square)
-    weights = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=RESAMPLES)
-    cells = np.argmin(weights.astype(np.float64) @ sums, axis=1)
+    sums, counts = sums_by(square, group)
+    cells = np.argmin(resampled(counts.size, seed) @ sums, axis=1)
     at_x, at_y = cells // len(grid.y), cells % len(grid.y)
     best = grid.cell(int(np.argmin(square.sum(axis=0))))
     x, y = np.array(grid.x)[at_x], np.array(grid.y)[at_y]
@@ -62,9 +58,8 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
         return found._replace(x=_moved(found.x, point[0]), y=_moved(found.y, point[1]))
     slopes = _slopes(spans, setup, point)
     error = predict_cell(spans.rows, grid, setup.margin, *point) - spans.final
-    _, code = np.unique(group, return_inverse=True)
-    n = int(code.max()) + 1
-    scores = np.stack([np.bincount(code, slopes[:, k] * error, minlength=n) for k in range(2)], axis=1)
+    scores, counts = sums_by(slopes * error[:, None], group)
+    n = counts.size
     bread = slopes.T @ slopes
     if not np.isfinite(bread).all() or np.linalg.cond(bread) > 1e12:
         nothing = math.nan

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.linear import Float, fit_ridge, predict
+from townsquare.beliefs.evidence.linear import fit_ridge, predict
 from townsquare.beliefs.evidence.polarity import GENERAL_PENALTY, bank_model, fit_bank, general_scores, prior
 from townsquare.beliefs.evidence.relevance import WITH_BANK, WITHOUT_BANK, topic_words
 from townsquare.beliefs.evidence.strength import STRENGTH_PENALTY, strength_rows
+from townsquare.core.array_types import Float
 from townsquare.core.draws import text_key
 from townsquare.humans.judges.argument_table import ArgumentTable
 from townsquare.humans.judges.judge_scores import Verdicts

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
+from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, has_flag, origin_of
+from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.pairs import PairBlock, lookup, rows_between
 from townsquare.core.schema import NONE
 from townsquare.simulation.evidence.reached import csr, reached
 from townsquare.simulation.world import World
-from townsquare.simulation.world_kernels import ACTIVE, AGREED, has_flag, origin_of
-
-Array = npt.NDArray[Any]
 
 
 def holdings_of(
@@ -64,32 +61,18 @@ def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array])
     lo, hi = rows_between(rows["agent"], first, stop)
     at = lo + np.flatnonzero(rows["post"][lo:hi] != NONE)  # the seeds of newcomers moved nobody
     indptr = csr(rows["agent"][at] - first, stop - first)
-    return Changes(
-        indptr=indptr,
-        record=_record(block, indptr, rows["claim"][at]),
-        kind=rows["change"][at],
-        post=rows["post"][at],
-        rank=rows["rank"][at],
-    )
+    record = _record(block, indptr, rows["claim"][at])
+    return Changes(indptr, record, rows["change"][at], rows["post"][at], rows["rank"][at])
 
 
 def _showings(world: World, block: PairBlock, first: int, stop: int, rows: CodedRows) -> Showings:
     shown = reached(world, rows, first, stop, np.empty(0, np.int64))
-    author = rows.at("author", shown.row)
-    return Showings(
-        indptr=shown.indptr,
-        record=_record(block, shown.indptr, shown.claim),
-        post=rows.at("post", shown.row),
-        rank=rows.at("rank", shown.row),
-        author=author,
-        credibility=world.agents["credibility"][author],
-        likes=rows.at("likes", shown.row),
-        first_seen=rows.at("first_seen", shown.row),
-        weight=rows.at("weight", shown.row),
-    )
+    columns = {name: rows.at(name, shown.row) for name in ("post", "rank", "author", "likes", "first_seen", "weight")}
+    record, credibility = _record(block, shown.indptr, shown.claim), world.agents["credibility"][columns["author"]]
+    return Showings(shown.indptr, record, credibility=credibility, **columns)
 
 
-def _record(block: PairBlock, indptr: npt.NDArray[np.int64], claim: Array) -> npt.NDArray[np.int32]:
+def _record(block: PairBlock, indptr: Int64, claim: Array) -> Int32:
     """Which of the agent's records each claim is, from 0."""
     slot = lookup(block, indptr, np.ascontiguousarray(claim, np.int32))
     return (slot - np.repeat(block.indptr[:-1], np.diff(indptr))).astype(np.int32)

@@ -9,15 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.conflict import check_theta
-from townsquare.beliefs.evidence.contract import Embedder, Extractor, StrengthJudge, Topics, check_found, strengths
+from townsquare.beliefs.evidence.contract import (
+    Embedder,
+    Extractor,
+    Found,
+    StrengthJudge,
+    Topics,
+    check_found,
+    strengths,
+)
 from townsquare.beliefs.evidence.near import Vectors, near_pairs
 from townsquare.core import schema
+from townsquare.core.array_types import Array, Float, Int16, Int32, Int64
 from townsquare.core.schema import NONE, Scorer
 from townsquare.models.contract import Asker, bound
 from townsquare.scenario.contents import Arguments, Scenario
@@ -25,20 +34,12 @@ from townsquare.settings.resolve import Settings
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.world import World
 
-Array = npt.NDArray[Any]
 GIVEN = "given"
 """The judge of a strength that came with the data or was declared."""
 
 
-class Finding(NamedTuple):
-    """One claim that an extractor found in a text."""
-
-    proposition: int
-    polarity: int
-    strength: float
-    text: str
-    snippet: str
-    tag: str
+Finding = tuple[int, int, float, str, str, str]
+"""One claim that an extractor found: proposition, polarity, strength, text, snippet, tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,9 @@ def _stated(world: World, posts: Array) -> tuple[Array, Array]:
 
     A scorer may measure tone, which is no polarity.
     """
-    count = world.posts["n_stances"][posts].astype(np.int64)
-    post, row = np.repeat(posts, count), _rows(world.posts["stances"][posts], count)
+    row, at = world.stances_of(posts)
     said = np.isin(world.post_stances["scorer"][row], (Scorer.GIVEN, Scorer.DECLARED))
-    return post[said], row[said]
+    return posts[at[said]], row[said]
 
 
 def _read(world: World, posts: Array, judges: Judges) -> Made:
@@ -153,21 +153,19 @@ def _read(world: World, posts: Array, judges: Judges) -> Made:
     first, which = kinds_of(world.posts["text"][silent])  # texts in the order in which they are met
     texts = [world.texts[row] for row in world.posts["text"][silent[first]].tolist()]
     _extract(texts, judges)
-    found = [judges.found[text] for text in texts]
-    listed = [one for of_text in found for one in of_text]
-    count = np.array([len(of_text) for of_text in found], np.int64)
-    at = _rows((np.cumsum(count) - count)[which], count[which])
-    words = [word for one in listed for word in (one.text, one.snippet, one.tag)]
-    place = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(-1, 3)
+    found = Found.of([(k, *finding) for k, text in enumerate(texts) for finding in judges.found[text]])
+    count = np.bincount(found.message, minlength=len(texts))
+    start, count = (np.cumsum(count) - count)[which], count[which]
+    at = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(count.sum())
+    words = [*found.text, *found.snippet, *found.tag]
+    place = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(3, -1)
     return Made(
-        words=words,
-        post=np.repeat(silent, count[which]).astype(np.int64),
-        proposition=np.array([one.proposition for one in listed], np.int16)[at],
-        polarity=np.array([one.polarity for one in listed], np.int8)[at],
-        strength=np.array([one.strength for one in listed], np.float64)[at],
-        text=place[at, 0],
-        snippet=place[at, 1],
-        tag=place[at, 2],
+        words,
+        np.repeat(silent, count).astype(np.int64),
+        found.proposition[at],
+        found.polarity[at],
+        found.strength[at],
+        *place[:, at],
     )
 
 
@@ -180,15 +178,9 @@ def _extract(texts: list[str], judges: Judges) -> None:
     found = extractor.extract(new, judges.topics, params)
     check_found(extractor.name, found, len(new), len(judges.topics.statements))
     judges.found.update((text, []) for text in new)
-    numbers = (column.tolist() for column in (found.message, found.proposition, found.polarity, found.strength))
-    for at, *rest in zip(*numbers, found.text, found.snippet, found.tag, strict=True):
-        judges.found[new[at]].append(Finding(*rest))
-
-
-def _rows(first: Array, count: Array) -> npt.NDArray[np.int64]:
-    """``count`` numbers from each of ``first`` on, one run after the other."""
-    nth = np.arange(int(count.sum()), dtype=np.int64) - np.repeat(np.cumsum(count) - count, count)
-    return np.asarray(np.repeat(first, count) + nth, np.int64)
+    numbers = (column.tolist() for column in found[:4])
+    for message, *finding in zip(*numbers, *found[4:], strict=True):
+        judges.found[new[message]].append(tuple(finding))
 
 
 def rows_of(
@@ -227,7 +219,7 @@ def rows_of(
     return rows
 
 
-def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
+def _estimates(made: Made, judges: Judges) -> Float:
     """The judge's estimate of every claim, each (text, proposition) judged once."""
     judge, params = judges.strength
     first, which = kinds_of(made.text, made.proposition)
@@ -240,9 +232,7 @@ def _estimates(made: Made, judges: Judges) -> npt.NDArray[np.float64]:
     return np.array([judges.estimated[key] for key in asked], np.float64)[which]
 
 
-def _same_as(
-    world: World, claim: Array, text: Array, made: Made, strength: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int32]:
+def _same_as(world: World, claim: Array, text: Array, made: Made, strength: Float) -> Int32:
     """The first claim of the same kind: earlier, or the claim itself."""
     columns = (text, made.proposition, made.polarity, strength + 0.0)  # -0.0 is 0.0
     first, which = kinds_of(*columns)
@@ -295,9 +285,6 @@ def _texts(world: World, claims: Array) -> list[str]:
 # Claims before they have rows, as columns: words are places in a list, so that claims cost no loop each.
 
 
-Int64 = npt.NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True)
 class Made:
     """Claims before they have rows; (c,) each, those of one post together and in order of posts.
@@ -308,9 +295,9 @@ class Made:
 
     words: Sequence[str]
     post: Int64
-    proposition: npt.NDArray[np.int16]
+    proposition: Int16
     polarity: npt.NDArray[np.int8]
-    strength: npt.NDArray[np.float64]
+    strength: Float
     text: Int64
     snippet: Int64
     tag: Int64
@@ -348,57 +335,25 @@ def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple
     used = used[used >= 0]
     row = np.full(len(made.words) + 1, NONE, np.int64)  # the last one stands for no text
     fresh: dict[str, int] = {}
-    for place in used[first_places(used)].tolist():
+    for place in used[kinds_of(used)[0]].tolist():
         word = made.words[place]
         row[place] = known[word] if word in known else fresh.setdefault(word, n_texts + len(fresh))
     return (row[made.text], row[made.snippet], row[made.tag]), fresh
 
 
-def first_places(*columns: Array) -> Int64:
-    """Where each different row of columns of one length stands first, ascending.
+def kinds_of(*columns: Array) -> tuple[Int64, Int64]:
+    """Where each different row of columns of one length stands first, ascending, and which of these each row equals.
 
     Real numbers are compared bit by bit.
 
-    >>> first_places(np.array([3, 1, 3, 1]), np.array([0.5, 0.5, 0.5, 0.25])).tolist()
-    [0, 1, 3]
+    >>> [part.tolist() for part in kinds_of(np.array([3, 1, 3, 1]), np.array([0.5, 0.5, 0.5, 0.25]))]
+    [[0, 1, 3], [0, 1, 0, 2]]
     """
-    return np.sort(_unique(columns)[0])
-
-
-def kinds_of(*columns: Array) -> tuple[Int64, Int64]:
-    """:func:`first_places`, and for each row the number, among them, of the row that is equal to it.
-
-    >>> [part.tolist() for part in kinds_of(np.array([7, 2, 7]))]
-    [[0, 1], [0, 1, 0]]
-    """
-    first, inverse = _unique(columns)
-    order = np.argsort(first)
-    rank = np.empty(first.size, np.int64)
-    rank[order] = np.arange(first.size)
-    return first[order], rank[inverse]
-
-
-def _unique(columns: Sequence[Array]) -> tuple[Int64, Int64]:
-    """Where each different row stands first, in any order, and the number of each row's own."""
-    code, size = np.zeros(columns[0].shape[0], np.int64), 1
+    code = np.zeros(columns[0].shape[0], np.int64)
     for column in columns:
-        part, width = _dense(column)
-        code, size = _dense(code * width + part)  # never above the number of rows times a few
-    first = np.full(size, NONE, np.int64)
-    first[code[::-1]] = np.arange(code.size - 1, -1, -1)  # the earliest is written last
-    used = np.flatnonzero(first >= 0)
-    number = np.empty(size, np.int64)
-    number[used] = np.arange(used.size)
-    return first[used], number[code]
-
-
-def _dense(column: Array) -> tuple[Int64, int]:
-    """Numbers from 0 that are equal where the values are, and how many there can be: by a shift, else by a sort."""
-    if not column.size:
-        return np.empty(0, np.int64), 1
-    if column.dtype != np.float64:
-        low, high = int(column.min()), int(column.max())
-        if high - low <= 4 * column.size + 1024:
-            return column.astype(np.int64) - low, high - low + 1
-    values, code = np.unique(column.view(np.int64) if column.dtype == np.float64 else column, return_inverse=True)
-    return code.astype(np.int64), values.size
+        bits = column.view(np.int64) if column.dtype == np.float64 else column
+        values, part = np.unique(bits, return_inverse=True)
+        _, code = np.unique(code * values.size + part, return_inverse=True)
+    _, first, code = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return first[order], np.argsort(order)[code]

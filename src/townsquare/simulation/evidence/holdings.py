@@ -9,31 +9,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.beliefs.evidence.holding_kernels import (
+    AGREED,
+    Claims,
+    HeldRecords,
+    Incoming,
+    Outcome,
+    Thresholds,
+    has_flag,
+    origin_of,
+    receive,
+    room_for,
+)
+from townsquare.beliefs.evidence.holding_kernels import NOTHING as UNCHANGED
 from townsquare.core import schema
+from townsquare.core.array_types import Array, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.pairs import spans, upsert
-from townsquare.core.schema import NONE, HoldingChange
+from townsquare.core.schema import NONE
 from townsquare.record.batches import Batches
 from townsquare.settings.config import Evidence
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.evidence.claims import Judges
-from townsquare.simulation.evidence.holdings_kernel import NOTHING as UNCHANGED
-from townsquare.simulation.evidence.holdings_kernel import (
-    Claims,
-    Held,
-    Incoming,
-    Outcome,
-    Thresholds,
-    receive,
-    room_for,
-)
 from townsquare.simulation.evidence.reached import Reached, csr, exposures_by_agent, own_posts, reached
 from townsquare.simulation.world import World
-from townsquare.simulation.world_kernels import AGREED, has_flag, origin_of
-
-Array = npt.NDArray[Any]
 
 
 def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Change:
@@ -50,7 +50,7 @@ def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Ch
         incoming = reached(world, exposures, first, stop, mine)
         if incoming.claim.size:
             outcome = _resolve(world, number, incoming, exposures, claims, at)
-            parts.append(_events(world, first, incoming, outcome, exposures, mine))
+            parts.append(_events(first, incoming, outcome, exposures, mine))
     if not parts:
         return NOTHING
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -86,38 +86,28 @@ def _resolve(
     flags: Any = block.value
     out = room_for(incoming.claim.size)
     stance = np.ascontiguousarray(world.belief[number].stance)
-    receive(rows, claims, Held(block.indptr, block.key, flags), stance, at, out)
+    receive(rows, claims, HeldRecords(block.indptr, block.key, flags), stance, at, out)
     return out
 
 
-def _events(
-    world: World,
-    first: int,
-    incoming: Reached,
-    outcome: Outcome,
-    exposures: CodedRows,
-    mine: Array,
-) -> dict[str, Array]:
+def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRows, mine: Array) -> dict[str, Array]:
     """Columns of the table holdings: each claim that changed something, and then the record that it replaced."""
     agent = np.repeat(np.arange(incoming.indptr.size - 1), np.diff(incoming.indptr))
-    came, left = np.flatnonzero(outcome.change != UNCHANGED), np.flatnonzero(outcome.replaced != NONE)
-    at = np.r_[came, left]
-    order = np.lexsort((np.r_[np.zeros(came.size), np.ones(left.size)], at))
-    at = at[order]
-    flags = np.r_[outcome.flags[came], outcome.replaced_flags[left]][order]
+    changed = np.flatnonzero(outcome.change != UNCHANGED)
+    at, flags = changed // 2, outcome.flags[changed]
     return {
         "agent": first + agent[at],
-        "claim": np.r_[incoming.claim[came], outcome.replaced[left]][order],
+        "claim": outcome.claim[changed],
         "origin": origin_of(flags),
-        "change": np.r_[outcome.change[came], np.full(left.size, HoldingChange.ARCHIVED, np.uint8)][order],
-        "by": np.r_[outcome.by[came], incoming.claim[left]][order],
+        "change": outcome.change[changed],
+        "by": outcome.by[changed],
         "post": _source(incoming, at, exposures["post"], mine),
         "rank": _source(incoming, at, exposures["rank"], np.full(mine.size, NONE)),
         "agreed": has_flag(flags, AGREED),
     }
 
 
-def _source(incoming: Reached, at: Array, of_exposures: Array, of_own: Array) -> npt.NDArray[np.int64]:
+def _source(incoming: Reached, at: Array, of_exposures: Array, of_own: Array) -> Int64:
     """A column of the exposures, or of the own posts, for the claims ``at``."""
     own, row = incoming.own[at], incoming.row[at]
     out = np.empty(at.size, np.int64)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.pairs import rows_between
 from townsquare.core.schema import PostKind
 from townsquare.record.batches import Batches
 from townsquare.simulation.world import World
-
-Array = npt.NDArray[Any]
 
 
 def by_agent(out: Batches, table: str) -> dict[str, Array]:
@@ -44,10 +42,10 @@ class Reached(NamedTuple):
     own posts if ``own``; int64.
     """
 
-    indptr: npt.NDArray[np.int64]
-    claim: npt.NDArray[np.int32]
-    row: npt.NDArray[np.int64]
-    own: npt.NDArray[np.bool_]
+    indptr: Int64
+    claim: Int32
+    row: Int64
+    own: Bool
 
 
 class _Made(NamedTuple):
@@ -127,17 +125,17 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
     claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
     _spread(shown, mine, world.claims["same_as"], out_indptr, claim, row, own)
     found = Reached(out_indptr, claim, row, own)
-    return _heard(found, world.silenced) if world.silenced.size else found
+    return _heard(found, world.excluded_claims) if world.excluded_claims.size else found
 
 
-def _heard(all_: Reached, silenced: npt.NDArray[np.int32]) -> Reached:
-    """Those that are not silenced."""
-    keep = ~np.isin(all_.claim, silenced)
+def _heard(all_: Reached, excluded_claims: Int32) -> Reached:
+    """Those that are not excluded."""
+    keep = ~np.isin(all_.claim, excluded_claims)
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep, dtype=np.int64)])
     return Reached(before[all_.indptr], all_.claim[keep], all_.row[keep], all_.own[keep])
 
 
-def own_posts(world: World) -> npt.NDArray[np.int64]:
+def own_posts(world: World) -> Int64:
     """Posts and comments of persons in the step that is being taken, by author and then in their order."""
     start = world.step_starts[-1]
     kind, author = world.posts["kind"][start:], world.posts["author"][start:]
@@ -145,7 +143,7 @@ def own_posts(world: World) -> npt.NDArray[np.int64]:
     return np.asarray(start + at[np.argsort(author[at], kind="stable")], np.int64)
 
 
-def csr(agent: Array, n: int) -> npt.NDArray[np.int64]:
+def csr(agent: Array, n: int) -> Int64:
     """Row pointers, (n + 1,), of rows whose agents ascend from 0 to n - 1.
 
     >>> csr(np.array([0, 2, 2]), 3).tolist()

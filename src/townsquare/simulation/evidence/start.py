@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.checks import check_state
 from townsquare.beliefs.contract import (
@@ -31,6 +30,7 @@ from townsquare.beliefs.contract import (
 from townsquare.beliefs.evidence.seeds import choose_for_many
 from townsquare.beliefs.log_odds import Params
 from townsquare.core import schema
+from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import U64, Draws, Stage, text_key
 from townsquare.core.pairs import spans
 from townsquare.core.schema import NONE, HoldingChange, Origin
@@ -38,8 +38,6 @@ from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.evidence.claims import Judges, of_bank, rows_of
 from townsquare.simulation.world import World
-
-Array = npt.NDArray[Any]
 
 
 class Start(NamedTuple):
@@ -49,14 +47,25 @@ class Start(NamedTuple):
     rows: dict[str, schema.Columns]
 
 
-class _Bank(NamedTuple):
-    """Claims that agents can start with, each the first of its kind; (m,) each, and a key by text for draws."""
+class Newcomers(NamedTuple):
+    """Who starts.
 
-    claim: npt.NDArray[np.int32]
-    proposition: npt.NDArray[np.int16]
-    polarity: npt.NDArray[np.int8]
-    strength: npt.NDArray[np.float64]
-    key: npt.NDArray[U64]
+    Attributes
+    ----------
+    agents : (n,) int
+        Their rows of agents; the first of ``state``, which may go on with sources.
+    wanted : (n, P) float64
+        The stances they were drawn, [-1, 1].
+    state : BeliefState
+        As the ``init`` of the rule gives it.
+    own : mapping of str to array
+        Settings that they have of their own, by name, as long as ``state``; NaN for sources.
+    """
+
+    agents: Int64
+    wanted: Float
+    state: BeliefState
+    own: Mapping[str, Float]
 
 
 def started(
@@ -64,12 +73,9 @@ def started(
     scenario: Scenario,
     judges: Judges,
     rule: tuple[BeliefRule, MemberParams],
-    agents: npt.NDArray[np.int64],
-    wanted: npt.NDArray[np.float64],
-    state: BeliefState,
+    new: Newcomers,
     draws: Draws,
     texts: Sequence[str],
-    own: Mapping[str, npt.NDArray[np.float64]],
 ) -> Start:
     """What new agents start with.
 
@@ -79,18 +85,11 @@ def started(
         As it is before they join.
     rule : (BeliefRule, MemberParams)
         The rule in use and its settings.
-    agents : (n,) int
-        Their rows of agents; the first of ``state``, which may go on with sources.
-    wanted : (n, P) float64
-        The stances they were drawn, [-1, 1].
-    state : BeliefState
-        As ``rule.init`` gives it.
+    new : Newcomers
     draws : Draws
         Of the run; seeds are drawn by agent and text, whatever the step.
     texts : sequence of str
         Texts by row: those that there are, and those that come with these rows.
-    own : mapping of str to array
-        Settings that they have of their own, by name, as long as ``state``; NaN for sources.
 
     Raises
     ------
@@ -100,6 +99,7 @@ def started(
         The bank has fewer arguments on a proposition than there are to be seeds.
     """
     member, params = rule
+    agents, wanted, state, own = new
     if member.unit != "log odds":
         return Start(state, {})
     rows: dict[str, schema.Columns] = {}
@@ -110,7 +110,7 @@ def started(
         claims = rows.get("claims") or {name: world.claims[name] for name in schema.empty("claims")}
         bank = _bank(claims, texts)
         settings = per_agent(params, state.stance.shape[0], own)
-        records = _choose(bank, scenario, params, settings["anchoring"], agents, wanted, draws)
+        records = _choose(bank, scenario, params, settings["anchoring"], new, draws)
         rows["holdings"] = _rows(records, agents, draws.step)
         state = _with_records(member, settings, state, records, int(agents[0]) if agents.size else 0, draws)
     n, p = wanted.shape
@@ -121,41 +121,35 @@ def started(
     return Start(state, rows)
 
 
-def _bank(claims: schema.Columns, texts: Sequence[str]) -> _Bank:
+def _bank(claims: schema.Columns, texts: Sequence[str]) -> dict[str, Array]:
+    """Claims that agents can start with, each the first of its kind: their columns, and a key by text for draws."""
     columns = {name: np.asarray(column) for name, column in claims.items()}
     at = np.flatnonzero((columns["post"] == NONE) & (columns["same_as"] == columns["claim"]))
     keys = [text_key(texts[row]) for row in columns["text"][at]]
-    return _Bank(
-        columns["claim"][at],
-        columns["proposition"][at],
-        columns["polarity"][at],
-        columns["strength"][at],
-        np.array(keys, U64),
-    )
+    return {**{name: column[at] for name, column in columns.items()}, "key": np.array(keys, U64)}
 
 
 def _choose(
-    bank: _Bank,
+    bank: Mapping[str, Array],
     scenario: Scenario,
     params: Params,
-    anchoring: npt.NDArray[np.float64],
-    agents: npt.NDArray[np.int64],
-    wanted: npt.NDArray[np.float64],
+    anchoring: Float,
+    new: Newcomers,
     draws: Draws,
 ) -> Records:
     """The seeds of each agent as records, by claim."""
-    parts = []
+    agents, parts = new.agents, []
     for k, proposition in enumerate(scenario.propositions):
-        at = np.flatnonzero(bank.proposition == k)
+        at = np.flatnonzero(bank["proposition"] == k)
         chosen = [np.empty((0, params.seed_records), np.int64)]
         for _, first, stop in spans(max(agents.size, 1)):
             some = agents[first:stop]
             keys = draws(Stage.EVIDENCE).bits(
-                "seeds", np.repeat(some, at.size), np.tile(bank.key[at], some.size), lasting=True
+                "seeds", np.repeat(some, at.size), np.tile(bank["key"][at], some.size), lasting=True
             )
             chosen.append(
                 choose_for_many(
-                    bank.polarity[at], bank.strength[at], wanted[first:stop, k], anchoring[first:stop],
+                    bank["polarity"][at], bank["strength"][at], new.wanted[first:stop, k], anchoring[first:stop],
                     keys.reshape(some.size, at.size), number=params.seed_records, prior_scale=params.prior_scale,
                     where=f"scenario {scenario.name}, arguments on {proposition.name}",
                 )
@@ -166,17 +160,17 @@ def _choose(
     flat, (n, width) = places.ravel(), places.shape
     return Records(
         indptr=np.arange(n + 1, dtype=np.int64) * width,
-        claim=bank.claim[flat],
-        proposition=bank.proposition[flat],
-        polarity=bank.polarity[flat],
-        strength=bank.strength[flat],
+        claim=bank["claim"][flat],
+        proposition=bank["proposition"][flat],
+        polarity=bank["polarity"][flat],
+        strength=bank["strength"][flat],
         origin=np.full(flat.size, Origin.SEED, np.uint8),
         active=np.ones(flat.size, np.bool_),
         agreed=np.zeros(flat.size, np.bool_),
     )
 
 
-def _rows(records: Records, agents: npt.NDArray[np.int64], step: int) -> schema.Columns:
+def _rows(records: Records, agents: Int64, step: int) -> schema.Columns:
     return schema.rows(
         "holdings", records.claim.size, step=step, agent=np.repeat(agents, np.diff(records.indptr)),
         claim=records.claim, origin=Origin.SEED, change=HoldingChange.ACCEPTED, by=NONE, post=NONE, rank=NONE,

@@ -13,7 +13,7 @@ import polars as pl
 
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import PostKind
-from townsquare.experiments.counterfactual.removal import Gone, Removal
+from townsquare.experiments.counterfactual.removal import Exclusion, Removal
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Scenario
 from townsquare.settings.resolve import Settings
@@ -43,7 +43,7 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
         It names a post that somebody wrote in the course of the run, or an argument record: another run may not
         have it.
     """
-    Gone.of(run, removal)  # checks that they are there
+    Exclusion.of(run, removal)  # checks that they are there
     if removal.records:
         raise SettingError(
             "--without record",

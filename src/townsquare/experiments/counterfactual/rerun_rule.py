@@ -19,7 +19,7 @@ from townsquare.core import schema
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.schema import NONE
-from townsquare.experiments.counterfactual.removal import Gone, Removal
+from townsquare.experiments.counterfactual.removal import Exclusion, Removal
 from townsquare.experiments.run_folders import settings_of
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import ColumnsOf
@@ -43,7 +43,7 @@ _KEY = ["step", "agent", "proposition"]
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class CounterfactualBeliefs:
     """Beliefs with and without something.
 
     Attributes
@@ -97,7 +97,7 @@ class Without:
         )
 
 
-def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Without:
+def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> CounterfactualBeliefs:
     """Beliefs as the rule would have moved them without something, what people saw being held fixed.
 
     Parameters
@@ -116,14 +116,16 @@ def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Wit
     WrongVersion, DataError
         Another version recorded it, or its scenario has changed or gone.
     """
-    gone = Gone.of(run, removal)
+    excluded = Exclusion.of(run, removal)
     recorded = person_beliefs(run).select(*_KEY, pl.col("stance").alias("recorded")).pipe(collected, ORDERED)
-    again, rows = beliefs_again(run, gone, scenario)
-    both = recorded.join(again.select(*_KEY, pl.col("stance").alias("without")), on=_KEY, maintain_order="left")
-    return Without(removal, rows, both)
+    rerun, rows = rerun_beliefs(run, excluded, scenario)
+    both = recorded.join(rerun.select(*_KEY, pl.col("stance").alias("without")), on=_KEY, maintain_order="left")
+    return CounterfactualBeliefs(removal, rows, both)
 
 
-def beliefs_again(run: Run, gone: Gone | None = None, scenario: Scenario | None = None) -> tuple[pl.DataFrame, int]:
+def rerun_beliefs(
+    run: Run, excluded: Exclusion | None = None, scenario: Scenario | None = None
+) -> tuple[pl.DataFrame, int]:
     """Beliefs from executing the rule again, and how many exposures counted no more.
 
     Returns
@@ -139,7 +141,7 @@ def beliefs_again(run: Run, gone: Gone | None = None, scenario: Scenario | None 
         Another version recorded it, or its scenario has changed or gone.
     """
     settings = settings_of(run, str(run.folder or "run")) if scenario is None else _settings(run, scenario)
-    made = _Again(run, settings, scenario or recorded_scenario(settings, run.folder), gone or Gone())
+    made = _Rerun(run, settings, scenario or recorded_scenario(settings, run.folder), excluded or Exclusion())
     parts = [pl.DataFrame(dict(rows)) for rows in made.beliefs()]
     return pl.concat(parts), made.taken
 
@@ -149,13 +151,13 @@ def _settings(run: Run, scenario: Scenario) -> Settings:
     return resolve(run.settings)
 
 
-class _Again:
+class _Rerun:
     """One execution; ``taken`` counts the exposures that were taken away so far."""
 
-    def __init__(self, run: Run, settings: Settings, scenario: Scenario, gone: Gone) -> None:
-        self._run, self._gone, self.taken = run, gone, 0
+    def __init__(self, run: Run, settings: Settings, scenario: Scenario, excluded: Exclusion) -> None:
+        self._run, self._excluded, self.taken = run, excluded, 0
         self._setup, self._world, self._start = begin(settings, scenario)
-        self._world.silenced = gone.claims.astype(np.int32)
+        self._world.excluded_claims = excluded.claims.astype(np.int32)
 
     def beliefs(self) -> Iterator[schema.Columns]:
         """Rows of beliefs after each committed step."""
@@ -185,15 +187,15 @@ class _Again:
 
     def _silence(self) -> None:
         """Roots that are left out speak to no proposition and make no claim, as exposures and as own posts."""
-        roots = self._gone.roots[self._gone.roots < self._world.posts.n]
+        roots = self._excluded.roots[self._excluded.roots < self._world.posts.n]
         for column in ("n_stances", "n_claims"):
             self._world.posts.write(column)[roots] = 0
 
     def _shown(self, rows: schema.Columns, world: World) -> schema.Columns:
         """The exposures of a step that stay."""
-        gone = self._gone
-        away = np.isin(rows["post"], gone.rows) | np.isin(rows["author"], gone.authors)
-        self.taken += int(np.count_nonzero(away | np.isin(rows["root"], gone.roots)))
+        excluded = self._excluded
+        away = np.isin(rows["post"], excluded.rows) | np.isin(rows["author"], excluded.authors)
+        self.taken += int(np.count_nonzero(away | np.isin(rows["root"], excluded.roots)))
         return {name: np.asarray(column)[~away] for name, column in rows.items()} if away.any() else rows
 
 
