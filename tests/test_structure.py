@@ -18,7 +18,7 @@ from townsquare.core import registry
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "townsquare"
 SOURCE = ROOT / "src" / PACKAGE
-MAX_FILE_LINES = 500
+MAX_FILE_LINES = 450
 MAX_FUNCTION_LINES = 80
 P95_FUNCTION_LINES = 45
 MAX_PUBLIC_NAMES = 30

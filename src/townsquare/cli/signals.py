@@ -8,6 +8,7 @@ import signal
 import sys
 import termios
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType, TracebackType
@@ -42,7 +43,7 @@ def no_interrupt_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-class _Handlers:
+class _Handlers(ABC):
     """While the context lasts, signals go to :meth:`_came`; only the main thread may set that."""
 
     def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
@@ -72,9 +73,9 @@ class _Handlers:
             _leave_terminal()
         self._came(number)
 
+    @abstractmethod
     def _came(self, number: int) -> None:
-        """What a signal does."""
-        raise NotImplementedError
+        """Do what a signal asks."""
 
 
 def _leave_terminal() -> None:
