@@ -16,6 +16,7 @@ from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.core.array_types import Int64
 from townsquare.core.schema import PostKind, Table
 from townsquare.record.query import query_frames
 
@@ -248,10 +249,7 @@ _SPREAD = columns(
 # The shape of share trees: depth, breadth and structural virality, for all cascades in a few passes over arrays.
 
 
-Whole = npt.NDArray[np.int64]
-
-
-def depths(parent: npt.ArrayLike) -> Whole:
+def depths(parent: npt.ArrayLike) -> Int64:
     """Links from each node up to its root.
 
     Parameters
@@ -320,7 +318,7 @@ def tree_shapes(parent: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
     }
 
 
-def _breadth(root: Whole, depth: Whole) -> npt.NDArray[np.float64]:
+def _breadth(root: Int64, depth: Int64) -> npt.NDArray[np.float64]:
     """Most nodes at one depth, at the row of each root."""
     most = np.zeros(root.size)
     if root.size:

@@ -19,13 +19,13 @@ import numpy.typing as npt
 import polars as pl
 
 from townsquare.analysis.contract import Reads, library
+from townsquare.core.array_types import Int64
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import as_words, collected
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import AgentKind
 from townsquare.core.spreadsheets import as_cells
 
-Whole = npt.NDArray[np.int64]
 MOST_NULL_FOLLOWS = 500_000
 """Above this many follows no null model is drawn: ``draws`` is 0 and what needs it is NaN."""
 SWAPS_IN_ALL = 2_000_000
@@ -50,10 +50,10 @@ class FollowGraph:
     """
 
     step: int
-    agents: Whole
+    agents: Int64
     person: npt.NDArray[np.bool_]
-    follower: Whole
-    followed: Whole
+    follower: Int64
+    followed: Int64
 
     def directed(self) -> Any:
         """As a directed graph of igraph."""

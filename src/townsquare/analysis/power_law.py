@@ -22,8 +22,8 @@ from scipy import optimize
 
 from townsquare.analysis.contract import columns, library
 from townsquare.analysis.statistics import tidy
+from townsquare.core.array_types import Float
 
-Values = npt.NDArray[np.float64]
 FITS = columns("model:str formula:str n:int a b c r2 aic")
 SIZES = columns("model:str x_min n:int n_tail:int alpha low high ks against:str log_ratio p better:str")
 ALTERNATIVES = ("lognormal", "exponential")
@@ -31,23 +31,23 @@ MOST_VALUES = 20_000
 """Of more sizes than this, that many evenly spaced ones in order stand for all: the search for ``x_min`` fits each."""
 
 
-def _power(x: Values, a: float, b: float) -> Values:
+def _power(x: Float, a: float, b: float) -> Float:
     return np.asarray(a * x ** (-b))
 
 
-def _exponential(x: Values, a: float, b: float) -> Values:
+def _exponential(x: Float, a: float, b: float) -> Float:
     return np.asarray(a * np.exp(-b * x))
 
 
-def _stretched(x: Values, a: float, b: float, c: float) -> Values:
+def _stretched(x: Float, a: float, b: float, c: float) -> Float:
     return np.asarray(a * np.exp(-b * x**c))
 
 
-def _logarithm(x: Values, a: float, b: float) -> Values:
+def _logarithm(x: Float, a: float, b: float) -> Float:
     return np.asarray(a - b * np.log(x))
 
 
-_CURVES: tuple[tuple[str, str, Callable[..., Values], tuple[float, ...]], ...] = (
+_CURVES: tuple[tuple[str, str, Callable[..., Float], tuple[float, ...]], ...] = (
     ("power law", "a · rank^−b", _power, (1.0, 0.6)),
     ("exponential", "a · exp(−b · rank)", _exponential, (1.0, 0.05)),
     ("stretched exponential", "a · exp(−b · rank^c)", _stretched, (1.5, 0.2, 0.7)),
@@ -132,7 +132,7 @@ def size_models(values: npt.ArrayLike) -> pl.DataFrame:
     return tidy(rows, SIZES)
 
 
-def _against(fit: Any, x: Values, other: str) -> tuple[Any, ...]:
+def _against(fit: Any, x: Float, other: str) -> tuple[Any, ...]:
     law = fit.power_law
     alpha, error, x_min = float(law.alpha), float(law.sigma), float(fit.xmin)
     tail = int((x >= x_min).sum())

@@ -16,11 +16,12 @@ import numpy.typing as npt
 import polars as pl
 from scipy import optimize, stats
 
+from townsquare.core.array_types import Float
+
 LEVEL = 0.95
 RESAMPLES = 1000
 """Draws of every bootstrap and permutation, from a generator with a fixed seed."""
 MOST_RESAMPLED = 100_000
-Values = npt.NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
@@ -80,13 +81,13 @@ def share(part: int, whole: int) -> Estimate:
     return Estimate(part / whole, float(ends.low), float(ends.high))
 
 
-def samples_of(frame: pl.DataFrame, by: str) -> list[Values]:
+def samples_of(frame: pl.DataFrame, by: str) -> list[Float]:
     """The column ``value`` of each group that has two rows at least, groups in order of appearance."""
     groups = (rows["value"].to_numpy() for _, rows in frame.group_by(by, maintain_order=True))
     return [values for values in groups if values.size >= 2]
 
 
-def corrected(p: npt.ArrayLike) -> Values:
+def corrected(p: npt.ArrayLike) -> Float:
     """P-values after the correction of Benjamini and Hochberg (1995) for as many tests as are not NaN."""
     values = np.array(p, np.float64)
     known = ~np.isnan(values)
@@ -118,7 +119,7 @@ def gini(values: npt.ArrayLike) -> float:
     return float((2 * place - x.size - 1) @ x / (x.size * total))
 
 
-def bootstrap(values: npt.ArrayLike, statistic: Callable[[Values], float], seed: int = 0) -> Estimate:
+def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: int = 0) -> Estimate:
     """A statistic of one sample with its percentile interval; equal samples have equal intervals.
 
     There are ``RESAMPLES`` resamples; of more than 4,000 values fewer, down to 100. Above 100,000 values, of which the

@@ -27,12 +27,12 @@ from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import roots
+from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
 
-Float = npt.NDArray[np.float64]
 DRAWS = 499
 """Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""
 FEWEST, MOST_WORK = 99, 100_000_000

@@ -10,7 +10,8 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from townsquare.core.array_types import Array
+
 _BLOCK = 1 << 16  # values that are looked up at a time where a column is read in parts: they stay in the cache
 
 

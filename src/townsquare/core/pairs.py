@@ -15,6 +15,7 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import U64, key2
 
 BLOCK = 1 << 16  # agents a block: its pairs fit the cache better than the whole, and a new block is cheap to make
@@ -22,9 +23,6 @@ _SCAN = 512  # among fewer keys, looking at all of them is quicker than a search
 _LONG = 64  # insertion beats other sorts up to about here
 _CHUNK = 128  # agents that one thread takes at a time
 _PLACE = np.int64(0xFFFFFFFF)  # lower half of a packed word: the place within the agent's query
-
-Int64 = npt.NDArray[np.int64]
-Int32 = npt.NDArray[np.int32]
 
 
 class PairBlock(NamedTuple):

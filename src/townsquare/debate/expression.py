@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError
 from townsquare.debate.resolve import resolve_debates
 from townsquare.debate.trial import opening, readings, with_model
 from townsquare.experiments.paired import LEVEL
 from townsquare.models.contract import Asker
 from townsquare.settings.layers import Layer
-
-Float = npt.NDArray[np.float64]
 
 PAPER_R, PAPER_SLOPE = 0.967, 0.86
 FEWEST = 3

@@ -11,9 +11,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float
 from townsquare.experiments.paired import t_interval
-
-Float = npt.NDArray[np.float64]
 
 JUDGED_LAST = 3
 """Readings of an agent's last messages that a judged final stance is the mean of: one message is one argument."""

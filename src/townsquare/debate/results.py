@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from townsquare.core.array_types import Float
 from townsquare.core.errors import UnknownName, WrongVersion
 from townsquare.core.registry import did_you_mean
 from townsquare.debate.measures import Estimate, judged_course, pair_measures, single_measures
@@ -24,8 +24,6 @@ from townsquare.experiments.manifest import FORMAT, manifest_values
 from townsquare.models.contract import Call
 from townsquare.models.store import FILE as CALLS
 from townsquare.models.store import SqliteCalls
-
-Float = npt.NDArray[np.float64]
 
 FILE = "debates.json"
 TRANSCRIPT = "transcript.html"

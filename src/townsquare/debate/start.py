@@ -12,20 +12,18 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.equation import contributions, stances_of, start_log_odds, sum_of
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.conflict import check_theta
 from townsquare.beliefs.evidence.seeds import check_number, choose_seeds
+from townsquare.core.array_types import Int64
 from townsquare.core.draws import U64, Draws, chain, text_key
 from townsquare.core.errors import SettingError
 from townsquare.debate.contract import few_uniform
 from townsquare.debate.resolve import ResolvedDebate
 from townsquare.debate.settings import SIDES, SIGN, Debates
 from townsquare.models.contract import member_asks
-
-Indices = npt.NDArray[np.int64]
 
 
 class AgentStart(NamedTuple):
@@ -77,7 +75,7 @@ def begin_at(found: ResolvedDebate, side: int, trial: int) -> AgentStart:
     return AgentStart(wanted, attained, 0.0, scale, tuple(int(place) for place in places))
 
 
-def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Indices, float]:
+def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Int64, float]:
     """Indices of the seeds in the bank, ascending, and the factor on what each adds."""
     settings, bank, start = found.settings, found.bank, found.settings.start
     wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
@@ -99,7 +97,7 @@ def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Indices, float
     return at[chosen.chosen], scale
 
 
-def _prior_scale(settings: Debates, bank: ArgumentBank, at: Indices, wanted: float, anchoring: float) -> float:
+def _prior_scale(settings: Debates, bank: ArgumentBank, at: Int64, wanted: float, anchoring: float) -> float:
     """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
     if settings.start.prior_scale != "meet":
         return settings.start.prior_scale

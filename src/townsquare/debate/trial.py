@@ -16,6 +16,7 @@ import numpy as np
 
 from townsquare.beliefs.evidence.contract import Embedder, Topics, check_found, strengths
 from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import in_step
@@ -26,7 +27,6 @@ from townsquare.debate.contract import (
     DebateAgent,
     DebateContext,
     DialogueLine,
-    Float,
     Move,
     ReceivedMessage,
     Side,

@@ -17,10 +17,11 @@ from townsquare.beliefs.evidence.bank_files import bundled_topics, load_bank
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.extract import extract_many
 from townsquare.beliefs.evidence.strength import judge_strength
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.errors import DataError
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.option_sides import option_sides
-from townsquare.humans.trajectories import Float, Int, Trajectories
+from townsquare.humans.trajectories import Trajectories
 
 
 class Claims(NamedTuple):
@@ -40,7 +41,7 @@ class Claims(NamedTuple):
         The claims; "" where the data have no text.
     """
 
-    message: Int
+    message: Int64
     polarity: Float
     shown: Float
     strength: Float

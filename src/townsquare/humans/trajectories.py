@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
-Bool = npt.NDArray[np.bool_]
+from townsquare.core.array_types import Bool, Float, Int64
 
 
 class Message(NamedTuple):
@@ -126,13 +124,13 @@ class Trajectories:
     control: Bool
     initial: Float
     final: Float
-    indptr: Int
-    author: Int
+    indptr: Int64
+    author: Int64
     side: Float
     strength: Float
-    text: Int
-    reading_indptr: Int
-    reading_after: Int
+    text: Int64
+    reading_indptr: Int64
+    reading_after: Int64
     reading: Float
     authors: tuple[str, ...]
     texts: tuple[str, ...]
@@ -164,7 +162,7 @@ class Trajectories:
         )  # fmt: skip
 
 
-def spans_of(indptr: Int, rows: Int) -> tuple[Int, Int]:
+def spans_of(indptr: Int64, rows: Int64) -> tuple[Int64, Int64]:
     """Places of the entries of some rows of a CSR, and the CSR's new row pointer.
 
     >>> [part.tolist() for part in spans_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
@@ -177,7 +175,7 @@ def spans_of(indptr: Int, rows: Int) -> tuple[Int, Int]:
     return places.astype(np.int64), new
 
 
-def codes_of(words: Sequence[str]) -> tuple[Int, tuple[str, ...]]:
+def codes_of(words: Sequence[str]) -> tuple[Int64, tuple[str, ...]]:
     """Numbers of words in order of first appearance, and the distinct words.
 
     >>> codes_of(["b", "a", "b"])

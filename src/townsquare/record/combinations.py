@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, LargeRows, look_up
 from townsquare.core.draws import U64, mix
 
-Array = npt.NDArray[Any]
 _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
 
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, Group, Sheet, is_filled, name_cell, names, numbers, read_columns, texts, words
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import PostType, Veracity
 from townsquare.core.tabular import Record, Records
-from townsquare.scenario.contents import Arguments, Float, Posts, Proposition, Source
+from townsquare.scenario.contents import Arguments, Posts, Proposition, Source
 
 MAX_PROPOSITIONS = 64
 DEFAULT_CREDIBILITY = 0.5

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float
 from townsquare.scenario.graphs.contract import Edges
 from townsquare.scenario.population.personas import Personas
-
-Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import files
+from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
@@ -34,9 +35,6 @@ from townsquare.settings.config import Injection
 from townsquare.settings.presets import preset_names
 
 __all__ = ["ScenarioLine", "injection_schedule", "list_scenarios", "load_scenario", "made_scenario"]
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 
 class ScenarioLine(NamedTuple):

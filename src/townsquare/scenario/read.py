@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from townsquare.core import documents, files, tabular
+from townsquare.core.array_types import Int32
 from townsquare.core.cells import MAX_NAME, Column, Sheet, name_cell, read_columns, text_cell, texts
 from townsquare.core.errors import DataError
 from townsquare.core.files import bundled_folder
@@ -31,7 +32,7 @@ from townsquare.scenario.cells import (
     read_sources,
 )
 from townsquare.scenario.contents import Accounts, Proposition, Scenario
-from townsquare.scenario.times import Int32, read_length, read_time, steps_of_times
+from townsquare.scenario.times import read_length, read_time, steps_of_times
 from townsquare.settings.config import Injection
 from townsquare.settings.problems import validated
 

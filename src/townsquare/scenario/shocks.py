@@ -8,13 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Int64
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import Veracity
 from townsquare.scenario.contents import Posts, Scenario
 from townsquare.settings.config import Config, Injection
 from townsquare.settings.events import Inject
-
-Int64 = npt.NDArray[np.int64]
 
 
 class Shock(NamedTuple):

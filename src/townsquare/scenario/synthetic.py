@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.errors import DataError
 from townsquare.core.schema import PostType, Veracity
-from townsquare.scenario.contents import Arguments, Float, Posts, Proposition, Scenario, Source
+from townsquare.scenario.contents import Arguments, Posts, Proposition, Scenario, Source
 from townsquare.scenario.read import bundled_lines
 
 MADE_POSTS = 500

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Int32
 from townsquare.core.cells import is_filled
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record
-
-Int32 = npt.NDArray[np.int32]
 
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 _SECONDS = {

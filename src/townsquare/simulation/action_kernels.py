@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.pairs import PairBlock, has
 from townsquare.core.schema import (
     NONE,
@@ -17,7 +17,6 @@ from townsquare.core.schema import (
     Slot,
 )
 
-Array = npt.NDArray[Any]
 _NONE = int(NONE)
 _FOLLOW, _UNFOLLOW = int(ActionKind.FOLLOW), int(ActionKind.UNFOLLOW)
 _ACTIVE, _COMMENT_SLOT = int(PostStatus.ACTIVE), int(Slot.COMMENT)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
 from townsquare.core.pairs import empty_block, rows_between, spans
@@ -47,7 +48,6 @@ from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.views import Chosen
 from townsquare.simulation.world import REACTIONS, World
 
-Array = npt.NDArray[Any]
 Columns = TypeVar("Columns", Choices, Judged)
 
 

@@ -14,6 +14,7 @@ from townsquare.beliefs.checks import FAMILY, check_beliefs
 from townsquare.beliefs.contract import BeliefState, per_agent
 from townsquare.beliefs.profiles import Profiles, profiles_of
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
 from townsquare.core.member_errors import call_member
 from townsquare.core.schema import NONE, AgentKind, PostKind, Scorer, Veracity
@@ -36,8 +37,6 @@ from townsquare.simulation.evidence.start import Newcomers, Start, started
 from townsquare.simulation.policies.mix import members_of, reads
 from townsquare.simulation.views import Bank
 from townsquare.simulation.world import World
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)

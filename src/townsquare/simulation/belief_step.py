@@ -22,6 +22,7 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import PartedRows
 from townsquare.core.draws import StageDraws
 from townsquare.core.member_errors import call_member
@@ -36,7 +37,6 @@ from townsquare.simulation.evidence.reached import by_agent, exposures_by_agent
 from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets
 
-Array = npt.NDArray[Any]
 _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
 _WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.documents import read_yaml
 from townsquare.core.schema import NONE, ActionKind, ActionStatus, MemoryKind
 from townsquare.models.contract import Asker, Message, Request
@@ -27,7 +28,6 @@ from townsquare.settings.config import Config, Memory, Model
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.world import World
 
-Array = npt.NDArray[Any]
 BASE_IMPORTANCE = 0.5
 A_KEYWORD = 0.1
 SNIPPET = 240  # characters of a text that a memory keeps

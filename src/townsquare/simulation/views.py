@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.schema import NONE, ActionKind, MemoryKind, PostKind
 from townsquare.settings.config import Actions as ActionSettings
@@ -20,7 +20,6 @@ from townsquare.simulation import memory
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.world import World
 
-Array = npt.NDArray[Any]
 _HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status"})
 
 

@@ -17,6 +17,7 @@ from townsquare.beliefs.arrays import frozen_state, join_states, take_state
 from townsquare.beliefs.contract import BeliefState
 from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
+from townsquare.core.array_types import Int64
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
@@ -45,7 +46,6 @@ _COUNTS = {
     ActionKind.FLAG: "flags",
     ActionKind.ADD_NOTE: "notes",
 }
-IntArray = npt.NDArray[np.int64]
 
 
 class World:
@@ -153,7 +153,7 @@ class World:
         """How many rows each author has had in the ring, (n_agents,)."""
         return _frozen_column(self._n_rows)
 
-    def stances_of(self, posts: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
+    def stances_of(self, posts: npt.NDArray[Any]) -> tuple[Int64, Int64]:
         """Rows of post_stances of some posts, post after post, and for each the place of its post in ``posts``."""
         count = self.posts["n_stances"][posts].astype(np.int64)
         place = np.repeat(np.arange(posts.size), count)
@@ -376,7 +376,7 @@ class World:
         agents: npt.NDArray[Any],
         keys: npt.NDArray[Any],
         start: npt.NDArray[Any],
-        then: Callable[[Any, IntArray, slice], None] | None = None,
+        then: Callable[[Any, Int64, slice], None] | None = None,
     ) -> None:
         """Add pairs that are not there with a value of ``start``; ``agents`` ascend.
 
@@ -417,7 +417,7 @@ class World:
             done += take
 
 
-_Part = tuple[int, int, int, IntArray]
+_Part = tuple[int, int, int, Int64]
 
 
 def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from townsquare.core.array_types import Array
 
 
 @nb.njit(nogil=True, cache=True)

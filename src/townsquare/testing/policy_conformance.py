@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import Stage
 from townsquare.core.schema import NONE, ActionKind, Veracity
 from townsquare.core.threads import threads_for
@@ -17,7 +16,6 @@ from townsquare.simulation.views import Chosen, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
-Array = npt.NDArray[Any]
 _NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
 
 

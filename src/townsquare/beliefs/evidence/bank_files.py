@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.argument_columns import QUALITY, REVERSED, SIDE, TEXT, TOPIC, UNUSED, side_of
+from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, Sheet, is_filled, numbers, read_columns, texts, words
 from townsquare.core.documents import read_yaml
 from townsquare.core.draws import chain, text_key
@@ -24,8 +25,6 @@ from townsquare.core.errors import DataError, UnknownName
 from townsquare.core.files import find
 from townsquare.core.registry import did_you_mean
 from townsquare.core.tabular import Record, Records, read_table
-
-Float = npt.NDArray[np.float64]
 
 SEED, DEBATE = "seed", "debate"
 SEED_SHARE = 3

@@ -17,7 +17,8 @@ import numpy as np
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors, cosines
-from townsquare.debate.contract import Float, StanceJudge
+from townsquare.core.array_types import Float
+from townsquare.debate.contract import StanceJudge
 from townsquare.settings.base import MemberParams, setting
 
 

@@ -13,24 +13,14 @@ in two ways. When all has been said it says so, which is no argument.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import U64, text_key
-from townsquare.debate.contract import (
-    ActiveRecord,
-    Claim,
-    DebateContext,
-    Float,
-    Speaker,
-    Turn,
-    Utterance,
-    few_uniform,
-)
+from townsquare.debate.contract import ActiveRecord, Claim, DebateContext, Speaker, Turn, Utterance, few_uniform
 from townsquare.settings.base import MemberParams, setting
 
-Indices = npt.NDArray[np.int64]
 NOTHING_LEFT = "No further points."
 
 
@@ -56,7 +46,7 @@ def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
     return said_of(bank, chosen)
 
 
-def nearness(bank: ArgumentBank, places: Indices, retrieved: tuple[ActiveRecord, ...], vectors: Vectors) -> Float:
+def nearness(bank: ArgumentBank, places: Int64, retrieved: tuple[ActiveRecord, ...], vectors: Vectors) -> Float:
     """For each argument the largest cosine with a retrieved record of its polarity, at least 0; (n,) float64."""
     out = np.zeros(places.size)
     if not retrieved:
@@ -70,7 +60,7 @@ def nearness(bank: ArgumentBank, places: Indices, retrieved: tuple[ActiveRecord,
     return np.maximum(out, nearest)
 
 
-def said_of(bank: ArgumentBank, places: Indices) -> Utterance:
+def said_of(bank: ArgumentBank, places: Int64) -> Utterance:
     """Arguments of a bank as a message that declares its claims."""
     claims = tuple(Claim.of(bank, int(at)) for at in places)
     return Utterance(" ".join(claim.text for claim in claims), claims)

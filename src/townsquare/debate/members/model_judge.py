@@ -15,7 +15,8 @@ import numpy as np
 
 from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors
-from townsquare.debate.contract import Float, StanceJudge
+from townsquare.core.array_types import Float
+from townsquare.debate.contract import StanceJudge
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.settings.base import MemberParams

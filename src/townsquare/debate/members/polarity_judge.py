@@ -15,7 +15,8 @@ from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.examples import Examples
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.beliefs.evidence.polarity import judge_polarity
-from townsquare.debate.contract import Float, StanceJudge
+from townsquare.core.array_types import Float
+from townsquare.debate.contract import StanceJudge
 from townsquare.settings.base import MemberParams
 
 

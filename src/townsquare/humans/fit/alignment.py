@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.replayed import Spans, net_evidence
-from townsquare.humans.trajectories import Bool, Float, Int
 
 WARNING = (
     "Groups are conditioned on the outcome: who belongs to which is known only afterwards. Their rows describe; they "
@@ -41,7 +41,7 @@ def groups_of(spans: Spans, at: Thresholds) -> dict[str, Bool]:
     return {name: code == number for number, name in enumerate(GROUPS)}
 
 
-def classify(change: Float, evidence: Float, at: Thresholds) -> Int:
+def classify(change: Float, evidence: Float, at: Thresholds) -> Int64:
     """Places in :data:`GROUPS`, (k,)."""
     stable = np.abs(change) <= at.stable
     weak = np.abs(evidence) <= at.weak

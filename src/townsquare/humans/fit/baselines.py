@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from townsquare.core.array_types import Bool, Float
 from townsquare.humans.fit.grids import ANCHORING
 from townsquare.humans.fit.predict import prior_only
 from townsquare.humans.fit.replayed import Spans, mean_shown, net_evidence
-from townsquare.humans.trajectories import Bool, Float
 
 BASELINES = ("no_change", "prior_only", "linear", "mean_received", "regression")
 _LARGEST = 5.0

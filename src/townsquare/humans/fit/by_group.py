@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Bool, Float
 from townsquare.humans.fit.alignment import WEAK, Thresholds, groups_of
 from townsquare.humans.fit.baselines import BASELINES, apply_baselines, fit_baselines
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
 from townsquare.humans.fit.scores import Interval, t_interval
-from townsquare.humans.trajectories import Bool, Float
 
 ALL = "all"
 FEWEST = 5

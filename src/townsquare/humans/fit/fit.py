@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.baselines import Baselines, apply_baselines, fit_baselines
 from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.predict import predict_cell, predict_grid
 from townsquare.humans.fit.replayed import Spans, take
-from townsquare.humans.trajectories import Bool, Float, Int
 
 RULE = "rule"
 """Name of the rule among the methods that are scored; the others are :data:`townsquare.humans.fit.baselines.BASELINES`.
@@ -42,7 +42,7 @@ class HeldOut(NamedTuple):
         What each method says of every stretch, fitted without the stretch's fold.
     """
 
-    fold: Int
+    fold: Int64
     chosen: tuple[tuple[float, float], ...]
     baselines: tuple[Baselines, ...]
     predicted: dict[str, Float]
@@ -85,7 +85,7 @@ def refine(spans: Spans, setup: Setup, rows: Bool, start: tuple[float, float]) -
     return (float(found.x[0]), float(found.x[1])) if found.fun <= loss(first) else start
 
 
-def hold_out(spans: Spans, setup: Setup, fold: Int, square: Float) -> HeldOut:
+def hold_out(spans: Spans, setup: Setup, fold: Int64, square: Float) -> HeldOut:
     """Fit rule and baselines without each fold in turn, and say what they make of it.
 
     Parameters

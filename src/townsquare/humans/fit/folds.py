@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from townsquare.core.array_types import Int64
 from townsquare.core.draws import chain, text_key
 from townsquare.core.errors import DataError, UnknownName
-from townsquare.humans.trajectories import Int, Trajectories
+from townsquare.humans.trajectories import Trajectories
 
 FOLDS = 5
 SEED = 42
@@ -16,7 +17,7 @@ SEED = 42
 KINDS = ("group", "topic")
 
 
-def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLDS) -> Int:
+def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLDS) -> Int64:
     """The fold of each trajectory, (n,) from 0.
 
     Groups come in an order drawn by seed and name; each goes to the fold that holds the fewest trajectories so far. So
@@ -42,7 +43,7 @@ def fold_of(people: Trajectories, kind: str, seed: int = SEED, folds: int = FOLD
     return folds_by(people.conversation if kind == "group" else people.topic, kind, people.name, seed, folds)
 
 
-def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, folds: int = FOLDS) -> Int:
+def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, folds: int = FOLDS) -> Int64:
     """Folds of rows that bear the name of their group.
 
     >>> folds_by(["a", "a", "b", "c"], "group", "made", folds=2).tolist()

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Float
 from townsquare.core.errors import UnknownName
 from townsquare.core.registry import did_you_mean
-from townsquare.humans.trajectories import Float
 
 UPTAKE = (0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
 ANCHORING = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5)

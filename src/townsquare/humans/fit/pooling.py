@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.fit import HeldOut
 from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.scores import Scored, score_all, sums_by
-from townsquare.humans.trajectories import Bool, Float, Int
 
 ROUNDS = 60
 _LEAST_SPREAD = 0.3  # of places in the grid: a population narrower than its cells cannot be told from one point
@@ -64,7 +64,7 @@ def places(grid: Grid) -> Float:
     return np.stack([x.ravel(), y.ravel()], axis=1).astype(np.float64)
 
 
-def fit_population(square: Float, person: Int, grid: Grid) -> Population:
+def fit_population(square: Float, person: Int64, grid: Grid) -> Population:
     """The population that makes what people held most likely.
 
     Parameters
@@ -113,7 +113,7 @@ def predict_new(predicted: Float, population: Population) -> Float:
     return np.asarray(predicted @ population.share)
 
 
-def predict_next(predicted: Float, square: Float, person: Int, population: Population) -> tuple[Float, Bool]:
+def predict_next(predicted: Float, square: Float, person: Int64, population: Population) -> tuple[Float, Bool]:
     """What is expected of each stretch from the person's stretches before it, and whether there were any; (k,) each.
 
     Rows of one person stand in order.
@@ -130,7 +130,7 @@ def predict_next(predicted: Float, square: Float, person: Int, population: Popul
     return out, known
 
 
-def people_of(square: Float, person: Int, names: tuple[str, ...], grid: Grid, population: Population) -> list[Person]:
+def people_of(square: Float, person: Int64, names: tuple[str, ...], grid: Grid, population: Population) -> list[Person]:
     """What is known of each person, in order of their codes; ``names`` by code."""
     sums, rows = sums_by(square, person)
     weight = _posterior(sums, population)

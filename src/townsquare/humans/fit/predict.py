@@ -24,17 +24,17 @@ from townsquare.beliefs.log_odds_kernels import amount
 from townsquare.beliefs.move_kernels import anchored, clipped, learned, settled
 from townsquare.beliefs.social_kernels import worth_of
 from townsquare.core import registry
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.schema import Origin
 from townsquare.humans.fit.grids import GRIDS, Grid
 from townsquare.humans.fit.replayed import Replayed
-from townsquare.humans.trajectories import Float, Int
 
 _CONFIDENCE = 0.5
 _PEER = int(Origin.PEER)
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _author_slots(rows: Replayed, i: int, slot: Int) -> int:
+def _author_slots(rows: Replayed, i: int, slot: Int64) -> int:
     """Write the number of the author of each event of person ``i``, from 0 as they appear; return how many."""
     first, n = rows.indptr[i], 0
     for x in range(first, rows.indptr[i + 1]):
@@ -95,7 +95,7 @@ def _bounded(rows: Replayed, cells: Table, out: Float) -> None:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _social_end(rows: Replayed, i: int, p: AgentSettings, slot: Int, trust: Float, worth: Float) -> float:
+def _social_end(rows: Replayed, i: int, p: AgentSettings, slot: Int64, trust: Float, worth: Float) -> float:
     """Where person ``i`` ends; ``trust`` by author and ``worth`` by event are scratch."""
     log_odds, first = log_odds_at(rows.initial[i], p.anchoring, p.stance_margin), rows.indptr[i]
     trust[:] = p.trust_start

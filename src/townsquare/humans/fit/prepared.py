@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Int64
 from townsquare.core.errors import DataError
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.replayed import Spans, answers, by_step, whole
 from townsquare.humans.fit.stream import Stream, settled, stream_of
-from townsquare.humans.trajectories import Int, Trajectories, codes_of
+from townsquare.humans.trajectories import Trajectories, codes_of
 
 FEWEST = 10
 """Trajectories below which nothing is fitted."""
@@ -52,8 +53,8 @@ class Prepared:
     people: Trajectories
     stream: Stream
     spans: Spans
-    group: Int
-    person: Int
+    group: Int64
+    person: Int64
     persons: tuple[str, ...]
     choice: EvidenceChoice
     floor: NoiseFloor

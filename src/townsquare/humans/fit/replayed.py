@@ -8,24 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only
+from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.stream import Stream
-from townsquare.humans.trajectories import Float, Int, Trajectories, spans_of
+from townsquare.humans.trajectories import Trajectories, spans_of
 
 
 class Replayed(NamedTuple):
     """n starts with the e events that follow each; columns as in :class:`townsquare.humans.fit.stream.Stream`."""
 
     initial: Float
-    indptr: Int
+    indptr: Int64
     polarity: Float
     strength: Float
     sign: Float
     shown: Float
-    author: Int
-    back: Int
+    author: Int64
+    back: Int64
 
     @classmethod
-    def of(cls, initial: Float, indptr: Int, *events: npt.ArrayLike) -> Replayed:
+    def of(cls, initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
         """The same columns as kernels take them; ``events`` are those from ``polarity`` on."""
         dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8")
         columns = zip((initial, indptr, *events), dtypes, strict=True)
@@ -45,7 +46,7 @@ class Spans(NamedTuple):
         The same starts, with the events in between.
     """
 
-    person: Int
+    person: Int64
     initial: Float
     final: Float
     rows: Replayed
@@ -56,7 +57,7 @@ def whole(people: Trajectories, stream: Stream) -> Spans:
     return Spans(np.arange(len(people)), people.initial, people.final, _replayed(people.initial, stream, stream.indptr))
 
 
-def answers(people: Trajectories) -> tuple[Int, Float, Int]:
+def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
     """Every answer of each person in order, the initial and the final one among them.
 
     Person, stance, and how many messages the person had received before it.
@@ -86,11 +87,11 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
     return Spans(person, stance[start], stance[start + 1], _replayed(stance[start], stream, indptr))
 
 
-def _replayed(initial: Float, stream: Stream, indptr: Int) -> Replayed:
+def _replayed(initial: Float, stream: Stream, indptr: Int64) -> Replayed:
     return Replayed.of(initial, indptr, *(getattr(stream, name) for name in Replayed._fields[2:]))
 
 
-def take(rows: Replayed, at: Int) -> Replayed:
+def take(rows: Replayed, at: Int64) -> Replayed:
     """Some of the starts, each with its events."""
     places, indptr = spans_of(rows.indptr, at)
     return Replayed.of(rows.initial[at], indptr, *(column[places] for column in rows[2:]))

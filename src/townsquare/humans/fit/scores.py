@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from townsquare.humans.trajectories import Float, Int
+from townsquare.core.array_types import Float, Int64
 
 RESAMPLES = 2_000
 LEVEL = 0.95
@@ -62,7 +62,9 @@ class Scored(NamedTuple):
     groups: int
 
 
-def score_all(final: Float, predicted: Mapping[str, Float], fold: Int, group: Int, method: str, seed: int) -> Scored:
+def score_all(
+    final: Float, predicted: Mapping[str, Float], fold: Int64, group: Int64, method: str, seed: int
+) -> Scored:
     """Scores of every method, and differences of ``method`` to the others.
 
     Parameters
@@ -103,7 +105,7 @@ def score_all(final: Float, predicted: Mapping[str, Float], fold: Int, group: In
     return Scored(scores, paired, final.size, np.unique(group).size)
 
 
-def sums_by(values: Float, group: Int) -> tuple[Float, Float]:
+def sums_by(values: Float, group: Int64) -> tuple[Float, Float]:
     """Sums of (k, m) values by group, in order of the groups' codes, and how many rows each group has."""
     _, code = np.unique(group, return_inverse=True)
     sums = np.stack([np.bincount(code, column) for column in values.T], axis=1)
@@ -115,7 +117,7 @@ def resampled(n: int, seed: int, resamples: int = RESAMPLES) -> Float:
     return np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=resamples).astype(np.float64)
 
 
-def bootstrap(square: Float, group: Int, seed: int, resamples: int = RESAMPLES) -> Float:
+def bootstrap(square: Float, group: Int64, seed: int, resamples: int = RESAMPLES) -> Float:
     """(resamples, m) RMSE of m methods when conversations are drawn anew with replacement."""
     sums, counts = sums_by(square, group)
     weights = resampled(counts.size, seed, resamples)

@@ -11,10 +11,11 @@ from townsquare.beliefs.evidence.conflict import check_records, check_theta
 from townsquare.beliefs.evidence.holding_kernels import Arrivals, resolve
 from townsquare.beliefs.evidence.near import NearPairs, Vectors, near_pairs
 from townsquare.core import registry
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.schema import HoldingChange
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.judging import Claims, default_polarity, describe, judged
-from townsquare.humans.trajectories import Bool, Float, Int, Trajectories, spans_of
+from townsquare.humans.trajectories import Trajectories, spans_of
 
 _AT_A_TIME = 20_000  # texts whose vectors are held at once
 
@@ -43,17 +44,17 @@ class Stream:
         Claims found, accepted, refused and replaced, and what they are like.
     """
 
-    indptr: Int
-    place: Int
+    indptr: Int64
+    place: Int64
     polarity: Float
     strength: Float
     sign: Float
     shown: Float
-    author: Int
-    back: Int
+    author: Int64
+    back: Int64
     counts: dict[str, float]
 
-    def take(self, rows: Int) -> Stream:
+    def take(self, rows: Int64) -> Stream:
         """The streams of some people."""
         at, indptr = spans_of(self.indptr, np.asarray(rows, np.int64))
         columns = {name: getattr(self, name)[at] for name in COLUMNS}
@@ -118,7 +119,7 @@ def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> C
     return Claims(claims.message[at], claims.polarity[at], claims.shown[at], claims.strength[at], texts)
 
 
-def _resolved(claims: Claims, indptr: Int, choice: EvidenceChoice) -> tuple[Bool, Int]:
+def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bool, Int64]:
     """Which claims became active, and which one each replaced (-1 for none), by appendix B; some vectors at a time."""
     embedder, theta = registry.get("embedder", choice.embedder), theta_of(choice)
     check_theta(theta)
@@ -140,7 +141,13 @@ def _resolved(claims: Claims, indptr: Int, choice: EvidenceChoice) -> tuple[Bool
 
 
 def _events(
-    people: Trajectories, claims: Claims, indptr: Int, row: Int, accepted: Bool, replaced: Int, counts: dict[str, float]
+    people: Trajectories,
+    claims: Claims,
+    indptr: Int64,
+    row: Int64,
+    accepted: Bool,
+    replaced: Int64,
+    counts: dict[str, float],
 ) -> Stream:
     """Accepted claims as events, each after that of the record which it put out."""
     came = np.flatnonzero(accepted)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from townsquare.core.array_types import Float
 from townsquare.humans.fit.baselines import Baselines, fit_baselines
 from townsquare.humans.fit.by_group import GroupRow, Robustness, group_rows, robustness
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, hold_out
@@ -17,7 +18,7 @@ from townsquare.humans.fit.predict import predict_grid
 from townsquare.humans.fit.prepared import Prepared, prepare
 from townsquare.humans.fit.scores import Scored, score_all
 from townsquare.humans.fit.uncertainty import Certainty, beyond_grid, on_grid
-from townsquare.humans.trajectories import Float, Trajectories
+from townsquare.humans.trajectories import Trajectories
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.alignment import WEAK, groups_of
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Replayed, take, whole
 from townsquare.humans.fit.study import Study
-from townsquare.humans.trajectories import Float, Int
 
 LEAST_EVENTS = 3
 
@@ -88,7 +88,7 @@ def _trace(found: Study, group: str, row: int, point: tuple[float, float]) -> Tr
 
 def _prefixes(one: Replayed) -> Replayed:
     """One start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
-    counts: Int = np.arange(one.polarity.size + 1)
+    counts: Int64 = np.arange(one.polarity.size + 1)
     places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
     starts, indptr = np.repeat(one.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])
     return Replayed.of(starts, indptr, *(column[places] for column in one[2:]))

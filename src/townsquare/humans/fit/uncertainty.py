@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.fit import Setup, square_errors
 from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
 from townsquare.humans.fit.scores import Interval, resampled, sums_by
-from townsquare.humans.trajectories import Float, Int
 
 WIDE = 0.7
 """Share of a grid above which an interval says nothing."""
@@ -35,7 +35,7 @@ class Certainty(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def on_grid(square: Float, group: Int, grid: Grid, seed: int) -> Certainty:
+def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
     """Intervals by a bootstrap over conversations; ``square`` is (k, cells), ``group`` (k,) codes of conversations."""
     sums, counts = sums_by(square, group)
     cells = np.argmin(resampled(counts.size, seed) @ sums, axis=1)
@@ -47,7 +47,7 @@ def on_grid(square: Float, group: Int, grid: Grid, seed: int) -> Certainty:
     return found._replace(warnings=tuple(warnings_of(found, grid)))
 
 
-def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int, seed: int) -> Certainty:
+def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int64, seed: int) -> Certainty:
     """Intervals at an optimum found by continuous search, in the logarithms of the numbers where they are above 0.
 
     Rules whose error jumps with a number (:data:`ABRUPT`) have no curvature: theirs are those of the grid.

@@ -11,11 +11,10 @@ import numpy.typing as npt
 
 from townsquare.beliefs.evidence.argument_columns import QUALITY, REVERSED, SIDE, TEXT, TOPIC, side_of
 from townsquare.beliefs.evidence.examples import Examples
+from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, numbers, read_columns, text_cell
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record, read_table
-
-Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

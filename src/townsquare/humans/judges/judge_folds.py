@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.fitted import fitted
@@ -14,17 +13,15 @@ from townsquare.beliefs.evidence.linear import fit_ridge, predict
 from townsquare.beliefs.evidence.polarity import GENERAL_PENALTY, bank_model, fit_bank, general_scores, prior
 from townsquare.beliefs.evidence.relevance import WITH_BANK, WITHOUT_BANK, topic_words
 from townsquare.beliefs.evidence.strength import STRENGTH_PENALTY, strength_rows
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.draws import text_key
 from townsquare.humans.judges.argument_table import ArgumentTable
 from townsquare.humans.judges.judge_scores import Verdicts
-from townsquare.humans.judges.judge_units import Int, Units
+from townsquare.humans.judges.judge_units import Units
 
 FOLDS = 5
 MOST_GROUPS = 10  # of topics that are held out together
 OFF_TOPIC = 20  # texts on other topics that are tried on each
-
-Bool = npt.NDArray[np.bool_]
 
 
 class Judged(NamedTuple):
@@ -100,7 +97,7 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
     return _judged(table, units, score, strength, relevant, off_topic)
 
 
-def _topic_folds(table: ArgumentTable, units: Units, fold: Int) -> Iterator[tuple[str, Int, int]]:
+def _topic_folds(table: ArgumentTable, units: Units, fold: Int64) -> Iterator[tuple[str, Int64, int]]:
     for topic in table.topics:
         here = _units_of(table, units, topic)
         for out in range(FOLDS):
@@ -108,7 +105,7 @@ def _topic_folds(table: ArgumentTable, units: Units, fold: Int) -> Iterator[tupl
                 yield topic, here, out
 
 
-def _units_of(table: ArgumentTable, units: Units, topic: str) -> Int:
+def _units_of(table: ArgumentTable, units: Units, topic: str) -> Int64:
     return np.flatnonzero(np.isin(units.row, table.rows(topic)))
 
 
@@ -138,7 +135,7 @@ def _strength(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Fl
     return predict(fit_ridge(rows[seen], target, STRENGTH_PENALTY), rows[np.flatnonzero(test)])
 
 
-def _relevant(units: Units, which: Int, topic: str, bank: Examples) -> Bool:
+def _relevant(units: Units, which: Int64, topic: str, bank: Examples) -> Bool:
     says = topic_words(topic, bank)
     needed = WITH_BANK if bank.texts else WITHOUT_BANK
     found = [units.content[unit] for unit in which.tolist()]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from scipy.stats import rankdata
 
 from townsquare.beliefs.stance.vader import score_text
+from townsquare.core.array_types import Float
 from townsquare.humans.judges.argument_table import ArgumentTable
 
-Float = npt.NDArray[np.float64]
 FEWEST = 3  # ratings below which a correlation says nothing
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.beliefs.evidence.ngrams import Rows
 from townsquare.beliefs.evidence.passages import passages
@@ -13,9 +12,8 @@ from townsquare.beliefs.evidence.polarity_features import Blocks, bank_features,
 from townsquare.beliefs.evidence.proposition import read_proposition
 from townsquare.beliefs.evidence.relevance import content
 from townsquare.beliefs.evidence.strength_features import StrengthBlocks, read_strength
+from townsquare.core.array_types import Int64
 from townsquare.humans.judges.argument_table import ArgumentTable
-
-Int = npt.NDArray[np.int64]
 
 
 class Units(NamedTuple):
@@ -37,7 +35,7 @@ class Units(NamedTuple):
         Of the units.
     """
 
-    row: Int
+    row: Int64
     passages: tuple[tuple[int, ...], ...]
     content: tuple[tuple[int, ...], ...]
     blocks: Blocks

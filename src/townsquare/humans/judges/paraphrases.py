@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, read_columns, texts, words
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import read_table
-
-Float = npt.NDArray[np.float64]
 
 CALIBRATE, HELD_OUT = "calibrate", "held out"
 LEVELS = tuple(k / 100 for k in range(5, 100, 5))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from townsquare.core.array_types import Bool, Float
 from townsquare.humans.policy.content import covariates_of
-from townsquare.humans.policy.crowd import Float
-from townsquare.humans.policy.data import Bool, Panel
+from townsquare.humans.policy.data import Panel
 from townsquare.humans.policy.folds import Rows, splits
 from townsquare.humans.policy.measures import MEASURES, Measure
 from townsquare.humans.policy.settings import params_of, population_of

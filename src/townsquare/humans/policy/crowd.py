@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import minimize
 from scipy.special import expit, gammainc, gammaincinv, logit, xlogy
 
-Float = npt.NDArray[np.float64]
+from townsquare.core.array_types import Float
+
 _ACTIVITY_NODES, _TASTE_NODES = 32, 9
 _GRID = np.linspace(-16.0, 9.0, 251)
 _MOST_SILENT = 0.6

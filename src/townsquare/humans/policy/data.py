@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, Sheet, numbers, read_columns, texts
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
@@ -24,8 +25,6 @@ from townsquare.core.files import is_file
 from townsquare.core.schema import ActionKind, Verdict
 from townsquare.core.tabular import Record, read_csv
 
-Float = npt.NDArray[np.float64]
-Bool = npt.NDArray[np.bool_]
 KINDS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
 """Kinds of action that such a study records, in the order of the last axis of ``Panel.did``."""
 WORDS = {"like": 0, "share": 1, "comment": 2, "add-note": 3, "add_note": 3}

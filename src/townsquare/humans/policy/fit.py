@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import spearmanr
 
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError
 from townsquare.humans.policy.content import Content, Covariates, Fit, covariates_of, fit_policy
-from townsquare.humans.policy.crowd import Float
 from townsquare.humans.policy.data import KINDS, Panel
 from townsquare.humans.policy.folds import Split, loss_of, loss_of_means, splits
 from townsquare.simulation.policies.text_features import FEATURES

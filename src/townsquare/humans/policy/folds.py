@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Float
 from townsquare.humans.policy.content import Covariates, Fit, fit_policy
-from townsquare.humans.policy.crowd import Float
 from townsquare.humans.policy.data import Panel
 
 Rows = npt.NDArray[np.int64]

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, number_cell, read_columns, words
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record, read_csv
-from townsquare.humans.policy.data import Bool, Float
 
 CONDITIONS = ("forced", "human_fc", "optional")
 QUESTIONS = ("belief", "share")

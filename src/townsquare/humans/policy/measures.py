@@ -12,8 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from townsquare.analysis import statistics
-from townsquare.humans.policy.crowd import Float
-from townsquare.humans.policy.data import Bool
+from townsquare.core.array_types import Bool, Float
 
 _SHARE = 1
 

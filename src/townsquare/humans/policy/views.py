@@ -7,11 +7,12 @@ import numpy.typing as npt
 
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import schema
+from townsquare.core.array_types import Bool, Float
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import Draws, Stage, text_key
 from townsquare.core.schema import NONE, AgentKind, PostKind, PostType, Slot, Veracity
 from townsquare.core.threads import threads_for
-from townsquare.humans.policy.data import KINDS, Bool, Float, Panel
+from townsquare.humans.policy.data import KINDS, Panel
 from townsquare.scenario.population.sample import sample_people
 from townsquare.settings.config import Actions, Population
 from townsquare.simulation.change import Change

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Int64
+
 DEFAULT_CONFIDENCE = 0.5
 
 STANCE_EDGES = (-0.6, -0.2, 0.2, 0.6)
@@ -37,10 +39,8 @@ TEN_BINS = (
     "Back the proposition outright and give no ground.",
 )
 
-Index = npt.NDArray[np.int64]
 
-
-def stance_band(stance: npt.ArrayLike) -> Index:
+def stance_band(stance: npt.ArrayLike) -> Int64:
     """Number of the stance band, 0 (against) to 4 (for), in the shape of ``stance``.
 
     An edge belongs to the band above it, but −0.6 and −0.2 to the band below, so that the middle band is open on its
@@ -55,7 +55,7 @@ def stance_band(stance: npt.ArrayLike) -> Index:
     return np.asarray(below + above, dtype=np.int64)
 
 
-def confidence_band(confidence: npt.ArrayLike) -> Index:
+def confidence_band(confidence: npt.ArrayLike) -> Int64:
     """Number of the confidence band, 0 (unsure) to 3 (settled), in the shape of ``confidence``.
 
     An edge belongs to the band above it. NaN and None are the default of 0.5.
@@ -67,7 +67,7 @@ def confidence_band(confidence: npt.ArrayLike) -> Index:
     return np.asarray(np.searchsorted(CONFIDENCE_EDGES, value, side="right"), dtype=np.int64)
 
 
-def ten_bins(stance: npt.ArrayLike) -> Index:
+def ten_bins(stance: npt.ArrayLike) -> Int64:
     """Number of the bin of width 0.2, 0 (against) to 9 (for), in the shape of ``stance``.
 
     An edge belongs to the bin above it, so that a stance of exactly 0, and NaN, fall in bin 5: ten bins have no middle.

@@ -9,14 +9,13 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from townsquare.core.array_types import Float
 from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import CON, PRO, SIDES
 from townsquare.pages.report.axes import NICE, amounts, reference
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
 from townsquare.pages.report.words import clean
-
-Float = npt.NDArray[np.float64]
 
 ROLE = {PRO: "first", CON: "fourth"}
 MARGIN = 1.05

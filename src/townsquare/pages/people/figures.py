@@ -8,12 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
+from townsquare.core.array_types import Float
 from townsquare.humans.fit.alignment import groups_of
 from townsquare.humans.fit.by_group import ALL
 from townsquare.humans.fit.fit import RULE
 from townsquare.humans.fit.study import Study
 from townsquare.humans.fit.traces import Trace, traces_of
-from townsquare.humans.trajectories import Float
 from townsquare.pages.people.tables import GROUP_NAMES, SPLITS
 from townsquare.pages.people.words import method
 from townsquare.pages.report.axes import amounts_across, intervals

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
@@ -14,14 +13,13 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.diffusion import cascade_growth, diffusion_by_veracity
 from townsquare.analysis.influence import influence
 from townsquare.analysis.power_law import rank_fits
+from townsquare.core.array_types import Float
 from townsquare.core.text_table import table
 from townsquare.pages.report.axes import from_zero, over_steps, tick
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
 from townsquare.pages.report.words import number, percent, short, significant, three
-
-Float = npt.NDArray[np.float64]
 
 DIFFUSION = "Diffusion: how far true and false posts went"
 INFLUENCE = "Influence: who got the attention"

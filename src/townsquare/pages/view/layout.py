@@ -18,18 +18,18 @@ import numpy.typing as npt
 from scipy import fft
 from scipy.sparse import csr_array
 
+from townsquare.core.array_types import Float, Int64
+
 FILE = "view-layout.npz"
 FORMAT = 1
 _PASSES = 160
 _GRID = 96
 _SEED = 8
 
-Float = npt.NDArray[np.float64]
-Int = npt.NDArray[np.int64]
 Spectrum = npt.NDArray[np.complex128]
 
 
-def positions(follower: Int, followed: Int, n: int) -> Float:
+def positions(follower: Int64, followed: Int64, n: int) -> Float:
     """Places of ``n`` nodes, (n, 2) float64 within [-1, 1]; the same for the same graph.
 
     Parameters
@@ -98,7 +98,7 @@ def _within(place: Float) -> Float:
     return np.clip(centered / reach, -1.1, 1.1)
 
 
-def stored(folder: Path | None, key: str) -> tuple[Int, Float] | None:
+def stored(folder: Path | None, key: str) -> tuple[Int64, Float] | None:
     """Agents and their places from the cache, if it is there, whole and of that key."""
     if folder is None:
         return None
@@ -111,7 +111,7 @@ def stored(folder: Path | None, key: str) -> tuple[Int, Float] | None:
         return None
 
 
-def store(folder: Path | None, key: str, agent: Int, place: Float) -> None:
+def store(folder: Path | None, key: str, agent: Int64, place: Float) -> None:
     """Write the cache, whole or not at all; a folder that cannot be written is left as it is."""
     if folder is None:
         return

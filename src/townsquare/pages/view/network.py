@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from townsquare.core.array_types import Int64
 from townsquare.pages.view import layout, queries
 from townsquare.pages.view.library import Snapshot
 
@@ -17,8 +18,6 @@ MOST_FOLLOWS = 12_000
 """Follows drawn at most, evenly sampled; those of a chosen agent are always drawn."""
 NOT_THERE = -128
 """Code of an agent without a stance after a step: not yet there, or a source."""
-
-Int = npt.NDArray[np.int64]
 
 
 def network(of: Snapshot) -> dict[str, Any]:
@@ -86,14 +85,14 @@ def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
     )
 
 
-def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int, Int]:
+def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:
     agents = queries.agent_names(of.kept).sort("agent")
     follows = queries.follows_at_end(of).to_numpy().astype(np.int64).reshape(-1, 2)
     follows = follows[((follows >= 0) & (follows < agents.height)).all(axis=1)]  # a record may name others
     return agents, np.bincount(follows[:, 1], minlength=agents.height), follows
 
 
-def _drawn(agent: npt.NDArray[np.int32], followers: Int) -> Int:
+def _drawn(agent: npt.NDArray[np.int32], followers: Int64) -> Int64:
     """Agents to draw, ascending: all, or half the most followed and half an even sample of the rest."""
     if agent.size <= MOST_AGENTS:
         return np.arange(agent.size)
@@ -103,7 +102,7 @@ def _drawn(agent: npt.NDArray[np.int32], followers: Int) -> Int:
     return np.sort(np.r_[top, even])
 
 
-def _between(drawn: Int, follows: Int) -> Int:
+def _between(drawn: Int64, follows: Int64) -> Int64:
     """Follows between agents that are drawn, as rows of these."""
     row = np.full(int(follows.max(initial=drawn.max(initial=0))) + 1, -1, np.int64)
     row[drawn] = np.arange(drawn.size)
@@ -111,7 +110,7 @@ def _between(drawn: Int, follows: Int) -> Int:
     return ends[(ends >= 0).all(axis=1)]
 
 
-def _places(of: Snapshot, drawn: Int, follows: Int) -> npt.NDArray[np.float64]:
+def _places(of: Snapshot, drawn: Int64, follows: Int64) -> npt.NDArray[np.float64]:
     key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{drawn.size}:{int(drawn[-1]) if drawn.size else 0}"
     known = layout.stored(of.run.folder, key)
     if known is not None and np.array_equal(known[0], drawn):

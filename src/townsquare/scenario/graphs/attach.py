@@ -6,8 +6,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import U64, StageDraws, key2, u01
-from townsquare.scenario.graphs.contract import Edges, Int32, Int64
+from townsquare.scenario.graphs.contract import Edges
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")

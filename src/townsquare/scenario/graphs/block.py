@@ -12,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.registry import check_known
 from townsquare.scenario.graphs.blocks_kernels import follow_by_block
-from townsquare.scenario.graphs.contract import Edges, GraphKind, Int64, check_size
+from townsquare.scenario.graphs.contract import Edges, GraphKind, check_size
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams, setting

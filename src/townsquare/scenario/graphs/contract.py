@@ -11,16 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.scenario.population.sample import People
 from townsquare.settings.config import MemberParams
-
-Int32 = npt.NDArray[np.int32]
-Int64 = npt.NDArray[np.int64]
 
 MAX_FOLLOWS = 2**31 - 1
 FOLLOWS_AT_BIRTH = 10  # where a graph has no number for it, as a file has not

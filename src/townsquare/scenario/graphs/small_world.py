@@ -11,8 +11,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
+from townsquare.core.array_types import Int32
 from townsquare.core.draws import U64, StageDraws, key2, u01
-from townsquare.scenario.graphs.contract import Edges, GraphKind, Int32, check_size
+from townsquare.scenario.graphs.contract import Edges, GraphKind, check_size
 from townsquare.settings.config import MemberParams, setting
 
 

@@ -16,14 +16,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.population.personas import Personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, group_by_spans
 
-Float = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 Margins = Mapping[str, Mapping[str, float]]
 
 WHERE = "population.margins"

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from townsquare.core import schema, tabular
+from townsquare.core.array_types import Float, Int16
 from townsquare.core.cells import number_cell, text_cell
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
@@ -29,8 +30,6 @@ from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
 MAX_ACTIVITY = 1000.0
 FIELDS = ("id", "text", "labels", "activity", "stance")
 STANCE = "stance:"
-Int16 = npt.NDArray[np.int16]
-Float = npt.NDArray[np.float64]
 
 
 class Person(NamedTuple):

@@ -20,11 +20,11 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from townsquare.core import documents
+from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.core.registry import check_known
 
 NO_ANSWER = -1  # an imported persona need not answer everything
-Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,14 @@ import numpy.typing as npt
 from scipy.special import gammaincinv, ndtri
 
 from townsquare.core import files
+from townsquare.core.array_types import Float, Int16, Int64
 from townsquare.core.draws import Draws, Stage, StageDraws
 from townsquare.core.errors import DataError
 from townsquare.core.registry import check_known
 from townsquare.scenario.population.margins import rake_bank, rake_people
-from townsquare.scenario.population.personas import Int16, Personas, read_personas
+from townsquare.scenario.population.personas import Personas, read_personas
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank, Trait, bundled_bank
 from townsquare.settings.config import Population, StanceStart
-
-Float = npt.NDArray[np.float64]
-Int64 = npt.NDArray[np.int64]
 
 _LEAST = 2.0**-54  # half a unit of the draws: a draw of 0 would be an infinite normal
 

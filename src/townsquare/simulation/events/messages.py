@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, Draws, Stage, bits_oracle, text_key
 from townsquare.core.schema import NONE, PostKind, PostStatus, PostType, Scorer, Veracity
 from townsquare.scenario.contents import Scenario
@@ -17,8 +17,6 @@ from townsquare.settings.events import Audience, Message
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events.treatments import assigned
 from townsquare.simulation.world import World
-
-Array = npt.NDArray[Any]
 
 
 def send(world: World, config: Config, scenario: Scenario) -> Change:

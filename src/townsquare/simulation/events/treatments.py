@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import Array
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.schema import ActionKind
 from townsquare.settings.config import Config
 from townsquare.settings.events import Treatment
-
-Array = npt.NDArray[Any]
 
 
 def assigned(agents: npt.ArrayLike, treatment: Treatment, seed: int) -> npt.NDArray[np.bool_]:

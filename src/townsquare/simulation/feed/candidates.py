@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, NoteStatus, PostKind, PostStatus, Verdict
 from townsquare.settings.config import Feed as FeedSettings
@@ -15,7 +16,6 @@ from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.world import World
 
-Array = npt.NDArray[Any]
 MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
 _COUNTS = ("likes", "dislikes", "shares", "comments", "flags")
 

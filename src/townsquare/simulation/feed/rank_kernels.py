@@ -8,11 +8,11 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, mix
 from townsquare.core.pairs import has
 from townsquare.simulation.feed.candidates import CANDIDATE, Candidates, Pool
 
-Array = npt.NDArray[Any]
 _ALL = U64(0xFFFFFFFFFFFFFFFF)
 CHUNK = 128
 """Agents that one thread takes at a time, with scratch memory for all of them."""

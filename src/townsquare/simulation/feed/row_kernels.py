@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import key1, mix, u01
 from townsquare.core.pairs import has, places
 from townsquare.simulation.feed.candidates import Comments, Notes, Roots
 from townsquare.simulation.feed.rank_kernels import CHUNK, Ranked, Readers
 
-Array = npt.NDArray[Any]
 _COMMENT = 2  # schema.Slot.COMMENT
 
 

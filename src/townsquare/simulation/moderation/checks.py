@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.schema import NONE, LogKind, NoteStatus, PostStatus, Verdict
@@ -18,7 +19,6 @@ from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.world import World
 
 FAMILY = "moderator"
-Array = npt.NDArray[Any]
 Columns = Mapping[str, Array]
 _MAY_WRITE = {"texts", "verdicts", "moderation_log"}
 

@@ -7,18 +7,18 @@ with the same argument if ``together`` is on.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind, Slot
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, Views, chosen
 
-Array = npt.NDArray[Any]
 _ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FOLLOW)
 
 

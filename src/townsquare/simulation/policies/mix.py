@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pydantic import model_validator
 
 from townsquare.core import registry
+from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
@@ -24,8 +25,6 @@ from townsquare.models.contract import Asker, bound
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import ChosenPolicy, Policy
 from townsquare.simulation.views import Chosen, Views, nothing_chosen
-
-Array = npt.NDArray[Any]
 
 
 class Member(MemberParams):

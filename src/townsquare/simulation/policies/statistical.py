@@ -9,11 +9,10 @@ fitted to people in ``docs/policy-fit.md``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind
@@ -36,8 +35,6 @@ from townsquare.simulation.policies.statistical_kernels import (
 from townsquare.simulation.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
 from townsquare.simulation.policies.text_features import FEATURES, feature_table
 from townsquare.simulation.views import Bank, Chosen, Views, chosen
-
-Array = npt.NDArray[Any]
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:

@@ -9,9 +9,9 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
 
-Array = npt.NDArray[Any]
 _GOLDEN = U64(0x9E3779B97F4A7C15)
 # Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
 _LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _RATE_NOTE = 4, 6, 7, 9
