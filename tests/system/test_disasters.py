@@ -120,8 +120,7 @@ CLOCKS = {"time.time", "time.time_ns", "time.localtime", "time.gmtime", "datetim
           "datetime.today", "date.today"}  # fmt: skip
 # When a run or a bundle was made, for people to read.
 MAY_READ_THE_CLOCK = {
-    "record/sqlite.py",
-    "record/postgresql/recorder.py",
+    "record/reader.py",
     "experiments/bundle/freeze.py",
     "cli/prune.py",
 }
