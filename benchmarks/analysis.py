@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import townsquare as ts
-from townsquare.analysis.catalogue import analyze, every_analysis
+from townsquare.analysis.catalogue import analyze
 from townsquare.settings.resolve import resolve
 
 
@@ -37,7 +37,7 @@ def main() -> None:
         each: dict[str, float] = {}
         begun, used = time.perf_counter(), time.process_time()
         last = used
-        for name, frame in analyze(run, among=every_analysis(run)):
+        for name, frame in analyze(run):
             if isinstance(frame, Exception):
                 raise frame
             now = time.process_time()

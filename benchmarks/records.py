@@ -23,7 +23,7 @@ import psutil
 import townsquare as ts
 from townsquare.core import schema
 from townsquare.record.batches import Batches
-from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.record.contract import Recorder, RunHeader, StepSummary
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import Address
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -60,13 +60,14 @@ def main() -> None:
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")
 
 
-def batches(run: ts.Run) -> Iterator[tuple[Batches, StepMark]]:
+def batches(run: ts.Run) -> Iterator[tuple[Batches, StepSummary]]:
     """The steps of a run as the simulation handed them over."""
-    for mark in run.steps.iter_rows(named=True):
-        out = Batches(mark["step"])
-        added = run.added(mark["step"])
+    for values in run.steps.iter_rows(named=True):
+        step, content = values.pop("step"), values.pop("hash")
+        out = Batches(step)
+        added = run.added(step)
         out.add({name: added(name) for name in schema.TABLES if name != "steps"})
-        yield out, StepMark(**mark)
+        yield out, StepSummary(step, content, values)
 
 
 @contextmanager
@@ -84,14 +85,14 @@ def recorder_of(kind: str, url: str) -> Iterator[tuple[Recorder, Path]]:
 
 
 def turn(
-    recorder: Recorder, folder: Path, of: RunHeader, kind: str, steps: list[tuple[Batches, StepMark]], wanted: str
+    recorder: Recorder, folder: Path, of: RunHeader, kind: str, steps: list[tuple[Batches, StepSummary]], wanted: str
 ) -> tuple[float, float, float, float]:
     """Seconds to save all steps, seconds of processor for that, seconds to close, and to read all exposures."""
     recorder.open(RunHeader(of.version, of.settings, of.settings_hash, bulky=kind == "Parquet"))
     process = backend(recorder)
     began, busy = time.perf_counter(), seconds_of(process)
-    for out, mark in steps:
-        recorder.save_step(out, mark)
+    for out, summary in steps:
+        recorder.save_step(out, summary)
     saved, busy = time.perf_counter(), seconds_of(process) - busy
     recorder.close("finished")
     closed = time.perf_counter()

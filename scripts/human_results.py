@@ -21,7 +21,6 @@ from townsquare.core.text_table import Table, as_markdown
 from townsquare.humans.fit.baselines import BASELINES
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.fit import RULE
-from townsquare.humans.fit.grids import GRIDS
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import NEXT
 from townsquare.humans.fit.study import Study, study
@@ -57,6 +56,8 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 CHOICES["nyu"] = CHOICES["persuasiontrace"]
+RULES = ("log_odds", "social_log_odds", "exposure", "bounded_confidence", "averaging")
+"""Those whose results the page shows, in its order."""
 
 
 class Results:
@@ -79,7 +80,7 @@ class Results:
 
 def rules_table(results: Results, name: str, by: str) -> str:
     """Every rule and baseline: held-out errors, and each less prior-only."""
-    fits = {rule: results.fit(name, rule, by) for rule in GRIDS}
+    fits = {rule: results.fit(name, rule, by) for rule in RULES}
     first = fits["log_odds"]
     rows = []
     for method in BASELINES:
@@ -100,16 +101,16 @@ def _errors(score: Any) -> list[str]:
 
 def verdicts(results: Results, name: str, by: str) -> str:
     """Which rules beat prior-only, in words."""
-    paired = {rule: results.fit(name, rule, by).scored.paired for rule in GRIDS}
+    paired = {rule: results.fit(name, rule, by).scored.paired for rule in RULES}
     parts = []
     for kind in (BETTER, ALIKE, WORSE):
-        rules = [f"`{rule}`" for rule in GRIDS if kind_of(paired[rule]["prior_only"].people) == kind]
+        rules = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["prior_only"].people) == kind]
         if rules:
             parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only")
     text = "; ".join(parts) + "."
     if BETTER not in text:
         text += " **No rule beats the start alone: as they read the messages, the messages add nothing.**"
-    plain = [f"`{rule}`" for rule in GRIDS if kind_of(paired[rule]["regression"].people) == BETTER]
+    plain = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["regression"].people) == BETTER]
     text += f" Better than a plain regression on the same two inputs: {listed(plain) if plain else 'none'}."
     return text
 

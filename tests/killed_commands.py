@@ -168,11 +168,11 @@ class Kills:
         before = self.kills
         while self.kills < before + kills:
             command = Command(words, out)
-            if not self._killed(command, out):
+            killed, words = self._killed(command, out), self._next(out)
+            if not killed:  # it ended before: what is left to do is said by what is there
                 break
             self.kills += 1
             self.wrong += [f"{out.name}: left behind: {process}" for process in command.left()]
-            words = self._next(out)
         if self.kills == before:
             return
         code, refused = (command := Command(words, out)).ended(), ""

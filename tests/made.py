@@ -26,6 +26,8 @@ from townsquare.simulation.feed import build as feeds
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.feed.options import uniform_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
+from townsquare.simulation.moderation.checks import ChosenModerator
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.run import simulate
 from townsquare.simulation.step import begin, step
 from townsquare.simulation.views import Bank, Chosen, Views, no_declarations
@@ -125,6 +127,12 @@ def rate(world: World, number: int, helpful: int, not_helpful: int = 0) -> None:
         "note_ratings", n, note=number, agent=np.arange(n), step=world.step + 1, helpful=np.arange(n) < helpful
     )
     world.append(Change({"note_ratings": rows}))
+
+
+def moderator_of(strategy: str, **params: Any) -> ChosenModerator:
+    """A moderator with these parameters; notes are shown by the threshold at its defaults."""
+    member, scorer = registry.get("moderation", strategy), registry.get("note_scorer", "threshold")
+    return ChosenModerator(member, member.params(**params), ChosenNoteScorer(scorer, scorer.params()))
 
 
 def log(world: World, kind: schema.LogKind, root: int, value: float = 1.0) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from townsquare.beliefs.equation import STANCE_MARGIN
+from townsquare.beliefs.grids import grid_of
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
-from townsquare.humans.fit.grids import GRIDS
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import whole
 from townsquare.humans.fit.stream import stream_of
@@ -74,7 +74,7 @@ def _ended(
     draw: np.random.Generator, *, rule: str, readings: bool,
 ) -> Trajectories:  # fmt: skip
     spans = whole(made, stream_of(made, CHOICE))
-    ends = predict_cell(spans.rows, GRIDS[rule], STANCE_MARGIN, float(numbers[0][0]), float(numbers[1][0]))
+    ends = predict_cell(spans.rows, grid_of(rule), STANCE_MARGIN, float(numbers[0][0]), float(numbers[1][0]))
     final = np.clip(ends + draw.normal(0, noise, len(made)), -1, 1)
     ended = []
     for at, (one, end) in enumerate(zip(rows, final.tolist(), strict=True)):

@@ -13,7 +13,7 @@ from townsquare.core import schema
 from townsquare.core.identity import settings_digest
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain, hashed_tables
-from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.record.contract import Recorder, RunHeader, StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.postgresql.address import address_in
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -77,17 +77,10 @@ def random_batches(step: int, seed: int = 0, most: int = 5, least: int = 0) -> B
     return out
 
 
-def mark_of(out: Batches, chain: HashChain) -> StepMark:
-    return StepMark(
-        step=out.step,
-        hash=chain.add(out.step, out.get),
-        seconds=0.25,
-        agents=3,
-        online=2,
-        exposures=out.count("exposures"),
-        actions=out.count("actions"),
-        refused=0,
-    )
+def summary_of(out: Batches, chain: HashChain) -> StepSummary:
+    values = {"seconds": 0.25, "agents": 3, "online": 2, "refused": 0}
+    counts = {name: out.count(name) for name in ("exposures", "actions")}
+    return StepSummary(out.step, chain.add(out.step, out.get), {**values, **counts})
 
 
 def record(recorder: Recorder, steps: Iterable[Batches], *, close: str | None = "finished", **changed: object) -> int:
@@ -95,7 +88,7 @@ def record(recorder: Recorder, steps: Iterable[Batches], *, close: str | None = 
     last = recorder.open(header(**changed))  # type: ignore[arg-type]
     chain = HashChain()
     for out in steps:
-        recorder.save_step(out, mark_of(out, chain))
+        recorder.save_step(out, summary_of(out, chain))
     if close is not None:
         recorder.close(close)
     return last

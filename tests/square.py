@@ -8,6 +8,7 @@ import numpy as np
 
 from made import act, choices, feed_of, follow, note, post, row_of, show, town
 from townsquare.core import schema
+from townsquare.core.actions import SPECS, On
 from townsquare.core.schema import ActionKind, PostKind, PostType, Veracity
 from townsquare.simulation.feed.build import Feed
 
@@ -39,7 +40,7 @@ class Square:
     def on(self, agent: int, kind: ActionKind, shown: int, **more: Any) -> dict[str, Any]:
         """An action on the row in which ``agent`` is shown a post."""
         at = row_of(self.feed, agent, shown)
-        column = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(kind, "root")
+        column = {On.AUTHOR: "author", On.NOTE: "offered"}.get(SPECS[kind].on, "root")
         target = int(np.asarray(self.feed.exposures[column])[at])
         return {"agent": agent, "kind": kind, "row": at, "target": target} | more
 

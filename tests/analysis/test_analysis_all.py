@@ -17,7 +17,7 @@ from made import run_of, settings_of
 from recorded_frames import FrameRun, settings
 from townsquare import Run, made_scenario, simulate
 from townsquare.analysis import contract
-from townsquare.analysis.catalogue import ANALYSES, PAIR_ANALYSES, analyze
+from townsquare.analysis.catalogue import analyze, measures
 from townsquare.analysis.contract import MissingExtra, library
 from townsquare.analysis.follow_graph import measured_steps
 from townsquare.analysis.statistics import tidy
@@ -26,6 +26,10 @@ from townsquare.core.errors import UnknownName
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("TOWNSQUARE_SHARED", ROOT.parent / "shared")) / "data" / "mosaic"
+
+
+PAIRED = {one.name for one in measures() if one.paired}
+ANALYSES = {one.name for one in measures() if one.table}
 
 
 @cache
@@ -62,9 +66,13 @@ EDGES = ("nothing recorded", "stopped at once", "no proposition", "one agent", "
 
 def test_every_analysis_has_rows_but_those_of_reasons() -> None:
     found = frames()
-    assert set(found) == {*ANALYSES, *PAIR_ANALYSES}
+    assert set(found) == ANALYSES | PAIRED
     empty = {name for name, frame in found.items() if not frame.height}
-    assert {name for name in empty if not name.startswith("reasoning_")} <= {"refusals", "cascades"}
+    assert {name for name in empty if not name.startswith("reasoning_")} <= {
+        "refusals",
+        "cascades",
+        "treatment_effects",
+    }
     assert "cascades" not in empty
 
 
@@ -72,7 +80,7 @@ def test_every_analysis_has_rows_but_those_of_reasons() -> None:
 def test_a_run_without_something_gives_the_same_columns(name: str) -> None:
     ordinary_frames = frames()
     found = dict(analyze(edge(name)))
-    assert set(found) == set(ANALYSES)
+    assert set(found) == ANALYSES
     for analysis, frame in found.items():
         assert isinstance(frame, pl.DataFrame)
         assert frame.schema == ordinary_frames[analysis].schema, analysis

@@ -7,8 +7,9 @@ import math
 import pytest
 
 from recorded_frames import FrameRun, injected, settings
-from townsquare.analysis import FAMILIES, OUTCOMES, describe, outcomes
-from townsquare.analysis.outcomes import BY_PROPOSITION
+from townsquare.analysis import describe, outcomes
+from townsquare.analysis.outcomes import MEASURES, groups, numbered
+from townsquare.core import registry
 from townsquare.core.errors import UnknownName
 from townsquare.core.schema import ActionKind, AgentKind, Veracity
 
@@ -34,12 +35,13 @@ def test_every_number_has_a_title_a_unit_and_a_meaning() -> None:
         assert words.title
         assert words.unit
         assert words.higher
-        assert words.family in FAMILIES
+        assert words.group in groups()
 
 
 def test_every_outcome_of_the_registry_is_measured() -> None:
     bases = {name.partition(".")[0] for name in outcomes(small_run())}
-    assert bases == set(OUTCOMES)
+    assert bases == set(MEASURES) == {one.name for one in numbered()}
+    assert set(MEASURES) <= set(registry.bundled("measure"))
 
 
 def test_values_by_hand() -> None:
@@ -63,9 +65,9 @@ def test_names_do_not_depend_on_what_happened() -> None:
     assert all(math.isnan(value) or value == 0 for value in outcomes(nothing).values())
 
 
-def test_families_share_a_unit() -> None:
-    units = {(outcome.family, outcome.unit) for outcome in OUTCOMES.values()}
-    assert len(units) == len({family for family, _ in units})
+def test_groups_share_a_unit() -> None:
+    units = {(one.group, one.unit) for one in MEASURES.values()}
+    assert len(units) == len({group for group, _ in units})
 
 
 def test_unknown_outcomes_are_refused_with_a_hint() -> None:
@@ -77,5 +79,5 @@ def test_unknown_outcomes_are_refused_with_a_hint() -> None:
 
 
 def test_propositions_may_hold_dots() -> None:
-    for base in BY_PROPOSITION:
+    for base in [name for name, one in MEASURES.items() if one.by_proposition]:
         assert describe(f"{base}.a.b").title.endswith(": a.b")

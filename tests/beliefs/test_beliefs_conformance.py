@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from townsquare.beliefs.averaging import RULE as AVERAGING
+from townsquare.beliefs.averaging import Params as AveragingParams
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Exposed, Trail
 from townsquare.beliefs.exposure import RULE as EXPOSURE
 from townsquare.beliefs.trail import no_trail
 from townsquare.core import registry
 from townsquare.core.errors import ContractError
 from townsquare.core.schema import TrailKind
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.testing.belief_conformance import check_belief_rule
 
 RULES = registry.names("beliefs")
@@ -37,7 +38,7 @@ def broken(step=None, rule: BeliefRule = AVERAGING, **changes) -> BeliefRule:
     def wrapped(state, inputs, params, rng):
         return step(*rule.step(state, inputs, params, rng), state, inputs, params, rng)
 
-    return replace(rule, name="broken", step=wrapped, **changes)
+    return replace(rule, name="broken", step=wrapped, replay=None, **changes)
 
 
 def moved_by(state: BeliefState, trail: Trail, move: np.ndarray) -> tuple[BeliefState, Trail]:
@@ -260,6 +261,36 @@ def test_a_broken_step_is_caught(step, said: str) -> None:
     ],
 )
 def test_a_broken_declaration_is_caught(changes: dict, said: str) -> None:
+    with pytest.raises(ContractError, match=said):
+        check_belief_rule(broken(**changes))
+
+
+def halves_the_ends(rows, cells, out):
+    AVERAGING.replay.run(rows, cells, out)
+    out *= 0.5
+
+
+class UnevenParams(AveragingParams):
+    stubbornness: float = setting(0.0, "weight of the start", ge=0, le=1, grid=(0.2, 0.1))
+
+
+class OneNumberParams(MemberParams):
+    weight_on_others: float = setting(0.1, "weight of the mean", ge=0, le=1, grid=(0.1, 0.2))
+    stubbornness: float = setting(0.0, "weight of the start", ge=0, le=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"replay": AVERAGING.replay._replace(run=halves_the_ends)}, "its replay ends elsewhere than its steps"),
+        (
+            {"params": UnevenParams},
+            r"stubbornness, grid=\(0\.2, 0\.1\); allowed: two or more ascending values",
+        ),
+        ({"params": OneNumberParams}, "a grid on weight_on_others.* in its Params write stubbornness as setting"),
+    ],
+)
+def test_what_a_fit_reads_is_checked(changes: dict, said: str) -> None:
     with pytest.raises(ContractError, match=said):
         check_belief_rule(broken(**changes))
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from townsquare import cli
@@ -94,6 +95,9 @@ def test_inspect(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (facts["state"], facts["bulky_tables"]) == ("finished", "SQLite")
     assert facts["steps"] == {"committed": 3, "wanted": 3}
     assert facts["rows"]["exposures"] == Run.open(recorded).table("exposures").height
+    done = Run.open(recorded).words("actions").filter(pl.col("status") == "accepted")["kind"].value_counts()
+    assert facts["health"]["actions"] == dict(done.rows())
+    assert f"like {facts['health']['actions']['like']}" in out
 
 
 def test_inspect_says_what_is_in_parquet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

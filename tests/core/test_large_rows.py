@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import townsquare as ts
-from record_rows import header, mark_of, random_rows
+from record_rows import header, random_rows, summary_of
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows, PartedRows, column_at, row_count
 from townsquare.core.errors import RecordError, TownsquareError
@@ -109,7 +109,7 @@ def recorded(folder: Path, steps: list[CodedRows | PartedRows]) -> Run:
     recorder.open(header(bulky=True))
     for step, rows in enumerate(steps):
         out = batches(rows, step)
-        recorder.save_step(out, mark_of(out, chain))
+        recorder.save_step(out, summary_of(out, chain))
     recorder.close("finished")
     return Run.open(folder)
 

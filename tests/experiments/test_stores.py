@@ -21,7 +21,7 @@ from townsquare.experiments.cluster.scratch import scratch_folder, written_here
 from townsquare.experiments.cluster.stores import ObjectStore, is_url, shared_folder, store_at
 from townsquare.experiments.comparison import ExecutionTargets, Experiment, Progress, compare
 from townsquare.experiments.run_folders import go_on
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.settings.resolve import Settings, resolve
 
@@ -132,8 +132,8 @@ def test_what_a_killed_process_left_on_the_machine_is_gone_on_with(settings: Set
     assert store.holds("a/1")
 
 
-def _stopping_at(step: int) -> Callable[[StepMark], None]:
-    def stop(mark: StepMark) -> None:
+def _stopping_at(step: int) -> Callable[[StepSummary], None]:
+    def stop(mark: StepSummary) -> None:
         if mark.step == step:
             raise KeyboardInterrupt
 

@@ -109,17 +109,18 @@ def test_delidata(tmp_path: Path) -> None:
 
 def test_plain_csv_and_jsonl_say_the_same(tmp_path: Path) -> None:
     head = ["participant", "conversation", "proposition", "initial", "final", "author", "side", "text", "reading"]
+    head += ["group", "tie", "author_group"]
     lines = [
-        ["p", "g", "Tea.", 0.2, "", "q", 1, "warm", 0.3],
-        ["p", "g", "Tea.", "", 0.5, "p", "", "mine", ""],
-        ["p", "g", "Tea.", "", "", "r", -1, "stains", ""],
+        ["p", "g", "Tea.", 0.2, "", "q", 1, "warm", 0.3, "red", 1, "blue"],
+        ["p", "g", "Tea.", "", 0.5, "p", "", "mine", "", "", "", ""],
+        ["p", "g", "Tea.", "", "", "r", -1, "stains", "", "", "", "red"],
     ]
     one = read_humans(write_csv(tmp_path / "one.csv", head, lines))
     nested = {
-        "participant": "p", "conversation": "g", "proposition": "Tea.", "initial": 0.2, "final": 0.5,
+        "participant": "p", "conversation": "g", "proposition": "Tea.", "initial": 0.2, "final": 0.5, "group": "red",
         "messages": [
-            {"author": "q", "side": 1, "text": "warm"}, {"author": "p", "text": "mine"},
-            {"author": "r", "side": -1, "text": "stains"},
+            {"author": "q", "side": 1, "text": "warm", "tie": 1, "author_group": "blue"},
+            {"author": "p", "text": "mine"}, {"author": "r", "side": -1, "text": "stains", "author_group": "red"},
         ],
         "readings": [{"after": 1, "stance": 0.3}],
     }  # fmt: skip
@@ -128,13 +129,15 @@ def test_plain_csv_and_jsonl_say_the_same(tmp_path: Path) -> None:
         assert (found.initial[0], found.final[0]) == (0.2, 0.5)
         assert [found.authors[at] for at in found.author] == ["q", "r"]
         assert (found.reading_after.tolist(), found.reading.tolist()) == ([1], [0.3])
+        assert np.array_equal(found.tie, [1.0, np.nan], equal_nan=True)
+        assert (found.group.tolist(), found.author_group.tolist()) == ([0], [1, 0])
 
 
 MAPPING = """
 name: study
 people: {file: people.csv, participant: who, conversation: room, statement: Tea is good., initial: pre, final: post,
          values: {no: -1, yes: 1}}
-messages: {file: said.csv, conversation: room, author: who, text: body, to: to, order: at}
+messages: {file: said.csv, conversation: room, author: who, text: body, to: to, order: at, tie: knows}
 readings: {file: asked.csv, participant: who, conversation: room, order: at, stance: says, scale: [0, 100]}
 """
 
@@ -144,18 +147,20 @@ def test_a_mapping_file(tmp_path: Path) -> None:
         tmp_path / "people.csv", ["who", "room", "pre", "post"], [["a", "r", "no", "yes"], ["b", "r", "yes", "yes"]]
     )
     said = [
-        ["r", "b", "second", "a", 5],
-        ["r", "b", "first", "all", 1],
-        ["r", "c", "to b alone", "b", 2],
-        ["r", "a", "x", "", 3],
+        ["r", "b", "second", "a", 5, 0.5],
+        ["r", "b", "first", "all", 1, 1],
+        ["r", "c", "to b alone", "b", 2, ""],
+        ["r", "a", "x", "", 3, 0],
     ]
-    write_csv(tmp_path / "said.csv", ["room", "who", "body", "to", "at"], said)
+    write_csv(tmp_path / "said.csv", ["room", "who", "body", "to", "at", "knows"], said)
     write_csv(tmp_path / "asked.csv", ["who", "room", "at", "says"], [["a", "r", 2.5, 75]])
     mapping = tmp_path / "study.yaml"
     mapping.write_text(MAPPING, encoding="utf-8")
     found = read_humans(tmp_path, mapping=str(mapping))
     texts = [found.texts[at] for at in found.text]
     assert texts == ["first", "second", "to b alone", "x"]
+    assert np.array_equal(found.tie, [1.0, 0.5, np.nan, 0.0], equal_nan=True)
+    assert set(found.group) == set(found.author_group) == {-1}
     assert (found.initial.tolist(), found.final.tolist()) == ([-1, 1], [1, 1])
     assert (found.reading_after.tolist(), found.reading.tolist()) == ([1], [0.5])
 
@@ -289,12 +294,13 @@ def test_what_read_humans_refuses(tmp_path: Path) -> None:
 
 def test_taking_some_keeps_their_messages_and_readings() -> None:
     rows = [row(participant=f"p{k}", messages=[Message(f"q{i}", 1.0) for i in range(k + 1)]) for k in range(3)]
-    rows.append(row(participant="last", readings=[Reading(1, 0.5)]))
+    rows.append(row(participant="last", readings=[Reading(1, 0.5)], group="red"))
     found = joined("made", rows).take([3, 1])
     assert found.participant == ("last", "p1")
     assert np.diff(found.indptr).tolist() == [2, 2]
     assert found.reading.tolist() == [0.5]
     assert [found.authors[at] for at in found.author] == ["q", "r", "q0", "q1"]
+    assert (found.group.tolist(), found.author_group.tolist()) == ([0, -1], [-1] * 4)
 
 
 # --- the real ones, where they are ----------------------------------------------------------------------------

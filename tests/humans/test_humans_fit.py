@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from made_people import CHOICE, population, row
+from townsquare.beliefs.grids import grid_of
 from townsquare.beliefs.profiles import read_profiles
 from townsquare.cli import main
 from townsquare.core.errors import DataError, UnknownName
@@ -20,7 +21,6 @@ from townsquare.humans.fit.alignment import GROUPS, Thresholds, groups_of
 from townsquare.humans.fit.fit import RULE, Setup, hold_out, square_errors
 from townsquare.humans.fit.fit_file import apply_fit, as_json, read_fit, saved
 from townsquare.humans.fit.folds import fold_of, folds_by
-from townsquare.humans.fit.grids import GRIDS
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import fit_population, people_of, places
 from townsquare.humans.fit.prepared import prepare
@@ -99,7 +99,7 @@ def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:
     columns = ("indptr", "polarity", "strength", "sign", "shown", "author", "back")
     rows = ready.spans.rows._replace(**{name: getattr(theirs, name) for name in columns})
     spans = ready.spans._replace(rows=rows)
-    setup = Setup(GRIDS["log_odds"], CHOICE.stance_margin)
+    setup = Setup(grid_of("log_odds"), CHOICE.stance_margin)
     fold = fold_of(ready.people, "group")
     held = hold_out(spans, setup, fold, square_errors(spans, setup))
     scored = score_all(spans.final, held.predicted, fold, ready.group, RULE, 42)
@@ -111,7 +111,7 @@ def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:
 def test_what_is_held_out_does_not_reach_the_fit() -> None:
     """Other final stances in one fold change nothing that is said of it."""
     ready = prepare(made(), OPTIONS)
-    setup, fold = Setup(GRIDS["log_odds"], CHOICE.stance_margin), fold_of(ready.people, "group")
+    setup, fold = Setup(grid_of("log_odds"), CHOICE.stance_margin), fold_of(ready.people, "group")
     other = ready.spans._replace(final=np.where(fold == 2, -ready.spans.final, ready.spans.final))
     one = hold_out(ready.spans, setup, fold, square_errors(ready.spans, setup))
     two = hold_out(other, setup, fold, square_errors(other, setup))
@@ -178,8 +178,8 @@ def test_by_step_predicts_each_answer_from_the_one_before() -> None:
 
 def test_a_population_of_two_kinds_is_told_from_one_point() -> None:
     """Partial pooling: people who answer often get numbers of their own, others those of the population."""
-    grid, draw = GRIDS["log_odds"], np.random.default_rng(0)
-    cells = grid.cells()
+    grid, draw = grid_of("log_odds"), np.random.default_rng(0)
+    cells = np.array([grid.cell(number) for number in range(169)])
     at = places(grid)
     kinds = [int(np.flatnonzero((cells == pair).all(axis=1))[0]) for pair in ((0.02, 1.0), (0.6, 0.2))]
     person = np.repeat(np.arange(60), 12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,14 +26,14 @@ from townsquare.beliefs.contract import (
 from townsquare.beliefs.equation import STANCE_MARGIN
 from townsquare.beliefs.evidence.hashing import EMBEDDER, Params
 from townsquare.beliefs.evidence.near import Vectors, cosines
+from townsquare.beliefs.grids import grid_of
 from townsquare.core import registry
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.errors import DataError, SettingError, UnknownName
 from townsquare.core.schema import HoldingChange, Origin
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
-from townsquare.humans.fit.grids import GRIDS, grid_of
-from townsquare.humans.fit.predict import predict, predict_cell, predict_grid, prior_only
+from townsquare.humans.fit.predict import predict, predict_cell, predict_grid, prior_only, stepped
 from townsquare.humans.fit.replayed import Spans, by_step, mean_shown, net_evidence, whole
 from townsquare.humans.fit.stream import Stream, settled, stream_of
 from townsquare.humans.judging import judged
@@ -76,7 +78,7 @@ def test_log_odds_is_the_rule() -> None:
         params = per_agent(rule.params(uptake=u, anchoring=a), n)
         state = rule.init(spans.initial[:, None], np.full((n, 1), 0.5), params)
         after, _ = rule.step(state, BeliefInputs(0, no_exposures(n), no_own(n, 1), holdings), params, DRAW)
-        ours = predict_cell(spans.rows, GRIDS["log_odds"], STANCE_MARGIN, u, a)
+        ours = predict_cell(spans.rows, grid_of("log_odds"), STANCE_MARGIN, u, a)
         assert np.allclose(ours, after.stance[:, 0], rtol=0, atol=1e-12)
 
 
@@ -84,7 +86,7 @@ def test_log_odds_is_the_rule() -> None:
 def test_rules_of_exposures_are_the_rules(name: str) -> None:
     """Person by person, message by message, through the rule's own step."""
     _, _, spans = few()
-    grid, (x, y) = GRIDS[name], CELLS[name]
+    grid, (x, y) = grid_of(name), CELLS[name]
     rule = registry.get("beliefs", name)
     params = per_agent(rule.params(**{grid.x_name: x, grid.y_name: y}), 1)
     ours = predict_cell(spans.rows, grid, STANCE_MARGIN, x, y)
@@ -102,7 +104,7 @@ def test_social_log_odds_is_the_rule() -> None:
     rows, (u, a) = spans.rows, CELLS["social_log_odds"]
     rule = registry.get("beliefs", "social_log_odds")
     params = per_agent(rule.params(uptake=u, anchoring=a), 1)
-    ours = predict_cell(rows, GRIDS["social_log_odds"], STANCE_MARGIN, u, a)
+    ours = predict_cell(rows, grid_of("social_log_odds"), STANCE_MARGIN, u, a)
     for person in range(6):
         lo, hi = int(rows.indptr[person]), int(rows.indptr[person + 1])
         state = rule.init(spans.initial[person : person + 1, None], np.full((1, 1), 0.5), params)
@@ -130,25 +132,53 @@ def _message(spans: Spans, lo: int, k: int) -> BeliefInputs:
     return BeliefInputs(0, exposed, no_own(1, 1), Holdings(records, changes, showings))
 
 
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("stretches", [whole, by_step])
+def test_steps_of_the_rule_and_its_compiled_replay_end_alike(name: str, stretches: Callable[..., Spans]) -> None:
+    """With records that a stronger near-duplicate put out, of this stretch and of earlier ones."""
+    people = population(20, readings=True, seed=5)
+    texts = ("Tea calms the nerves of tired people.", "Tea calms the nerves of very tired people.", "Tea stains teeth.")
+    said = np.random.default_rng(0).integers(0, 3, people.text.size)
+    people = replace(people, texts=texts, text=said)
+    rows = stretches(people, stream_of(people, EvidenceChoice(theta=0.7))).rows
+    assert (rows.sign < 0).sum() > 10
+    rule, grid = registry.get("beliefs", name), grid_of(name)
+    x, y = np.array([grid.x[2], CELLS[name][0]]), np.array([grid.y[2], CELLS[name][1]])
+    ours = predict(rows, grid, STANCE_MARGIN, x, y).reshape(-1, 4)
+    theirs = stepped(rows, rule, STANCE_MARGIN, {grid.x_name: np.repeat(x, 2), grid.y_name: np.tile(y, 2)})
+    assert np.abs(ours - theirs).max() <= 1e-12
+    assert np.abs(theirs - rows.initial[:, None]).max() > 0.1
+
+
+def test_rules_without_a_grid_say_what_to_write() -> None:
+    with pytest.raises(SettingError, match="'no_change', which has a grid on none of its settings; allowed"):
+        grid_of("no_change")
+    both = grid_of("exposure-bounded"), grid_of("exposure")
+    assert both[0]._replace(rule="exposure") == both[1]
+
+
 def test_prior_only_is_the_rule_without_uptake_and_all_cells_agree_with_one() -> None:
     _, _, spans = few()
     for name, (x, y) in CELLS.items():
-        grid = GRIDS[name]
+        grid = grid_of(name)
         many = predict(spans.rows, grid, STANCE_MARGIN, np.array([0.02, x]), np.array([y, 0.5]))
         assert np.allclose(many[:, 1, 0], predict_cell(spans.rows, grid, STANCE_MARGIN, x, y), rtol=0, atol=1e-15)
     a = np.array([0.4, 1.0])
     alone = prior_only(spans.rows, STANCE_MARGIN, a)
-    assert np.allclose(alone[:, 0], predict_cell(spans.rows, GRIDS["log_odds"], STANCE_MARGIN, 0.0, 0.4))
+    assert np.allclose(alone[:, 0], predict_cell(spans.rows, grid_of("log_odds"), STANCE_MARGIN, 0.0, 0.4))
     inside = np.abs(spans.initial) < 0.999
     assert np.allclose(alone[inside, 1], spans.initial[inside])  # a = 1 keeps the start
     assert np.abs(alone[~inside, 1]).max(initial=0) <= 0.999 + 1e-12  # ε = 0.001
 
 
 def test_grids_are_those_of_appendix_e() -> None:
-    grid = GRIDS["log_odds"]
+    grid = grid_of("log_odds")
     assert grid.x == (0.005, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8)
     assert grid.y == (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5)
-    assert all(grid.shape == (13, 13) for grid in GRIDS.values())
+    assert all(grid_of(rule).shape == (13, 13) for rule in CELLS)
+    assert (grid.x_short, grid.x_bounds, grid.y_bounds) == ("u", (0.0, 20.0), (0.0, 5.0))
+    near = grid_of("bounded_confidence")
+    assert (near.x_name, near.y_short, near.y_bounds) == ("convergence", "eps", (0.0, 2.0))
     with pytest.raises(UnknownName, match="did you mean 'averaging'"):
         grid_of("averagin")
 
@@ -266,7 +296,7 @@ def test_a_record_of_an_earlier_step_counts_negative_where_it_is_put_out() -> No
     people = joined("made", [row(messages=messages, readings=[Reading(1, 0.3)])])
     steps = by_step(people, stream_of(people, EvidenceChoice(theta=0.7)))
     assert net_evidence(steps.rows).tolist() == pytest.approx([0.4, 0.7 - 0.4])
-    ends = predict_grid(steps.rows, GRIDS["social_log_odds"], STANCE_MARGIN)
+    ends = predict_grid(steps.rows, grid_of("social_log_odds"), STANCE_MARGIN)
     assert np.isfinite(ends).all()
 
 
@@ -275,4 +305,4 @@ def test_no_evidence_leaves_the_start() -> None:
     spans = whole(people, stream_of(people, EvidenceChoice(polarity="given")))
     assert np.isnan(mean_shown(spans.rows)).all()
     for name in ("exposure", "averaging", "bounded_confidence"):
-        assert (predict_grid(spans.rows, GRIDS[name], STANCE_MARGIN) == 0.2).all()
+        assert (predict_grid(spans.rows, grid_of(name), STANCE_MARGIN) == 0.2).all()

@@ -13,7 +13,7 @@ import pytest
 import townsquare as ts
 from made import run_of, settings_of
 from pages import Elements, Visit, assert_self_contained, browser
-from townsquare.analysis.catalogue import BELIEF_ANALYSES
+from townsquare.analysis.catalogue import measures
 from townsquare.cli import main
 from townsquare.pages.report import attribution, write_report
 from townsquare.pages.report.files import write_run_files
@@ -43,7 +43,7 @@ def test_everything_is_a_file(folder: Path, tmp_path: Path, capsys: pytest.Captu
     levels = pl.read_csv(tmp_path / "out" / "figures" / "levels.csv")
     assert {"step", "true", "false", "gap", "ratio"} <= set(levels.columns)
     tables = {path.stem for path in (tmp_path / "out" / "tables").iterdir()}
-    assert tables >= {"belief_course", "cascades", "influence", *BELIEF_ANALYSES}
+    assert tables >= {one.name for one in measures() if one.table}
     course = pl.read_csv(tmp_path / "out" / "tables" / "polarization_course.csv")
     assert course.height == 12
     effects = pl.read_csv(tmp_path / "out" / "tables" / "treatment_effects.csv")

@@ -18,7 +18,7 @@ import pytest
 import townsquare as ts
 from townsquare.cli import main
 from townsquare.core.errors import RecordError, RunBusy
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 
 SCRIPT = Path(__file__).parents[1] / "ended_runs.py"
 QUICK = ["--quiet", "--agents", "12", "--steps", "4"]
@@ -144,7 +144,7 @@ def settings(*sets: str) -> ts.Settings:
 def test_row_08_a_folder_that_is_moved(tmp_path: Path, layout: list[str]) -> None:
     old, new = tmp_path / "run", tmp_path / "moved"
 
-    def move(mark: StepMark) -> None:
+    def move(mark: StepSummary) -> None:
         if mark.step == 2:
             old.rename(new)
 
@@ -164,7 +164,7 @@ def test_row_08_a_folder_that_is_moved(tmp_path: Path, layout: list[str]) -> Non
 def test_row_08_a_folder_that_is_removed_or_replaced(tmp_path: Path, layout: list[str]) -> None:
     folder = tmp_path / "run"
 
-    def replace(mark: StepMark) -> None:
+    def replace(mark: StepSummary) -> None:
         if mark.step == 1:
             shutil.rmtree(folder)
         if mark.step == 1 and layout:
@@ -181,7 +181,7 @@ def test_row_08_a_folder_that_is_removed_or_replaced(tmp_path: Path, layout: lis
 def test_row_08_a_database_that_is_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    def replace(mark: StepMark) -> None:
+    def replace(mark: StepSummary) -> None:
         if mark.step == 1:
             (folder / "run.db").rename(tmp_path / "old.db")
             (folder / "run.db").write_bytes(b"")
@@ -195,7 +195,7 @@ def test_row_08_a_database_that_is_replaced(tmp_path: Path) -> None:
 def test_row_21_two_processes_after_the_lock_was_removed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    def other(mark: StepMark) -> None:
+    def other(mark: StepSummary) -> None:
         if mark.step == 1:
             (folder / "run.lock").unlink()
             ts.simulate(settings(), folder)
@@ -212,12 +212,12 @@ def test_row_21_another_process_that_is_writing(tmp_path: Path) -> None:
     """The second process has the lock while the first one comes to its next commit."""
     folder = tmp_path / "run"
 
-    def first(mark: StepMark) -> None:
+    def first(mark: StepSummary) -> None:
         if mark.step == 1:
             (folder / "run.lock").unlink()
             ts.simulate(settings(), folder, on_step=second)
 
-    def second(mark: StepMark) -> None:
+    def second(mark: StepSummary) -> None:
         if mark.step == 3:
             command = [sys.executable, "-m", "townsquare", "resume", str(folder)]
             assert subprocess.run(command, check=False, capture_output=True).returncode == 2
@@ -230,7 +230,7 @@ def test_row_21_another_process_that_is_writing(tmp_path: Path) -> None:
 def test_row_21_a_lock_that_was_only_removed_is_taken_anew(tmp_path: Path) -> None:
     folder = tmp_path / "run"
 
-    def remove(mark: StepMark) -> None:
+    def remove(mark: StepSummary) -> None:
         if mark.step == 1:
             (folder / "run.lock").unlink()
 

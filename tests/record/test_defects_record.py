@@ -14,17 +14,21 @@ import polars as pl
 import pytest
 
 import townsquare as ts
-from record_rows import KINDS, ON_DISK, mark_of, random_rows, recorded, recorder_of
+from record_rows import KINDS, ON_DISK, random_rows, recorded, recorder_of, summary_of
 from record_rows import header as some_header
+from townsquare.analysis.health import diagnostics
 from townsquare.cli import main
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION, Column
+from townsquare.core.columns import Column
 from townsquare.core.errors import HashMismatch, WrongVersion
 from townsquare.core.identity import canonical_json, run_hash, settings_digest
 from townsquare.experiments.bundle.check import FAILED, OK, check
 from townsquare.experiments.bundle.freeze import Bundle
+from townsquare.pages.report.health import health_section
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
+from townsquare.record.database import fingerprint
+from townsquare.record.mosaic.views import VIEWS
 from townsquare.record.postgresql.address import address_in
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_with_scenario
@@ -76,18 +80,24 @@ def set_info(folder: Path, **values: str) -> None:
 
 
 def as_version_1(folder: Path) -> None:
-    """What version 2 brought is taken out of a run: all that tells it from one of version 1."""
-    keys = "key IN ('record_version', 'run_hash')"
+    """What later versions brought is taken out of a run: all that tells it from one of version 1."""
+    columns = [(name, one.name) for name, table in schema.TABLES.items() for one in table.recorded if one.since > 1]
+    tables = canonical_json({name: fingerprint(table, 1) for name, table in schema.TABLES.items()})
+    info = ["DELETE FROM ts_run WHERE key IN ('record_version', 'run_hash')"]
+    info.append(f"UPDATE ts_run SET value = '{tables}' WHERE key = 'schema'")
+    drops = [f"ALTER TABLE ts_{table} DROP COLUMN {column}" for table, column in columns]
     address = address_in(folder)
     if address is not None:
         from townsquare.record.postgresql import server
 
         with closing(server.connect(address, writing=True)) as connection:
-            connection.execute(f"DELETE FROM ts_run WHERE {keys}")
+            for statement in (*info, *(f"{drop} CASCADE" for drop in drops)):
+                connection.execute(statement)
             connection.commit()
         return
     with closing(sqlite3.connect(folder / "run.db")) as database, database:
-        database.execute(f"DELETE FROM ts_run WHERE {keys}")
+        for statement in (*info, *(f"DROP VIEW {view}" for view in VIEWS), *drops):  # views name the columns
+            database.execute(statement)
 
 
 def some_steps(n: int) -> list[Batches]:
@@ -163,7 +173,7 @@ def test_row_05_every_record_keeps_the_run_hash(kind: str, tmp_path: Path) -> No
     run = recorded(kind, tmp_path, some_steps(2))
     assert run.run_hash == run_hash(settings_digest(run.settings), run.content_hash)
     assert run.verify() == run.content_hash
-    assert run.header.record_version == RECORD_VERSION
+    assert run.header.record_version == schema.RECORD_VERSION
 
 
 @pytest.mark.slow
@@ -241,6 +251,27 @@ def test_row_05_a_column_that_came_later_is_null_in_older_runs(name: str, corpus
     assert main(["export", name, "--to", "csv", "--out", "files"]) == 0
 
 
+@pytest.mark.parametrize("name", ["sqlite", "parquet"])
+def test_a_table_that_came_later_is_empty_in_older_runs(name: str, corpus: Path) -> None:
+    run = Run.open(corpus / name)
+    assert run.table("note_scores").height == 0
+    assert run.sql("SELECT count(*), max(intercept) FROM ts_note_scores").row(0) == (0, None)
+    assert run.sql("SELECT count(*) FROM ts_steps LEFT JOIN ts_note_scores USING (step)").item() == run.last_step + 1
+
+
+@pytest.mark.parametrize("name", ["sqlite", "parquet"])
+def test_a_diagnostic_column_of_steps_gets_a_panel_and_is_null_in_older_runs(name: str, corpus: Path) -> None:
+    older, now = Run.open(corpus / name), small_run()
+    assert (older.header.record_version, now.header.record_version) == (1, schema.RECORD_VERSION)
+    assert older.steps["first_sights"].is_nan().all()
+    shown = now.table("exposures").group_by("step").agg(pl.col("first_seen").mean()).sort("step")
+    assert now.steps["first_sights"].to_list()[1:] == shown["first_seen"].to_list()
+    assert diagnostics(older)["first_sights"].null_count() == older.last_step
+    panels = [{figure.key for figure in health_section(run).figures} for run in (older, now)]
+    assert panels[1] - panels[0] == {"step-first-sights"}
+    assert panels[0]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_row_05_a_later_column_enters_the_hash_where_it_holds_a_value(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -289,7 +320,7 @@ def begin(kind: str, folder: Path, steps: list[Batches], close: str = "stopped")
     chain = HashChain()
     try:
         for out in steps:
-            recorder.save_step(out, mark_of(out, chain))
+            recorder.save_step(out, summary_of(out, chain))
     finally:
         recorder.close(close)
     return last
@@ -315,7 +346,7 @@ def test_row_05_an_unfinished_older_run_goes_on_where_its_rows_are_the_same(
     assert begin(kind, tmp_path, now, "finished") == 1
     run = Run.open(tmp_path)
     assert run.verify() == hashes_of(again(steps, filled))[-1]
-    assert run.header.record_version == RECORD_VERSION
+    assert run.header.record_version == schema.RECORD_VERSION
     assert run.table("actions")["effort"].drop_nulls().to_list() == ([] if filled == 99 else [5, 7])
 
 
@@ -335,7 +366,7 @@ def test_row_05_an_unfinished_simulation_of_version_1_is_resumed(
     add_columns(monkeypatch)
     assert main(["resume", str(tmp_path / "run"), "--quiet"]) == 0
     run = Run.open(tmp_path / "run")
-    assert (run.state, run.last_step, run.header.record_version) == ("finished", 3, RECORD_VERSION)
+    assert (run.state, run.last_step, run.header.record_version) == ("finished", 3, schema.RECORD_VERSION)
     assert run.verify() == ts.simulate(settings).content_hash
 
 
@@ -350,10 +381,10 @@ def test_row_05_a_column_that_changed_is_refused_still(corpus: Path, monkeypatch
 
 def test_row_05_a_record_of_a_later_version_is_refused(tmp_path: Path) -> None:
     small_run(tmp_path / "run")
-    set_info(tmp_path / "run", record_version="3")
+    set_info(tmp_path / "run", record_version=str(schema.RECORD_VERSION + 1))
     with pytest.raises(WrongVersion) as error:
         Run.open(tmp_path / "run")
-    assert "3" in str(error.value.got)
+    assert f"version {schema.RECORD_VERSION + 1}" in str(error.value.got)
 
 
 @pytest.mark.parametrize(

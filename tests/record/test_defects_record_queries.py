@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from record_rows import KINDS_HERE, header, mark_of, random_batches, recorded, recorder_of
+from record_rows import KINDS_HERE, header, random_batches, recorded, recorder_of, summary_of
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.record.content_hash import HashChain
 from townsquare.record.mosaic.views import VIEWS
@@ -158,7 +158,7 @@ def test_row_10c_a_copy_without_its_log_says_what_to_copy(tmp_path: Path) -> Non
     recorder = recorder_of("sqlite", tmp_path / "run")
     recorder.open(header())
     out = random_batches(0, least=1)
-    recorder.save_step(out, mark_of(out, HashChain()))
+    recorder.save_step(out, summary_of(out, HashChain()))
     (tmp_path / "copy").mkdir()
     shutil.copy(tmp_path / "run" / "run.db", tmp_path / "copy" / "run.db")
     with pytest.raises(RecordError) as error:

@@ -21,7 +21,7 @@ from test_record_resume import start_writer
 import postgres_server
 import townsquare as ts
 from postgres_server import ask, new_address
-from record_rows import header, mark_of, random_batches, record, wait_while_running
+from record_rows import header, random_batches, record, summary_of, wait_while_running
 from townsquare.cli import main
 from townsquare.core import schema
 from townsquare.core.errors import HashMismatch, RecordError, RunBusy, SettingError
@@ -148,10 +148,10 @@ def test_locks_of_other_schemas_are_others(tmp_path: Path) -> None:
 def test_a_lost_connection_loses_no_committed_step(address: Address, tmp_path: Path) -> None:
     recorder, chain = PostgresRecorder(tmp_path, address), HashChain()
     recorder.open(header())
-    recorder.save_step(STEPS[0], mark_of(STEPS[0], chain))
+    recorder.save_step(STEPS[0], summary_of(STEPS[0], chain))
     ask(f"SELECT pg_terminate_backend({_writer(address)})")
     with pytest.raises(RecordError, match="steps up to 0 are safe"):
-        recorder.save_step(STEPS[1], mark_of(STEPS[1], chain))
+        recorder.save_step(STEPS[1], summary_of(STEPS[1], chain))
     with pytest.raises(RecordError):
         recorder.close("stopped")
     recorder.close("stopped")

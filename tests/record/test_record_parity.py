@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from record_rows import KINDS, KINDS_HERE, SETTINGS, header, mark_of, random_batches, record, recorded, recorder_of
+from record_rows import KINDS, KINDS_HERE, SETTINGS, header, random_batches, record, recorded, recorder_of, summary_of
 from townsquare.core import schema
 from townsquare.core.errors import RecordError, SettingError, UnknownName
 from townsquare.record.batches import Batches
@@ -189,9 +189,9 @@ def test_steps_must_follow_each_other(kind: str, tmp_path: Path) -> None:
     record(recorder, [random_batches(0)], close=None, bulky=kind == "parquet")
     late = random_batches(2)
     with pytest.raises(ValueError, match="does not follow"):
-        recorder.save_step(late, mark_of(late, HashChain()))
-    with pytest.raises(ValueError, match="with the mark of"):
-        recorder.save_step(Batches(1), mark_of(Batches(0), HashChain()))
+        recorder.save_step(late, summary_of(late, HashChain()))
+    with pytest.raises(ValueError, match="with the summary of"):
+        recorder.save_step(Batches(1), summary_of(Batches(0), HashChain()))
     with pytest.raises(ValueError, match="none of"):
         recorder.close("done")
     recorder.close("stopped")

@@ -14,11 +14,11 @@ from record_rows import (
     KINDS,
     ON_DISK,
     header,
-    mark_of,
     random_batches,
     record,
     recorded,
     recorder_of,
+    summary_of,
     wait_while_running,
 )
 from townsquare.core import schema
@@ -34,7 +34,7 @@ STEPS = [random_batches(step) for step in range(6)]
 WRITER = """
 import sys
 from pathlib import Path
-from record_rows import random_batches, header, mark_of
+from record_rows import random_batches, header, summary_of
 from townsquare.record.content_hash import HashChain
 from townsquare.record.postgresql.address import Address
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -46,7 +46,7 @@ recorder = PostgresRecorder(folder, Address.parse(at)) if at else FolderRecorder
 print("open", recorder.open(header(bulky=sys.argv[2] == "parquet")), flush=True)
 for step in range(int(sys.argv[3])):
     out = random_batches(step, most=200)
-    recorder.save_step(out, mark_of(out, chain))
+    recorder.save_step(out, summary_of(out, chain))
     print(step, flush=True)
 recorder.close("finished")
 """
@@ -138,7 +138,7 @@ def test_others_see_committed_steps_while_a_run_goes_on(kind: str, tmp_path: Pat
     run = Run.open(tmp_path)
     assert (run.state, run.last_step) == ("running", -1)
     for out in STEPS:
-        mark = mark_of(out, chain)
+        mark = summary_of(out, chain)
         recorder.save_step(out, mark)
         assert run.last_step == out.step
         assert run.verify() == mark.hash
@@ -212,7 +212,7 @@ def test_closing_twice_or_unopened_is_harmless(tmp_path: Path) -> None:
     recorder.close("stopped")
     assert Run.open(tmp_path).state == "finished"
     with pytest.raises(ValueError, match="is not open"):
-        recorder.save_step(STEPS[0], mark_of(STEPS[0], HashChain()))
+        recorder.save_step(STEPS[0], summary_of(STEPS[0], HashChain()))
 
 
 def test_a_run_killed_before_its_tables_were_made_starts_anew(tmp_path: Path) -> None:

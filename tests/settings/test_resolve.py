@@ -18,7 +18,7 @@ from townsquare.core.errors import DataError, SettingError, TownsquareError, Unk
 from townsquare.core.files import bundled_folder
 from townsquare.core.identity import settings_digest
 from townsquare.experiments.run_folders import settings_of
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for, resolve_with_scenario
 from townsquare.settings.config import Config
@@ -370,7 +370,7 @@ def test_what_is_in_named_files_belongs_to_the_identity(tmp_path: Path) -> None:
 def test_a_run_does_not_go_on_with_a_changed_file(tmp_path: Path) -> None:
     settings = _public(tmp_path)
 
-    def stop(mark: StepMark) -> None:
+    def stop(mark: StepSummary) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -198,7 +198,7 @@ def refusals(square: Square) -> dict[str, list[dict[str, Any]]]:
             {"agent": 0, "kind": K.POST, "text": new + 3},
             on(0, K.ADD_NOTE, here, text=new + 3),
         ],
-        "disabled": [like | {"kind": 12}, like | {"kind": 255}],
+        "disabled": [like | {"kind": 60}, like | {"kind": 255}],
         "not_following": [on(0, K.UNFOLLOW, square.other)],
         "repeated": [on(0, K.FOLLOW, here)],
     }

@@ -26,6 +26,7 @@ from townsquare.simulation.views import Chosen
 from townsquare.simulation.world import World
 
 ONCE = (K.LIKE, K.DISLIKE, K.SHARE, K.FLAG, K.ADD_NOTE)
+ON_AUTHORS = (K.FOLLOW, K.UNFOLLOW, K.BLOCK)
 
 
 def oracle(square: Square, actions: list[dict[str, int]], texts: tuple[str, ...]) -> list[Reason]:
@@ -55,7 +56,7 @@ def _why(
     done: set[tuple[int, int, int]],
 ) -> Reason:
     agent, kind, row, target = (action[name] for name in ("agent", "kind", "row", "target"))
-    if kind > K.IGNORE:
+    if kind > K.BLOCK:
         return Reason.DISABLED
     if agent not in feed.agents:
         return Reason.NOT_SHOWN
@@ -64,7 +65,7 @@ def _why(
         if not feed.indptr[at] <= row < feed.indptr[at + 1]:
             return Reason.NOT_SHOWN
         on_comment = rows["slot"][row] == Slot.COMMENT
-        wanted = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(K(kind), "root")
+        wanted = {**dict.fromkeys(ON_AUTHORS, "author"), K.RATE_NOTE: "offered"}.get(K(kind), "root")
         good = target == rows[wanted][row] and target >= 0
         if wanted == "root":
             good = target in (rows["root"][row], rows["post"][row])
@@ -77,9 +78,12 @@ def _why(
             return Reason.EMPTY
         if len(text) > (250 if kind == K.COMMENT else 2000):
             return Reason.TOO_LONG
-    if kind == K.RATE_NOTE and action["helpful"] not in (0, 1):
+    if kind == K.RATE_NOTE and action["helpful"] not in (0, 1, 2):
         return Reason.EMPTY
-    follows = kind in (K.FOLLOW, K.UNFOLLOW) and world.follows.get(agent, target, NONE) != NONE
+    blocked = (agent, K.BLOCK, target) in done
+    follows = kind in ON_AUTHORS and not blocked and world.follows.get(agent, target, NONE) != NONE
+    if kind == K.FOLLOW and blocked:
+        return Reason.HIDDEN
     if kind == K.FOLLOW and follows:
         return Reason.REPEATED
     if kind == K.UNFOLLOW and not follows:
@@ -112,10 +116,10 @@ def anything(data: st.DataObject, square: Square) -> list[dict[str, int]]:
 
     def near(one: dict[str, int]) -> dict[str, int]:
         """Mostly right: on a row of the agent's own feed, with what stands there as target."""
-        agent, kind = one["agent"] % 8, one["kind"] % 12
+        agent, kind = one["agent"] % 8, one["kind"] % 13
         lo, hi = feed.indptr[agent], feed.indptr[agent + 1]
         at = int(lo + one["row"] % (hi - lo))
-        name = {K.FOLLOW: "author", K.UNFOLLOW: "author", K.RATE_NOTE: "offered"}.get(K(kind), "post")
+        name = {**dict.fromkeys(ON_AUTHORS, "author"), K.RATE_NOTE: "offered"}.get(K(kind), "post")
         target = int(np.asarray(feed.exposures[name])[at])
         return one | {"agent": agent, "kind": kind, "row": at, "target": target}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from record_rows import header, mark_of, random_batches
+from record_rows import header, random_batches, summary_of
 from townsquare.core.errors import RecordError
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 from townsquare.simulation.run import Committer
@@ -24,7 +24,7 @@ def commit_all(
     recorder: FolderRecorder,
     steps: list[Batches],
     behind: bool,
-    on_step: Callable[[StepMark], None] = lambda mark: None,
+    on_step: Callable[[StepSummary], None] = lambda mark: None,
     fault: BaseException | None = None,
 ) -> None:
     """Commit the steps; then the caller fails."""
@@ -35,14 +35,14 @@ def commit_all(
             raise fault
 
 
-def blank(out: Batches) -> StepMark:
+def blank(out: Batches) -> StepSummary:
     """The mark of a step whose hash is not known yet."""
-    return replace(mark_of(out, HashChain()), hash="")
+    return replace(summary_of(out, HashChain()), hash="")
 
 
 @pytest.mark.parametrize("behind", [False, True])
 def test_steps_are_committed_in_order(behind: bool, tmp_path: Path) -> None:
-    recorder, seen = FolderRecorder(tmp_path), list[StepMark]()
+    recorder, seen = FolderRecorder(tmp_path), list[StepSummary]()
     recorder.open(header())
     with Committer(recorder, seen.append, behind=behind) as committer:
         for number, out in enumerate(STEPS):
@@ -50,7 +50,7 @@ def test_steps_are_committed_in_order(behind: bool, tmp_path: Path) -> None:
             assert [mark.step for mark in seen] == list(range(number if behind else number + 1))
     recorder.close("finished")
     chain = HashChain()
-    marks = [mark_of(out, chain) for out in STEPS]
+    marks = [summary_of(out, chain) for out in STEPS]
     assert seen == marks
     run = Run.open(tmp_path)
     assert run.verify() == run.content_hash == chain.value
@@ -80,7 +80,7 @@ def test_what_is_being_written_is_safe_when_the_caller_fails(behind: bool, tmp_p
 
 
 def test_what_was_written_meanwhile_can_be_told_early(tmp_path: Path) -> None:
-    recorder, seen = FolderRecorder(tmp_path), list[StepMark]()
+    recorder, seen = FolderRecorder(tmp_path), list[StepSummary]()
     recorder.open(header())
     with Committer(recorder, seen.append, behind=True) as committer:
         committer.report()
@@ -97,7 +97,7 @@ def test_what_is_told_of_a_step_can_end_the_run(tmp_path: Path) -> None:
     recorder = FolderRecorder(tmp_path)
     recorder.open(header())
 
-    def no_more(mark: StepMark) -> None:
+    def no_more(mark: StepSummary) -> None:
         raise RecordError("the caller", got=f"step {mark.step}", do="stop")
 
     with pytest.raises(RecordError, match="step 0"):

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from made import draws_of, end_step, note, post, react, run_of, settings_of, town
-from townsquare.core import registry, schema
+from made import draws_of, end_step, moderator_of, note, post, react, run_of, settings_of, town
+from townsquare.core import schema
 from townsquare.core.draws import Stage
 from townsquare.core.schema import ActionKind, LogKind, PostKind, PostStatus, Veracity
 from townsquare.simulation.world import World
@@ -19,9 +19,8 @@ STRATEGIES = ("community", "hybrid")
 
 def review(world: World, strategy: str, *, takedown: bool = True, **params: Any) -> schema.Columns:
     """One review, applied; the rows of the log."""
-    moderator = registry.get("moderation", strategy)
-    params = {"posts_per_step": 0, **params} if strategy == "hybrid" else params
-    change = moderator.review(world, draws_of(world, Stage.MODERATE), moderator.params(**params), takedown)
+    moderator = moderator_of(strategy, **({"posts_per_step": 0, **params} if strategy == "hybrid" else params))
+    change = moderator.review(world, draws_of(world, Stage.MODERATE), takedown)
     world.append(change)
     return change.rows.get("moderation_log", schema.empty("moderation_log"))
 

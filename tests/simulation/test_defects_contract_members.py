@@ -24,7 +24,7 @@ from townsquare.debate.contract import Claim, Debater, Move, Speaker, Utterance
 from townsquare.record.run import Run
 from townsquare.settings.base import MemberParams
 from townsquare.simulation.change import Change
-from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.rankers.contract import Ranker, ReaderRanker, Retrieved
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, no_declarations
@@ -212,9 +212,9 @@ def test_row_02_the_command_says_who_and_ends_with_2(home: Path, capsys: pytest.
 
 
 def score_of(value: Any) -> Callable[..., Any]:
-    def score(posts: Any, step: int, params: Any) -> Any:
-        out = np.zeros(posts.n)
-        if step < AT:
+    def score(view: Any, *rest: Any) -> Any:
+        out = np.zeros(view.posts.n if len(rest) == 1 else rest[1].post.size)
+        if view.step < AT:
             return out
         if callable(value):
             return value(out)
@@ -240,6 +240,36 @@ def test_row_02_a_ranker(value: Any, said: str, home: Path) -> None:
     error = stopped(home, "feed.ranker=bad")
     assert error.where.startswith("ranker 'bad'")
     assert said in error.got
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(-np.inf, "-inf of post"), (lambda out: out[:-1], "float64"), (lambda out: out.tolist(), "list")],
+)
+def test_row_02_a_ranker_that_scores_for_each_reader(value: Any, said: str, home: Path) -> None:
+    use(home, "ranker", ReaderRanker("bad", MemberParams, score_of(value)))
+    error = stopped(home, "feed.ranker=bad")
+    assert error.where.startswith("ranker 'bad', agent 0, step 3" if said == "-inf of post" else "ranker 'bad', step 3")
+    assert said in error.got
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, 10**6, np.int32)), "row 1000000 of no live root"),
+        (lambda roots, k: Retrieved(2 * np.arange(k + 1), np.full(2 * k, roots[0])), "twice"),
+        (lambda roots, k: Retrieved(np.arange(k), np.full(k, roots[0])), "offsets"),
+        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, int(roots[0]))), "root int64"),
+        (lambda roots, k: roots, "ndarray"),
+    ],
+)
+def test_row_02_a_ranker_that_retrieves(found: Any, said: str, home: Path) -> None:
+    def retrieve(view: Any, readers: Any, params: Any) -> Any:
+        nothing = Retrieved(np.zeros(readers.size + 1, np.int64), np.empty(0, np.int32))
+        return nothing if view.step < AT else found(view.live_roots, readers.size)
+
+    use(home, "ranker", Ranker("bad", MemberParams, lambda view, params: np.zeros(view.posts.n), retrieve))
+    assert said in stopped(home, "feed.ranker=bad").got
 
 
 def policy_of(**changes: Any) -> Policy:
@@ -287,7 +317,7 @@ def declared(stance: float, strength: float = 0.5) -> Callable[[Any], Any]:
         ({"text": lambda c: c.text + np.int32(10**6)}, "text 999999"),
         ({"reasoning": lambda c: c.reasoning + np.int32(10**6)}, "reasoning 999999"),
         ({"helpful": lambda c: c.helpful + np.int8(9)}, "helpful 8"),
-        ({"unread": lambda c: np.array([10**9])}, "unread"),
+        ({"examined": lambda c: np.ones(3, np.bool_)}, "examined of 3 rows"),
         ({"new_texts": lambda c: (3,)}, "texts"),
         ({"told": lambda c: {"agent": c.agent}}, "told"),
     ],

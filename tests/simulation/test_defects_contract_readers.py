@@ -19,7 +19,7 @@ from townsquare.pages.view.server import QUESTIONS, app
 from townsquare.pages.view.tables import TABLES
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import RunHeader, StepMark
+from townsquare.record.contract import RunHeader, StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
@@ -34,13 +34,13 @@ class Tape(MemoryRecorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self.given: list[tuple[StepMark, Rows]] = []
+        self.given: list[tuple[StepSummary, Rows]] = []
 
     def open(self, header: RunHeader) -> int:
         self.of = header
         return super().open(header)
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, mark: StepSummary) -> None:
         self.given.append((mark, {name: dict(out.get(name)) for name in out.tables()}))
         super().save_step(out, mark)
 

@@ -20,7 +20,7 @@ from townsquare.core.errors import SettingError
 from townsquare.core.schema import TABLES, PostKind, Slot, Verdict
 from townsquare.experiments.arms import parse_vary
 from townsquare.pages.report import write_report
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.load import made_scenario
@@ -215,7 +215,7 @@ def test_a_run_with_everything_resumes_to_the_same_hash() -> None:
     whole = run_of(small(EVERYTHING))
     recorder = MemoryRecorder()
 
-    def stop(mark: StepMark) -> None:
+    def stop(mark: StepSummary) -> None:
         if mark.step == 2:
             raise KeyboardInterrupt
 

@@ -36,7 +36,17 @@ from townsquare.scenario.load import made_scenario
 from townsquare.settings.config import Beliefs, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.change import Change
-from townsquare.simulation.feed.candidates import comments_per_post, shared_pool
+from townsquare.simulation.feed.build import Feed, build
+from townsquare.simulation.feed.candidates import shared_pool
+from townsquare.simulation.feed.options import uniform_options
+from townsquare.simulation.feed.rankers.contract import (
+    ChosenRanker,
+    Ranker,
+    ReaderCandidates,
+    ReaderRanker,
+    Retrieved,
+)
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 
 PERSONS = 8
@@ -91,11 +101,63 @@ def test_a_feed_is_what_plain_python_says(seed: int, ring: int, given_settings: 
     world = busy_town(seed, ring)
     feed = feed_of(world, **given_settings)
     ranker = registry.get("ranker", given_settings["ranker"])
-    score = ranker.score(world.posts, world.step + 1, ranker.params()).tolist()
+    score = ranker.score(RankingView(world), ranker.params()).tolist()
     for agent in range(PERSONS):
         wanted = expected_feed(world, agent, FeedSettings(**given_settings), score)
         columns = [shown_to(feed, agent, name, comments=True) for name in ("rank", "post", "under", "slot")]
         assert list(zip(*columns, strict=True)) == wanted
+
+
+def with_blocks(world: World) -> World:
+    """The same, where some hide others."""
+    for agent, author in ((0, 3), (0, PERSONS), (5, 1)):
+        react(world, ActionKind.BLOCK, agent, author)
+    return world
+
+
+def feed_by(world: World, member: Ranker | ReaderRanker, **given_settings: Any) -> Feed:
+    """Everybody's feed by a ranker that is not registered."""
+    options = uniform_options(np.arange(PERSONS, dtype=np.int32), FeedSettings(**given_settings), LabelWeight())
+    return build(world, ChosenRanker(member, member.params()), options, draws_of(world, Stage.FEED))
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 10_000), ring=st.integers(1, 4), given_settings=FEED_SETTINGS)
+def test_scores_of_posts_give_the_same_feeds_reader_by_reader(
+    seed: int, ring: int, given_settings: dict[str, Any]
+) -> None:
+    world = with_blocks(busy_town(seed, ring))
+    ranker: Ranker = registry.get("ranker", given_settings["ranker"])
+
+    def score(view: RankingView, readers: Any, candidates: ReaderCandidates, params: Any) -> Any:
+        np.testing.assert_array_equal(np.repeat(readers, np.diff(candidates.indptr)), candidates.reader)
+        return ranker.score(view, params)[candidates.post]
+
+    one, two = (feed_by(world, one, **given_settings) for one in (ranker, ReaderRanker("same", ranker.params, score)))
+    np.testing.assert_array_equal(one.indptr, two.indptr)
+    assert equal_columns(one.exposures, two.exposures)
+
+
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 10_000), ring=st.integers(1, 4), given_settings=FEED_SETTINGS)
+def test_what_a_ranker_retrieves_stands_in_the_place_of_the_pool(
+    seed: int, ring: int, given_settings: dict[str, Any]
+) -> None:
+    def retrieve(view: RankingView, readers: Any, params: Any) -> Retrieved:
+        n = view.live_roots.size
+        return Retrieved(n * np.arange(readers.size + 1), np.tile(view.live_roots[::-1], readers.size))
+
+    world, oldest = with_blocks(busy_town(seed, ring)), registry.get("ranker", "oldest")
+    feed = feed_by(world, Ranker("all", oldest.params, oldest.score, retrieve), **given_settings)
+    for agent in range(PERSONS):
+        followed = {other for other in range(world.n_agents) if world.follows.get(agent, other, NONE) != NONE}
+        rows = list(zip(*(shown_to(feed, agent, name) for name in ("post", "root", "slot")), strict=True))
+        above = {root for _, root, slot in rows if slot == Slot.FOLLOWED}
+        away = followed | {agent} | {other for other in range(world.n_agents) if world.hidden.get(agent, other, 0)}
+        free = [p for p in RankingView(world).live_roots if world.posts["author"][p] not in away]
+        wanted = [p for p in free if p not in above][: given_settings["others"]]
+        assert [post for post, _, slot in rows if slot == Slot.OTHER] == wanted
+        assert [post for post, *_ in rows] == sorted(post for post, *_ in rows)
 
 
 @settings(deadline=None, max_examples=40)
@@ -219,9 +281,8 @@ def test_comments_of_a_share_are_those_of_its_root() -> None:
 
 
 def test_comments_default_to_three_and_to_none_in_very_large_runs() -> None:
-    most, more = (town(persons, 3, propositions=0) for persons in (100_000, 100_001))  # sources do not count
-    assert [comments_per_post(world, FeedSettings()) for world in (most, more)] == [3, 0]
-    assert comments_per_post(more, FeedSettings(comments=2)) == 2
+    assert [FeedSettings().comments_per_post(persons) for persons in (100_000, 100_001)] == [3, 0]
+    assert FeedSettings(comments=2).comments_per_post(100_001) == 2
 
 
 def test_first_seen_is_by_agent_and_root_whatever_the_row() -> None:

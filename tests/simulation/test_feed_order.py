@@ -35,6 +35,7 @@ def some_readers(others: int) -> Readers:
     ptr, no_ptr, nothing = np.r_[0, np.cumsum([f.size for f in follows])], np.empty(0, np.int64), np.empty(0, np.int32)
     return Readers(
         np.arange(AGENTS, dtype=np.int32), 0, ptr, np.concatenate(follows), no_ptr, nothing, no_ptr, nothing,
+        np.zeros(AGENTS + 1, np.int64), nothing,
         np.full(AGENTS, others, np.int64), np.zeros(AGENTS, np.bool_),
     )  # fmt: skip
 

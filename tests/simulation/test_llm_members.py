@@ -198,6 +198,7 @@ def test_a_panel_shows_everybody_every_post_once(policy: str, tmp_path: Path) ->
     assert table.height == 8
     assert set(table["people"]) == {30}
     assert table["like"].sum() > 0
+    assert not {"follow", "unfollow", "rate_note"} & set(table.columns), "these are not done to posts"
 
 
 def test_a_panel_refuses_a_row_without_a_feed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

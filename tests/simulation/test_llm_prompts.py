@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from townsquare.cli import main
+from townsquare.core.actions import SPECS, ActionKind
 from townsquare.core.errors import UnknownName
 from townsquare.experiments.forecast import agent_step, forecast, prompt_of
 from townsquare.models.client import ModelClient
@@ -100,6 +101,14 @@ def test_arms_have_the_same_prompt_but_for_the_actions_that_only_a_strategy_has(
         assert (len(more), len(rest)) == (4, 1)
         assert 'for rate_note also "helpful"' in rest[0]
     assert all("This person also writes a post now" in said for calls in reacts.values() for said in calls)
+
+
+def test_a_kind_that_needs_a_request_is_offered_and_answered_where_it_is_allowed() -> None:
+    run, calls = asked("actions.also=[block]", agents=20, steps=3)
+    told = [call for call in calls if call.purpose == "react"]
+    assert all(f"- block {SPECS[ActionKind.BLOCK].prompt}" in prompt(call) for call in told)
+    assert run.table("actions").filter(run.table("actions")["kind"] == ActionKind.BLOCK).height > 0
+    assert not any("block" in call.request for call in asked(steps=1)[1])
 
 
 def test_the_nudge_is_a_setting_of_every_arm() -> None:

@@ -27,7 +27,7 @@ from townsquare.models.client import ModelClient
 from townsquare.models.contract import Answer, Call, Outcome, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.resolve import Settings
@@ -176,7 +176,7 @@ def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) 
     assert whole.content_hash == one_by_one == whole.verify()
     assert told == [0, 1, 2]
 
-    def full(mark: StepMark) -> None:
+    def full(mark: StepSummary) -> None:
         raise RecordError("disk", got="no space left")
 
     with ModelClient(FakeModel(), MemoryCalls(), 1, concurrency=8) as own:

@@ -13,6 +13,7 @@ from made import (
     feed_of,
     give_verdict,
     log,
+    moderator_of,
     note,
     post,
     rate,
@@ -50,9 +51,7 @@ AT_95 = {"confidence_right": (9500.0, 500.0)}
 
 def review(world: World, strategy: str, *, takedown: bool = True, seed: int = 1, **params: Any) -> schema.Columns:
     """One review, applied; the rows of the log."""
-    moderator = registry.get("moderation", strategy)
-    draws = draws_of(world, Stage.MODERATE, seed)
-    change = moderator.review(world, draws, moderator.params(**params), takedown)
+    change = moderator_of(strategy, **params).review(world, draws_of(world, Stage.MODERATE, seed), takedown)
     world.append(change)
     return change.rows.get("moderation_log", schema.empty("moderation_log"))
 
@@ -105,9 +104,9 @@ def test_a_shown_note_is_withdrawn_when_ratings_take_it_below() -> None:
 def test_nobody_can_write_notes_where_the_strategy_has_none() -> None:
     notes = {ActionKind.ADD_NOTE, ActionKind.RATE_NOTE}
     for strategy in registry.names("moderation"):
-        allowed = allowed_kinds(settings_of(moderation=strategy))
-        assert (notes & allowed == notes) == (strategy in ("community", "hybrid"))
-        assert allowed >= set(ActionKind) - notes
+        allowed = allowed_kinds(settings_of(moderation=strategy), 1)
+        assert notes & allowed == registry.get("moderation", strategy).adds
+        assert allowed == set(ActionKind) - (notes - allowed) - {ActionKind.BLOCK}
 
 
 # --- the queue ---------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from townsquare.core.schema import NONE, ActionKind, AgentKind, LogKind, PostKin
 from townsquare.settings.config import Population
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
+from townsquare.simulation.policies.statistical_kernels import COEFFICIENTS
 from townsquare.simulation.policies.statistical_params import ROW_KINDS, Appeal, KindParams, Params
 from townsquare.simulation.views import Bank, Chosen, Views
 from townsquare.simulation.world import World
@@ -38,6 +39,7 @@ FITTED = {"like": 0.067, "comment": 0.045, "share": 0.0243, "add_note": 0.038}
 SHAPE, SILENT = Population().activity_shape, Population().silent_share
 ASSUMED = {
     "dislike": 0.02, "like_comment": 0.03, "flag": 0.01, "follow": 0.01, "unfollow": 0.001, "rate_note": 0.1,
+    "block": 0.001,
 }  # fmt: skip
 
 
@@ -347,3 +349,7 @@ def test_the_blind_do_not_read() -> None:
 
 def test_the_silent_do_nothing() -> None:
     assert decide("silent", busy_world(2).views()).n == 0
+
+
+def test_every_coefficient_that_can_be_set_is_used() -> None:
+    assert set(KindParams.model_fields) == set(COEFFICIENTS)

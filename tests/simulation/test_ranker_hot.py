@@ -10,6 +10,7 @@ import pytest
 from made import post, react, town
 from townsquare.core import registry
 from townsquare.core.schema import ActionKind
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 
 HOT = registry.get("ranker", "hot")
@@ -24,7 +25,7 @@ def published(ups: int, downs: int, seconds: float) -> float:
 
 
 def scores(world: World, **params: float) -> np.ndarray:
-    return np.asarray(HOT.score(world.posts, world.step + 1, HOT.params(**params)))
+    return np.asarray(HOT.score(RankingView(world), HOT.params(**params)))
 
 
 def test_it_is_the_published_formula_at_a_day_a_step() -> None:

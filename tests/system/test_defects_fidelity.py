@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import townsquare as ts
-from made import draws_of, end_step, note, post, rate, town
+from made import draws_of, end_step, moderator_of, note, post, rate, town
 from townsquare.analysis.engagement_time import engagement_levels
-from townsquare.core import registry, schema
+from townsquare.core import schema
 from townsquare.core.draws import Stage
 from townsquare.core.schema import ActionKind, ActionStatus, LogKind, PostKind, PostStatus, Veracity, Verdict
 from townsquare.models.client import ModelClient
@@ -62,8 +62,8 @@ def test_row_15_hybrid_takes_down_every_post_whose_note_is_shown_after_its_verdi
 
 def looked_at(world: World, *, takedown: bool = True, **params: Any) -> list[int]:
     """One review by `hybrid`, applied and closed; the posts that it takes down."""
-    hybrid = registry.get("moderation", "hybrid")
-    change = hybrid.review(world, draws_of(world, Stage.MODERATE), hybrid.params(**SURE_AT_80, **params), takedown)
+    hybrid = moderator_of("hybrid", **SURE_AT_80, **params)
+    change = hybrid.review(world, draws_of(world, Stage.MODERATE), takedown)
     world.append(change)
     end_step(world)
     rows = change.rows.get("moderation_log", schema.empty("moderation_log"))

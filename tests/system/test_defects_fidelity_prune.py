@@ -20,7 +20,7 @@ from townsquare.cli import main
 from townsquare.core.errors import RecordError, RunBusy
 from townsquare.experiments.pruning import plan, remove
 from townsquare.pages.report import write_report
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.lock import RunLock
 
 LONG_AGO = time.time() - 60 * 86_400
@@ -30,7 +30,7 @@ STOPPED, FINISHED = "stopped", "finished"
 def record(folder: Path, *sets: str, stop_after: int | None = None, report: bool = False, age: bool = True) -> Path:
     """A run of three steps, or one that was stopped; last written 60 days ago."""
 
-    def on_step(mark: StepMark) -> None:
+    def on_step(mark: StepSummary) -> None:
         if mark.step == stop_after:
             raise KeyboardInterrupt
 

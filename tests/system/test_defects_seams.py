@@ -16,7 +16,7 @@ import pytest
 import townsquare as ts
 from townsquare.analysis.power_law import size_models
 from townsquare.cli import main
-from townsquare.core.errors import HashMismatch, RecordError
+from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.core.files import NAMED, copy_name
 from townsquare.experiments.power import seeds_needed
 from townsquare.record import database
@@ -96,7 +96,7 @@ def test_row_03_a_run_that_is_read_while_it_closes_is_not_called_finished(
 def test_row_05_verify_finds_a_changed_version_of_the_record(tmp_path: Path) -> None:
     ts.simulate(ts.resolve_for("made:20", agents=8, steps=2), tmp_path / "run")
     change(tmp_path / "run", "record_version", "1")
-    with pytest.raises(HashMismatch):
+    with pytest.raises(WrongVersion):  # the version says which columns a table has
         ts.Run.open(tmp_path / "run").verify()
 
 

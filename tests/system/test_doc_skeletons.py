@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +21,11 @@ from made import run_of, settings_of
 from townsquare.beliefs.stance.contract import StanceScorer
 from townsquare.core import registry
 from townsquare.core.errors import ContractError, UnknownName
-from townsquare.core.schema import ActionKind, LogKind, Scorer, Verdict
+from townsquare.core.schema import ActionKind, LogKind, NoteStatus, Scorer, Verdict
 from townsquare.settings.config import MemberParams
 from townsquare.settings.schema import json_schema
 from townsquare.testing.moderator_conformance import check_moderator
+from townsquare.testing.note_scorer_conformance import check_note_scorer
 from townsquare.testing.policy_conformance import check_policy
 from townsquare.testing.ranker_conformance import check_ranker
 from townsquare.testing.stance_conformance import check_stance_scorer
@@ -45,11 +48,18 @@ PAGES = {
     for page in (
         Page("adding-a-ranker", "quiet_ranker", "ranker", "quiet", check_ranker),
         Page("adding-a-moderator", "flag_label", "moderation", "flag_label", check_moderator),
+        Page("adding-a-note-scorer", "majority_scorer", "note_scorer", "majority", check_note_scorer),
         Page("adding-a-policy", "cautious_policy", "policy", "cautious", check_policy),
         Page("adding-a-stance-scorer", "marked_scorer", "stance", "marked", check_stance_scorer),
     )
 }
-OBJECTS = {"ranker": "RANKER", "moderation": "MODERATOR", "policy": "POLICY", "stance": "SCORER"}
+OBJECTS = {
+    "ranker": "RANKER",
+    "moderation": "MODERATOR",
+    "policy": "POLICY",
+    "stance": "SCORER",
+    "note_scorer": "SCORER",
+}
 
 
 def blocks(page: str, language: str = "python") -> list[str]:
@@ -61,7 +71,7 @@ def blocks(page: str, language: str = "python") -> list[str]:
 def saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder where Python looks, with the block of every page saved under the name that the page gives."""
     for page in PAGES.values():
-        (block,) = blocks(page.page)
+        block, *_ = blocks(page.page)
         assert f"`{page.module}.py`" in (DOCS / f"{page.page}.md").read_text(encoding="utf-8")
         (tmp_path / f"{page.module}.py").write_text(block, encoding="utf-8")
         # A copy, so that no other test meets a member whose file is gone.
@@ -91,16 +101,28 @@ def test_it_passes_the_public_check(family: str) -> None:
     PAGES[family].check(registered(family))
 
 
+def test_strict_types(tmp_path: Path) -> None:
+    files = []
+    for page in {page.page for page in PAGES.values()}:
+        for number, block in enumerate(blocks(page)):
+            files.append(tmp_path / f"{page.replace('-', '_')}_{number}.py")
+            files[-1].write_text(block, encoding="utf-8")
+    assert len(files) > len(PAGES)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", *map(str, files)]
+    done = subprocess.run(command, cwd=DOCS.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.usefixtures("saved")
 def test_the_ranker_is_ten_lines_and_puts_quiet_posts_first() -> None:
-    (block,) = blocks("adding-a-ranker")
+    block, *_ = blocks("adding-a-ranker")
     code = [line for line in block.splitlines() if line.strip() and not line.startswith(('"""', "import", "from"))]
     assert len(code) <= 10
     ranker = registered("ranker")
     posts = {name: np.array(values) for name, values in {
         "likes": [9, 0, 0], "dislikes": [0, 0, 0], "comments": [0, 0, 0], "root": [0, 1, 0], "step": [3, 3, 4],
     }.items()}  # fmt: skip
-    assert ranker.score(posts, 5, MemberParams()).tolist() == [0.0, 3.0, 1.0]
+    assert ranker.score(SimpleNamespace(posts=posts), MemberParams()).tolist() == [0.0, 3.0, 1.0]
 
 
 @pytest.mark.usefixtures("saved")
@@ -120,6 +142,16 @@ def test_the_moderator_labels_and_takes_down() -> None:
     down = run.table("moderation_log").filter(pl.col("kind") == LogKind.TAKEDOWN)
     assert down.height
     assert down["post"].is_unique().all()
+
+
+@pytest.mark.usefixtures("saved")
+def test_the_note_scorer_shows_what_most_find_helpful() -> None:
+    registered("note_scorer")
+    policy = {"name": "blind", "add_note": 0.2, "rate_note": 0.9}
+    run = run_of(settings_of(moderation={"strategy": "community", "note_scorer": "majority"}, policy=policy))
+    scores = run.table("note_scores")
+    assert set(scores["status"]) == set(NoteStatus)
+    assert (scores.filter(pl.col("status") == NoteStatus.SHOWN)["intercept"] >= 0.65).all()
 
 
 @pytest.mark.usefixtures("saved")

@@ -12,16 +12,17 @@ import pytest
 from townsquare.core import registry, schema
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import NONE, ActionKind, LogKind, PostKind
-from townsquare.core.table import GrowingTable
+from townsquare.core.schema import NONE, ActionKind, LogKind, NoteStatus, PostKind
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
-from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.rankers.contract import Ranker, ReaderCandidates, ReaderRanker, Retrieved
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, Views, no_declarations, nothing_chosen
 from townsquare.simulation.world import World
 from townsquare.testing.moderator_conformance import check_moderator
+from townsquare.testing.note_scorer_conformance import check_note_scorer
 from townsquare.testing.policy_conformance import check_policy
 from townsquare.testing.ranker_conformance import check_ranker
 
@@ -30,7 +31,12 @@ class NoSettings(MemberParams):
     """No settings."""
 
 
-MEMBERS = {"ranker": check_ranker, "policy": check_policy, "moderation": check_moderator}
+MEMBERS = {
+    "ranker": check_ranker,
+    "policy": check_policy,
+    "moderation": check_moderator,
+    "note_scorer": check_note_scorer,
+}
 
 
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family in MEMBERS for name in registry.names(family)])
@@ -80,25 +86,25 @@ def calls() -> Callable[[], int]:
 count = calls()
 
 
-def writes(posts: GrowingTable, step: int, params: MemberParams) -> Any:
-    posts["likes"][:] = 0
-    return np.zeros(posts.n)
+def writes(view: RankingView, params: MemberParams) -> Any:
+    view.posts["likes"][:] = 0
+    return np.zeros(view.posts.n)
 
 
-def writes_through_a_back_door(posts: GrowingTable, step: int, params: MemberParams) -> Any:
-    posts.write("likes")[:] = 7
-    return np.zeros(posts.n)
+def writes_through_a_back_door(view: RankingView, params: MemberParams) -> Any:
+    view.posts.write("likes")[:] = 7
+    return np.zeros(view.posts.n)
 
 
 @pytest.mark.parametrize(
     ("score", "message"),
     [
-        (lambda posts, step, params: np.zeros(posts.n, np.float32), "float32"),
-        (lambda posts, step, params: np.zeros(posts.n + 1), "one number a row"),
-        (lambda posts, step, params: [0.0] * posts.n, "returned list"),
-        (lambda posts, step, params: np.full(posts.n, np.nan), "not finite"),
-        (lambda posts, step, params: np.full(posts.n, float(count())), "the same call twice"),
-        (lambda posts, step, params: posts["no such column"], "raised KeyError"),
+        (lambda view, params: np.zeros(view.posts.n, np.float32), "float32"),
+        (lambda view, params: np.zeros(view.posts.n + 1), "one number a row"),
+        (lambda view, params: [0.0] * view.posts.n, "returned list"),
+        (lambda view, params: np.full(view.posts.n, np.nan), "not finite"),
+        (lambda view, params: np.full(view.posts.n, float(count())), "the same call twice"),
+        (lambda view, params: view.posts["no such column"], "raised KeyError"),
         (writes, "writes into an array"),
         (writes_through_a_back_door, "score changed posts.likes"),
     ],
@@ -107,6 +113,56 @@ def test_rankers_that_break_the_contract(score: Callable[..., Any], message: str
     with pytest.raises(ContractError, match=message) as caught:
         check_ranker(Ranker("mine", NoSettings, score))
     assert "ranker 'mine'" in str(caught.value)
+
+
+def of_candidates(score: Callable[[RankingView, Any, ReaderCandidates], Any], **retrieval: Any) -> ReaderRanker:
+    return ReaderRanker(
+        "mine", NoSettings, lambda view, readers, candidates, params: score(view, readers, candidates), **retrieval
+    )
+
+
+def to_each(roots: Callable[[RankingView, Any], Any]) -> Callable[..., Retrieved]:
+    """Retrieve one root for each reader."""
+    return lambda view, readers, params: (
+        Retrieved(np.arange(readers.size + 1), np.broadcast_to(roots(view, readers)[:1], readers.size).astype(np.int32))
+        if view.live_roots.size
+        else Retrieved(np.zeros(readers.size + 1, np.int64), np.empty(0, np.int32))
+    )
+
+
+def zeros(view: RankingView, readers: Any, candidates: ReaderCandidates) -> Any:
+    return np.zeros(candidates.post.size)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (of_candidates(lambda v, r, c: np.zeros(v.posts.n + c.post.size + 1)), "one number a row of candidates"),
+        (of_candidates(lambda v, r, c: np.full(c.post.size, -np.inf)), "-inf of post"),
+        (of_candidates(lambda v, r, c: np.full(c.post.size, float(count()))), "the same call twice"),
+        (of_candidates(lambda v, r, c: np.full(c.post.size, float(r.size))), "asked about some readers alone"),
+        (of_candidates(lambda v, r, c: c.reader - float(r[:1].sum())), "in another order of readers"),
+        (of_candidates(lambda v, r, c: c.post.sort() or np.zeros(c.post.size)), "writes into an array"),
+        (of_candidates(zeros, retrieve=to_each(lambda v, r: v.live_roots * 0 + v.posts.n)), "of no live root"),
+        (of_candidates(zeros, retrieve=to_each(lambda v, r: v.live_roots[count() % 3 :])), "the same call twice"),
+        (
+            of_candidates(zeros, retrieve=to_each(lambda v, r: v.live_roots[r.size % 2 :])),
+            "asked about some readers alone",
+        ),
+        (of_candidates(zeros, retrieve=lambda v, r, p: (r, r)), "retrieve returned tuple"),
+    ],
+)
+def test_rankers_for_each_reader_that_break_the_contract(ranker: ReaderRanker, message: str) -> None:
+    with pytest.raises(ContractError, match=message):
+        check_ranker(ranker)
+
+
+def test_rankers_of_both_shapes_keep_the_contract() -> None:
+    every = to_each(lambda view, readers: view.live_roots)
+    for retrieve in (None, every):
+        check_ranker(of_candidates(zeros, retrieve=retrieve))
+        check_ranker(of_candidates(lambda v, r, c: v.ties(c.reader, c.author) + 1.0 * c.followed, retrieve=retrieve))
+        check_ranker(Ranker("mine", NoSettings, lambda view, params: np.zeros(view.posts.n), retrieve))
 
 
 # --- policies ----------------------------------------------------------------------------------------------
@@ -261,6 +317,21 @@ def without_permission(world: World, draws: StageDraws, params: MemberParams, ta
     return Change({"moderation_log": change.rows["moderation_log"]})
 
 
+def scores_without_notes(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    return Change({"note_scores": note_scores(world, world.notes.n)})
+
+
+def scores_otherwise(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
+    return Change({"note_scores": note_scores(world, 0)} if world.notes.n else {})
+
+
+def note_scores(world: World, note: int) -> schema.Columns:
+    """The row of a note that is shown, where no row of the log shows it."""
+    return schema.rows(
+        "note_scores", 1, step=world.step + 1, note=note, status=NoteStatus.SHOWN, intercept=0.5, factor=0.0
+    )
+
+
 def moderator(**columns: Any) -> Callable[..., Change]:
     return lambda world, draws, params, takedown: first_post(world, **columns)
 
@@ -284,6 +355,8 @@ def moderator(**columns: Any) -> Callable[..., Change]:
         (shows_twice, "does not change"),
         (deletes, "review changed posts.status"),
         (likes, "rows of"),
+        (scores_without_notes, "a score of no note"),
+        (scores_otherwise, "another status than the log"),
         (takes_down, "differ"),
         (without_permission, "is off"),
     ],

@@ -246,6 +246,7 @@ export interface Exposure {
 export interface Act {
   ordinal: number;
   kind: string;
+  on: string;
   target: number;
   root: number | null;
   content: string | null;
@@ -359,9 +360,13 @@ export interface PostFacts {
     who: string;
     content: string;
     helpful: number;
+    somewhat: number;
     not_helpful: number;
     shown: boolean;
     decided: number | null;
+    status: string;
+    intercept: number | null;
+    factor: number | null;
   }[];
   seen: { step: number[]; exposures: number[]; labelled: number[]; new: number[]; reach: number[] };
   seen_by: { agent: number; first: number; times: number; who: string }[];

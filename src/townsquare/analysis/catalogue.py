@@ -1,88 +1,50 @@
-"""Every analysis of a recorded run, by name: what ``townsquare analyze`` writes and reports draw from.
+"""Analyses of a recorded run: what ``townsquare analyze`` writes, from every registered measure that gives a table.
 
 An analysis takes a run and returns a tidy frame. One for which a run has nothing (no injected posts, no proposition,
-one agent, no actions) returns a frame without rows or with NaN, of the
-same columns. ``docs/analysis.md`` lists them.
+one agent, no actions) returns a frame without rows or with NaN, of the same columns. Members that take arguments of
+others stand here; ``docs/analysis.md`` lists them all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import polars as pl
 
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
-from townsquare.analysis.belief_paths import crossing_counts, crossings, distance_to_start, persistence
-from townsquare.analysis.belief_spread import accuracy_course, convergence, polarization_course
-from townsquare.analysis.beliefs import belief_change, belief_course, stance_bins
+from townsquare.analysis.belief_paths import persistence
 from townsquare.analysis.causes.attribution import BY, attribution
-from townsquare.analysis.contract import CachedRun, MissingExtra, Reads, setting
-from townsquare.analysis.diffusion import (
-    cascade_growth,
-    cascades,
-    diffusion_by_veracity,
-    diffusion_tests,
-    spread_metrics,
+from townsquare.analysis.contract import (
+    FAMILY,
+    CachedRun,
+    Measure,
+    MissingExtra,
+    Reads,
+    TableOf,
+    definition_of,
+    described,
+    given_to,
+    measure,
+    setting,
 )
-from townsquare.analysis.engagement import engagement, engagement_by_post
-from townsquare.analysis.engagement_time import engagement_gaps, engagement_levels, engagement_rates
 from townsquare.analysis.groups import GROUPS, stance_groups, trait_groups
-from townsquare.analysis.health import belief_movement, participation, refusals, rule_health
-from townsquare.analysis.homophily import communities, echo_chambers, homophily
-from townsquare.analysis.influence import inequality, influence, popularity_ranks, popularity_sizes
-from townsquare.analysis.moderation import labels, moderation, moderation_events
-from townsquare.analysis.moderation_effects import (
-    implied_truth,
-    moderation_by_group,
-    moderation_effects,
-    moderation_effects_by_group,
-    time_to_moderation,
-)
-from townsquare.analysis.network import centralities, community_of, network_over_time
-from townsquare.analysis.people import acted
-from townsquare.analysis.reach import reach_over_time
-from townsquare.analysis.reasoning import reasoning_agreement, reasoning_motives, reasoning_tone
-from townsquare.analysis.topics import time_of_posting, topic_engagement, topic_tests, topics
-from townsquare.analysis.traits import trait_engagement, trait_levels
+from townsquare.analysis.moderation_effects import implied_truth, moderation_effects, moderation_effects_by_group
+from townsquare.analysis.network import community_of
 from townsquare.analysis.treatments import treatment_effect
-from townsquare.analysis.vocabulary import reasoning_terms, reasoning_words
+from townsquare.core import registry
 from townsquare.core.errors import UnknownName
+from townsquare.core.member_errors import breach, call_member
 from townsquare.core.registry import did_you_mean
 
-Analysis = Callable[[Reads], pl.DataFrame]
-PairAnalysis = Callable[[Reads, Reads], pl.DataFrame]
 
-_FAMILIES: tuple[tuple[Analysis, ...], ...] = (
-    (cascades, diffusion_by_veracity, diffusion_tests, cascade_growth, spread_metrics, reach_over_time),
-    (engagement, engagement_by_post, engagement_levels, engagement_gaps, engagement_rates),
-    (labels, moderation, moderation_events, time_to_moderation, moderation_by_group),
-    (influence, popularity_ranks, popularity_sizes, inequality, trait_engagement, trait_levels),
-    (topics, topic_engagement, topic_tests, time_of_posting),
-    (network_over_time, centralities, homophily, communities, echo_chambers),
-    (reasoning_tone, reasoning_motives, reasoning_agreement, reasoning_words, reasoning_terms, acted),
-    (belief_course, belief_change, belief_movement, participation, refusals),
-)
-ANALYSES: dict[str, Analysis] = {one.__name__: one for family in _FAMILIES for one in family}
-"""Analyses of one run."""
-
-_PAIRED: tuple[PairAnalysis, ...] = (moderation_effects, moderation_effects_by_group, implied_truth)
-PAIR_ANALYSES: dict[str, PairAnalysis] = {one.__name__: one for one in _PAIRED}
-"""Analyses of a run beside the paired run without moderation."""
-
-
-def every_analysis(run: Reads) -> dict[str, Analysis]:
-    """:data:`ANALYSES` and those of beliefs; without attribution where the run kept no trail."""
-    kept = setting(run, "record", "trail", default=True)
-    beliefs = {name: one for name, one in BELIEF_ANALYSES.items() if kept or not name.startswith("attribution")}
-    return {**ANALYSES, **beliefs}
+def measures() -> list[Measure]:
+    """Every registered measure."""
+    return [measure(name) for name in registry.names(FAMILY)]
 
 
 def analyze(
-    run: Reads,
-    only: Sequence[str] | None = None,
-    without: Reads | None = None,
-    among: Mapping[str, Analysis] = ANALYSES,
+    run: Reads, only: Sequence[str] | None = None, without: Reads | None = None
 ) -> Iterator[tuple[str, pl.DataFrame | MissingExtra]]:
     """Every analysis of a run, one after the other; tables are read once for all.
 
@@ -90,11 +52,9 @@ def analyze(
     ----------
     run : Reads
     only : sequence of str, optional
-        Names of ``among`` and :data:`PAIR_ANALYSES`; by default all.
+        Names of measures that give a table; by default all, without those of the trail where the run kept none.
     without : Reads, optional
-        The paired run without moderation, for :data:`PAIR_ANALYSES`; left out if there is none.
-    among : mapping of str to function, optional
-        Analyses of one run to choose from.
+        The paired run without moderation, for measures of two runs; these are left out if there is none.
 
     Yields
     ------
@@ -105,27 +65,39 @@ def analyze(
     ------
     UnknownName
         For a name that there is none of, or one that needs ``without``.
+    ContractError
+        A measure does something else than to return a frame; names it.
     """
-    allowed = {**among, **(PAIR_ANALYSES if without is not None else {})}
+    trail, other = setting(run, "record", "trail", default=True), without and CachedRun(without, large=True)
+    found = {one.name: one for one in measures() if one.table or one.paired}
+    allowed = {name: one for name, one in found.items() if (one.table or other) and (trail or not one.needs_trail)}
     for name in only or ():
         if name not in allowed:
-            needs = "it needs the paired run: give --without" if name in PAIR_ANALYSES else ""
+            needs = "it needs the paired run: give --without" if name in found and found[name].paired else ""
             raise UnknownName(
                 "analysis", got=repr(name), allowed=", ".join(allowed), do=needs or did_you_mean(name, list(allowed))
             )
     kept = CachedRun(run, large=True)
-    other = None if without is None else CachedRun(without, large=True)
     for name in allowed if only is None else dict.fromkeys(only):
         try:
-            if name in among:
-                yield name, among[name](kept)
-            elif other is not None:
-                yield name, PAIR_ANALYSES[name](kept, other)
+            yield name, _table(allowed[name], kept, other)
         except MissingExtra as missing:
             yield name, missing
 
 
-# Every analysis of beliefs, by name, as :mod:`townsquare.analysis.catalogue` has the others.
+def _table(one: Measure, run: Reads, other: Reads | None) -> pl.DataFrame:
+    """The frame of one measure."""
+    run = given_to(FAMILY, one.name, run)
+    if one.table is not None:
+        found: object = call_member(FAMILY, one.name, "table", partial(one.table, run))
+    elif one.paired is not None and other is not None:
+        found = call_member(FAMILY, one.name, "paired", partial(one.paired, run, given_to(FAMILY, one.name, other)))
+    if not isinstance(found, pl.DataFrame):
+        raise breach(FAMILY, one.name, f"a {type(found).__name__}", "a polars DataFrame")
+    return found
+
+
+# Measures that are made of functions with arguments.
 
 
 def community_groups(run: Reads) -> pl.DataFrame:
@@ -135,18 +107,18 @@ def community_groups(run: Reads) -> pl.DataFrame:
     return groups.cast(GROUPS)
 
 
-def _change_by(groups: Analysis, run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.belief_groups.belief_change_by` the groups that ``groups`` finds."""
+def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
+    """How far the persons of each group moved."""
     return belief_change_by(run, groups(run))
 
 
-_GROUPINGS: dict[str, Analysis] = {
+_GROUPINGS: dict[str, TableOf] = {
     "trait": trait_groups, "start": stance_groups, "exposure": exposure_groups, "community": community_groups,
 }  # fmt: skip
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
-    """:func:`~townsquare.analysis.treatments.treatment_effect` of every treatment, with its ``treatment`` first."""
+    """What every treatment did to those who got it, and to those who follow them."""
     listed = list(setting(run, "treatments", default=()))
     parts = [
         treatment_effect(run, at).select(pl.lit(str(one["name"])).alias("treatment"), pl.all())
@@ -155,15 +127,17 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-_OF_BELIEFS: tuple[Analysis, ...] = (
-    stance_bins, polarization_course, convergence, accuracy_course, distance_to_start, crossings, crossing_counts,
-    persistence,
-)  # fmt: skip
-BELIEF_ANALYSES: dict[str, Analysis] = {
-    **{one.__name__: one for one in _OF_BELIEFS},
-    "persistence_false": partial(persistence, veracity="false"),
-    **{f"belief_change_by_{name}": partial(_change_by, groups) for name, groups in _GROUPINGS.items()},
-    **{one.__name__: one for one in (rule_health, treatment_effects)},
-    **{f"attribution_by_{kind}": partial(attribution, by=kind) for kind in BY},
+_PAIRED = {one.__name__: one for one in (moderation_effects, moderation_effects_by_group, implied_truth)}
+MEASURES: dict[str, Measure] = {
+    "persistence_false": described("persistence_false", partial(persistence, veracity="false")),
+    **{
+        f"belief_change_by_{name}": described(f"belief_change_by_{name}", partial(_change_by, groups))
+        for name, groups in _GROUPINGS.items()
+    },
+    **{
+        f"attribution_by_{kind}": described(f"attribution_by_{kind}", partial(attribution, by=kind), needs_trail=True)
+        for kind in BY
+    },
+    **{name: Measure(name, "by column", "neither", definition_of(one), paired=one) for name, one in _PAIRED.items()},
 }
-"""Analyses of one run; those of attribution need a trail."""
+"""As the registry has them."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping
-from functools import wraps
+from copy import copy
+from dataclasses import dataclass
+from functools import partial, wraps
 from importlib import import_module
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import polars as pl
 
+from townsquare.core import registry
 from townsquare.core.errors import TownsquareError
 from townsquare.core.frames import collected
+from townsquare.core.member_errors import breach, call_member
 from townsquare.core.schema import TABLES
 
 T = TypeVar("T")
@@ -107,15 +113,21 @@ class CachedRun:
             return rows
         return self.once(f"lazy {name}", lambda: rows.select(self._light[name].split()).pipe(collected)).lazy()
 
+    def whole(self) -> CachedRun:
+        """The same run with all columns in lazy frames, not only those that bundled members ask for."""
+        found = copy(self)
+        found._light = {}
+        return found
+
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
         stepped = any(column.name == "step" for column in TABLES[name].recorded)
         return rows.filter(pl.col("step") <= self.last_step) if stepped else rows
 
 
-Measure = Callable[[Reads], pl.DataFrame]
+TableOf = Callable[[Reads], pl.DataFrame]
 
 
-def once_a_run(measure: Measure) -> Measure:
+def once_a_run(measure: TableOf) -> TableOf:
     """Make a measure be taken once of a :class:`CachedRun`, since other measures start from it."""
 
     name = f"{measure.__module__}.{measure.__name__}"
@@ -125,6 +137,129 @@ def once_a_run(measure: Measure) -> Measure:
         return run.once(name, lambda: measure(run)) if isinstance(run, CachedRun) else measure(run)
 
     return cached
+
+
+# The family `measure`.
+
+
+FAMILY = "measure"
+Direction = Literal["higher is better", "lower is better", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured in a recorded run; reports, ``analyze``, ``compare`` and the viewer's server show it.
+
+    A measure has at least one of ``number``, ``by_proposition``, ``table`` and ``paired``. It changes nothing, and
+    gives the same for the same run.
+
+    Attributes
+    ----------
+    name : str
+        As registered: letters, digits and ``_``.
+    unit : str
+        What it counts in; ``by column`` for a table whose columns have units of their own.
+    direction : str
+        Which values are better: ``higher is better``, ``lower is better`` or ``neither``.
+    definition : str
+        What it is, in one plain sentence.
+    number : callable, optional
+        The value at the last committed step; NaN where it is undefined.
+    by_proposition : callable, optional
+        Instead of ``number``: a value for each proposition, by its name.
+    table : callable, optional
+        A tidy frame: an analysis, written as CSV.
+    paired : callable, optional
+        A tidy frame of a run beside the paired run without moderation.
+    title : str
+        As tables and figures call it; by default the name in words.
+    higher : str
+        What a higher value means, in a few words.
+    undefined : str
+        When it is NaN; "" for a number that never is.
+    group : str
+        Numbers of one group share a unit and, in figures, an axis; by default each is a group of its own.
+    needs_trail : bool
+        Whether it reads why beliefs moved, which a run may be told not to record.
+    """
+
+    name: str
+    unit: str
+    direction: Direction
+    definition: str
+    number: Callable[[Reads], float] | None = None
+    by_proposition: Callable[[Reads], Mapping[str, float]] | None = None
+    table: TableOf | None = None
+    paired: Callable[[Reads, Reads], pl.DataFrame] | None = None
+    title: str = ""
+    higher: str = ""
+    undefined: str = ""
+    group: str = ""
+    needs_trail: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title, or else the name in words."""
+        return self.title or self.name.replace("_", " ").capitalize()
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it sums up a run in one number, or in one for each proposition."""
+        return self.number is not None or self.by_proposition is not None
+
+    def numbers(self, run: Reads) -> dict[str, float]:
+        """Its values by name, those of propositions as ``name.proposition``; nothing where it is a table only.
+
+        Raises
+        ------
+        ContractError
+            A value is no real number.
+        """
+        found: dict[str, object] = {}
+        run = given_to(FAMILY, self.name, run)
+        if self.number is not None:
+            found = {self.name: call_member(FAMILY, self.name, "number", partial(self.number, run))}
+        elif self.by_proposition is not None:
+            each = call_member(FAMILY, self.name, "by_proposition", partial(self.by_proposition, run))
+            found = {f"{self.name}.{proposition}": value for proposition, value in each.items()}
+        for value in found.values():
+            if not isinstance(value, int | float):
+                raise breach(FAMILY, self.name, f"a {type(value).__name__}", "a real number, or NaN")
+        return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+
+
+def given_to(family: str, name: str, run: Reads) -> Reads:
+    """The run as a member gets it: those of other packages may ask for any column."""
+    return run.whole() if isinstance(run, CachedRun) and name not in registry.bundled(family) else run
+
+
+def measure(name: str) -> Measure:
+    """The registered measure called ``name``. Of a function that gives a table, its docstring says what it is.
+
+    Raises
+    ------
+    UnknownName
+        There is none.
+    ContractError
+        What is registered is no measure.
+    """
+    found = registry.get(FAMILY, name)
+    if isinstance(found, Measure):
+        return found
+    if not (callable(found) and name in registry.bundled(FAMILY)):
+        raise breach(FAMILY, name, f"a {type(found).__name__}", "a Measure")
+    return described(name, found)
+
+
+def described(name: str, table: TableOf, *, needs_trail: bool = False) -> Measure:
+    """Return a function that gives a table as a measure that its docstring defines."""
+    return Measure(name, "by column", "neither", definition_of(table), table=table, needs_trail=needs_trail)
+
+
+def definition_of(function: Callable[..., pl.DataFrame]) -> str:
+    """Return the summary of a docstring, without the marks of cross-references."""
+    said = (inspect.getdoc(getattr(function, "func", function)) or "").partition("\n\n")[0].replace("\n", " ")
+    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", said)
 
 
 def fits(rows: pl.LazyFrame) -> bool:

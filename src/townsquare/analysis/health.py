@@ -14,7 +14,7 @@ from townsquare.analysis.contract import Reads, once_a_run, setting
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, as_words, collected
-from townsquare.core.schema import ActionKind, ActionStatus, Reason, TrailKind
+from townsquare.core.schema import TABLES, ActionKind, ActionStatus, Reason, TrailKind
 
 ROWS_AT_ONCE = 4_000_000
 """Rows of beliefs held in memory at a time; windows of steps are cut to it."""
@@ -181,6 +181,19 @@ def participation(run: Reads) -> pl.DataFrame:
         )
         .sort("step")
     )
+
+
+def diagnostics(run: Reads) -> pl.DataFrame:
+    """What else is recorded of each step: the columns of ``steps`` that came after version 1 of the record.
+
+    Returns
+    -------
+    DataFrame
+        One row a step from 1: ``step``, and each of these columns (float64), null in runs that were recorded before it.
+    """
+    later = [column.name for column in TABLES["steps"].recorded if column.since > 1]
+    values = pl.col(later).cast(pl.Float64).fill_nan(None)
+    return run.table("steps").filter(pl.col("step") >= 1).select("step", values).sort("step")
 
 
 def refusals(run: Reads) -> pl.DataFrame:

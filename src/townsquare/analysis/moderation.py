@@ -1,23 +1,25 @@
 """How well moderation told false posts from true ones, how soon, and what it cost.
 
-A post is *positive* when the strategy said that it misleads: under ``community`` a note on it was shown at any time,
-even if it was withdrawn later; under ``third_party`` its verdict was ``false``; under ``hybrid``, any strategy from
-outside, and several one after the other, either. A verdict ``unverified`` is not positive. Only injected posts whose
-truth the scenario gives are counted, and recall is over all injected false posts, looked at or not. Without
-moderation there is nothing to score: NaN.
+A post is *positive* when the strategy said that it misleads: a note on it was shown at any time, even if it was
+withdrawn later, or its verdict was ``false``. A verdict ``unverified`` is not positive. Only injected posts whose truth
+the scenario gives are counted, and recall is over all injected false posts, looked at or not. Without moderation there
+is nothing to score: NaN.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run, setting
 from townsquare.analysis.posts import root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.core import registry
+from townsquare.core.errors import UnknownName
 from townsquare.core.frames import as_words
-from townsquare.core.schema import LogKind, Verdict
+from townsquare.core.schema import ActionKind, LogKind, NoteStatus, Verdict
 
 _VERDICTS = {int(word): word.name.lower() for word in Verdict}
 _LOGGED = {
@@ -30,8 +32,8 @@ EVENTS = (
 )  # fmt: skip
 
 
-def strategy(run: Reads) -> str:
-    """Name of the moderation strategy; where events switch it, all in their order, as ``none, then community``."""
+def strategies(run: Reads) -> list[str]:
+    """Name of the moderation strategy; where events switch it, all in their order."""
     names = [str(setting(run, "moderation", "strategy", default="none"))]
     events = setting(run, "events", default=())
     for event in sorted(events, key=lambda event: int(event["step"])):
@@ -40,7 +42,45 @@ def strategy(run: Reads) -> str:
         name = given.get("moderation.strategy", section if isinstance(section, str) else section.get("strategy"))
         if name is not None and name != names[-1] and event["step"] <= run.last_step:
             names.append(str(name))
-    return ", then ".join(names)
+    return names
+
+
+def strategy(run: Reads) -> str:
+    """The strategies in words, as ``none, then community``."""
+    return ", then ".join(strategies(run))
+
+
+def moderated(run: Reads) -> bool:
+    """Whether anything moderated the run at any time."""
+    return strategies(run) != ["none"]
+
+
+def added_kinds(run: Reads) -> frozenset[ActionKind]:
+    """Kinds of action that agents had from a strategy of the run, as its moderator says.
+
+    Of a moderator that is not installed here, the record says whether there were notes.
+    """
+    found = {ActionKind.ADD_NOTE} if run.table("notes").height else set()
+    for name in strategies(run):
+        with suppress(UnknownName, ImportError):
+            found |= registry.get("moderation", name).adds
+    return frozenset(found)
+
+
+def note_scores(run: Reads) -> pl.DataFrame:
+    """What the note scorer last found of each note that has a row of ``note_scores``.
+
+    Returns
+    -------
+    DataFrame
+        One row a note: ``note``, ``post``, ``step`` (of that row), ``status`` (word), ``intercept`` and ``factor`` (in
+        the scorer's own unit, null for no number).
+    """
+    last = run.table("note_scores").group_by("note").last()
+    rows = last.join(run.table("notes").select("note", "post"), on="note")
+    numbers = pl.col("intercept", "factor").fill_nan(None)
+    words = {int(word): word.name.lower() for word in NoteStatus}
+    return rows.select("note", "post", "step", as_words("status", words), numbers).sort("note")
 
 
 def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
@@ -77,7 +117,6 @@ def labels(run: Reads) -> pl.DataFrame:
     ):
         frame = frame.join(found, on="root", how="left")
     noted, refuted = pl.col("note_step").is_not_null(), pl.col("false_verdict_step").is_not_null()
-    positive = {"none": pl.lit(False), "community": noted, "third_party": refuted}.get(strategy(run), noted | refuted)
     return frame.select(
         "root",
         "step",
@@ -87,7 +126,7 @@ def labels(run: Reads) -> pl.DataFrame:
         "note_step",
         pl.min_horizontal("false_verdict_step", "note_step").alias("label_step"),
         "takedown_step",
-        positive.alias("positive"),
+        (noted | refuted).alias("positive"),
     ).sort("root")
 
 
@@ -128,8 +167,7 @@ def moderation(run: Reads) -> pl.DataFrame:
     false, true = (marked.filter(pl.col("veracity") == word) for word in ("false", "true"))
     tp, fp = int(false["positive"].sum()), int(true["positive"].sum())
     fn, tn = false.height - tp, true.height - fp
-    moderated = strategy(run) != "none"
-    quality = scores(tp, fp, fn) if moderated else dict.fromkeys(("precision", "recall", "f1"), math.nan)
+    quality = scores(tp, fp, fn) if moderated(run) else dict.fromkeys(("precision", "recall", "f1"), math.nan)
     return pl.DataFrame(
         {
             "strategy": strategy(run),

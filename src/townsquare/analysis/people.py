@@ -16,8 +16,9 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
+from townsquare.core.actions import WORDS
 from townsquare.core.frames import as_words, collected
-from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.core.schema import ActionStatus
 
 TESTS = columns("test:str statistic n_one:int n_other:int value low high p")
 BY_ACTION = columns("action:str per:str unit:str") | TESTS
@@ -90,7 +91,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
     DataFrame
         ``person`` (int32, the agent), ``post`` (int32, the root), ``action`` (word).
     """
-    kinds = {int(kind): kind.name.lower() for kind in ActionKind if kind.name.lower() in actions}
+    kinds = {int(kind): word for kind, word in WORDS.items() if word in actions}
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("root"))
     return (
         run.lazy("actions")

@@ -21,9 +21,10 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.beliefs.stance.vader import score_text
+from townsquare.core.actions import ON_POSTS, WORDS
 from townsquare.core.errors import DataError
 from townsquare.core.frames import as_words, collected
-from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.core.schema import ActionStatus
 from townsquare.settings.layers import read_yaml
 
 EDGE = 0.05
@@ -34,10 +35,7 @@ MOST_TEXTS = 20_000
 REASONS = columns("agent:row action:str target:row reasoning:str post:str")
 SHARES = columns("action:str measure:str unit:str n:int value low high")
 AGREEMENT = SHARES | columns("chance kappa")
-_ON_POSTS = [int(kind) for kind in (
-    ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.LIKE_COMMENT,
-    ActionKind.FLAG, ActionKind.ADD_NOTE,
-)]  # fmt: skip
+_ON_POSTS = [int(kind) for kind in ON_POSTS]
 _UNIT = "share of actions"
 
 
@@ -51,7 +49,7 @@ def reasons(run: Reads) -> pl.DataFrame:
         ``agent`` (int32), ``action`` (word), ``target`` (int32), ``reasoning`` (text), ``post`` (text of the post that
         was acted on; null for other targets), by step. At most 20,000, drawn with a fixed seed.
     """
-    words = {int(kind): kind.name.lower() for kind in ActionKind}
+    words = {int(kind): word for kind, word in WORDS.items()}
     texts = run.table("texts")
     said = (
         run.lazy("actions")

@@ -9,12 +9,14 @@ issues 5872, 7135 and 10338): there, unpack the tuple before the loop or call a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefState
+from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefInputs, BeliefState
 from townsquare.core.array_types import Array, Bool, Byte, Float, Int16, Int32, Int64
 from townsquare.core.pairs import PairBlock
 
@@ -169,6 +171,24 @@ def frozen_state(state: BeliefState) -> BeliefState:
     for array in (state.stance, state.confidence, state.start, *state.arrays.values()):
         array.flags.writeable = False
     return state
+
+
+def frozen_inputs(inputs: BeliefInputs) -> BeliefInputs:
+    """Make the arrays of inputs read-only, and return the inputs."""
+    _freeze(inputs)
+    return inputs
+
+
+def _freeze(part: Any) -> None:
+    for column in fields(part):
+        value = getattr(part, column.name)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        elif is_dataclass(value):
+            _freeze(value)
+        elif isinstance(value, Mapping):
+            for array in value.values():
+                array.flags.writeable = False
 
 
 def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:

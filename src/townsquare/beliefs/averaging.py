@@ -8,16 +8,16 @@ minus it. What stands for their fixed matrix of influence is the feed of the ste
 from __future__ import annotations
 
 import numba as nb
-from pydantic import Field
 
 from townsquare.beliefs import arrays
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
-from townsquare.beliefs.move_kernels import anchored, settled
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Replayed, Trail
+from townsquare.beliefs.grids import SHARES, UPTAKE
+from townsquare.beliefs.move_kernels import anchored, clipped, settled
 from townsquare.beliefs.trail import assemble
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 SETTINGS = ("weight_on_others", "stubbornness")
 
@@ -25,10 +25,12 @@ SETTINGS = ("weight_on_others", "stubbornness")
 class Params(MemberParams):
     """How much others count, and how much the start does."""
 
-    weight_on_others: float = Field(
-        0.1, ge=0, le=1, description="weight of the mean of what was shown; the rest is the agent's own"
+    weight_on_others: float = setting(
+        0.1, "weight of the mean of what was shown; the rest is the agent's own", ge=0, le=1, grid=UPTAKE, symbol="w"
     )
-    stubbornness: float = Field(0.0, ge=0, le=1, description="weight of the starting stance; 0 is DeGroot's model")
+    stubbornness: float = setting(
+        0.0, "weight of the starting stance; 0 is DeGroot's model", ge=0, le=1, grid=SHARES, symbol="g"
+    )
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
@@ -72,6 +74,20 @@ def _average(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
         _average_agent(i, table[i % table.shape[0]], rows, held, moved)
 
 
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def _replay(rows: Replayed, cells: Table, out: Float) -> None:
+    for i in nb.prange(out.shape[0]):
+        start = rows.initial[i]
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                p, stance = cells[j, k], start
+                for x in range(rows.indptr[i], rows.indptr[i + 1]):
+                    if rows.sign[x] > 0.0:
+                        gain, _ = averaged(p, stance, rows.shown[x], 1.0, 1)
+                        stance += gain + anchored(stance, start, p.stubbornness)
+                out[i, j, k] = clipped(stance, -1.0, 1.0)  # rounding alone can leave the range
+
+
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
     rows = arrays.columns(Shown, inputs.exposures)
@@ -90,4 +106,5 @@ RULE = BeliefRule(
     params=Params,
     init=init,
     step=step,
+    replay=Replay(_replay, SETTINGS),
 )

@@ -9,16 +9,16 @@ tolerance; Deffuant, Neau, Amblard and Weisbuch (2000), "Mixing beliefs among in
 from __future__ import annotations
 
 import numba as nb
-from pydantic import Field
 
 from townsquare.beliefs import arrays
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
-from townsquare.beliefs.move_kernels import settled
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Replayed, Trail
+from townsquare.beliefs.grids import DISTANCES, UPTAKE
+from townsquare.beliefs.move_kernels import clipped, settled
 from townsquare.beliefs.trail import assemble
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 SETTINGS = ("tolerance", "convergence")
 
@@ -26,8 +26,12 @@ SETTINGS = ("tolerance", "convergence")
 class Params(MemberParams):
     """How far agents listen, and how far they follow."""
 
-    tolerance: float = Field(0.4, ge=0, le=2, description="largest distance of stances that still counts (epsilon)")
-    convergence: float = Field(0.5, ge=0, le=1, description="share of the gap to the mean that is closed (mu)")
+    convergence: float = setting(
+        0.5, "share of the gap to the mean that is closed (mu)", ge=0, le=1, grid=UPTAKE, symbol="mu"
+    )
+    tolerance: float = setting(
+        0.4, "largest distance of stances that still counts (epsilon)", ge=0, le=2, grid=DISTANCES, symbol="eps"
+    )
 
 
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
@@ -76,6 +80,18 @@ def _listen(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
         _listen_agent(i, table[i % table.shape[0]], rows, held, moved)
 
 
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def _replay(rows: Replayed, cells: Table, out: Float) -> None:
+    for i in nb.prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                p, stance = cells[j, k], rows.initial[i]
+                for x in range(rows.indptr[i], rows.indptr[i + 1]):
+                    if rows.sign[x] > 0.0 and is_near(p, stance, rows.shown[x]):
+                        stance += followed(p, stance, rows.shown[x], 1.0, 1)
+                out[i, j, k] = clipped(stance, -1.0, 1.0)  # rounding alone can leave the range
+
+
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S gains mu·Σ weight·(s − S)/c over the c rows of a proposition within epsilon of S; confidence stays."""
     rows = arrays.columns(Shown, inputs.exposures)
@@ -94,4 +110,6 @@ RULE = BeliefRule(
     params=Params,
     init=init,
     step=step,
+    abrupt=True,
+    replay=Replay(_replay, SETTINGS),
 )

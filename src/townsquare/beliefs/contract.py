@@ -21,6 +21,8 @@ from townsquare.settings.config import MemberParams
 
 AgentParams = Mapping[str, Any]
 """A rule's parameters: each float field of its ``Params`` as (n,) float64, other fields as they are."""
+UNASKED = 0.5
+"""The confidence of people whose confidence nobody asked for."""
 DTYPES: Mapping[str, np.dtype[Any]] = {
     name: np.dtype(dtype)
     for dtype, names in (
@@ -147,6 +149,45 @@ def no_rows(kind: type[Rows], n: int) -> Rows:
     return kind(np.zeros(n + 1, np.int64), *(np.empty(0, DTYPES[name]) for name in names))
 
 
+NEEDS = frozenset({"exposures", "own", "holdings", "showings", "authors", "ties", "groups"})
+"""What a rule may need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authors:
+    """Who passed each exposure on: a value a row of the exposures, in their order.
+
+    A column is there only if the rule's ``needs`` name it; asking for another raises a LookupError.
+    """
+
+    columns: Mapping[str, npt.NDArray[np.generic]] = field(default_factory=dict)
+
+    @property
+    def stance(self) -> Float:
+        """(m,) the author's own stance on the row's proposition before the step, [-1, 1]; NaN for sources."""
+        return self._column("stance", "authors")
+
+    @property
+    def tie(self) -> Float:
+        """(m,) 1 where the reader follows the author, 0 where not; in data of people the tie's strength, [0, 1]."""
+        return self._column("tie", "ties")
+
+    @property
+    def group(self) -> Int16:
+        """(m,) the author's group, -1 for none."""
+        return self._column("group", "groups")
+
+    @property
+    def reader_group(self) -> Int16:
+        """(n,) the group of each agent of the block, -1 for none."""
+        return self._column("reader_group", "groups")
+
+    def _column(self, name: str, need: str) -> npt.NDArray[Any]:
+        if name not in self.columns:
+            raise LookupError(f"authors.{name} is not there: add {need!r} to the rule's needs")
+        return self.columns[name]
+
+
 @dataclass(frozen=True, slots=True)
 class BeliefInputs:
     """All that moved a block in one step. Parts that the rule does not need are empty."""
@@ -155,6 +196,7 @@ class BeliefInputs:
     exposures: Exposed
     own: Own
     holdings: Holdings = field(default_factory=lambda: no_holdings(0))
+    authors: Authors = field(default_factory=Authors)
 
 
 class Trail(NamedTuple):
@@ -173,6 +215,41 @@ class Trail(NamedTuple):
     trust: Float
 
 
+class Replayed(NamedTuple):
+    """What n people took in, event by event: records that began to count, and records that ceased to.
+
+    ``initial`` (n,) stances in [-1, 1]; ``indptr`` (n + 1,) a CSR of the e events by person, in order. ``polarity``
+    (e,) -1 or +1 and ``strength`` (e,) [0, 1] of the record; ``sign`` (e,) +1 where it began to count, -1 where it
+    ceased to; ``shown`` (e,) the stance of the message, [-1, 1]; ``author`` (e,) a number; ``back`` (e,) how many
+    events before this one its record began to count, 0 where ``sign`` is +1, and before the person's first one where
+    an earlier stretch brought it. ``tie`` (e,) is how strongly the person is tied to the author, [0, 1], NaN where the
+    data do not say; ``group`` and ``reader_group`` (e,) are the author's and the person's group, -1 for none.
+    """
+
+    initial: Float
+    indptr: Int64
+    polarity: Float
+    strength: Float
+    sign: Float
+    shown: Float
+    author: Int64
+    back: Int64
+    tie: Float
+    group: Int64
+    reader_group: Int64
+
+
+class Replay(NamedTuple):
+    """A compiled form of a rule's steps over single messages, for fits that ask for thousands of them.
+
+    ``run(rows, cells, out)`` writes the final stance of each person under each record of settings: ``cells`` (X, Y)
+    has the fields ``settings``, ``out`` is (n, X, Y). It calls the moves that ``step`` calls.
+    """
+
+    run: Callable[[Replayed, npt.NDArray[np.void], Float], None]
+    settings: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class BeliefRule:
     """A member of the family ``beliefs``.
@@ -182,8 +259,9 @@ class BeliefRule:
     name : str
         As in the registry.
     needs : frozenset of str
-        Which inputs it uses: ``"exposures"``, ``"own"``, ``"holdings"`` (argument records and their changes), and
-        beside these ``"showings"``.
+        Which inputs it uses: ``"exposures"``, and beside them ``"authors"``, ``"ties"`` and ``"groups"`` (columns of
+        :class:`Authors`; groups are answers to the trait that its setting ``group_by`` names); ``"own"``;
+        ``"holdings"`` (argument records and their changes), and beside them ``"showings"``.
     unit : str
         Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds keeps them in an (n, P) array
         ``log_odds``, and its stance is always 2σ(L) − 1.
@@ -198,6 +276,11 @@ class BeliefRule:
         start elsewhere than at the stance it is given; ``start`` is where it did.
     step : callable
         ``step(state, inputs, params, rng) -> (BeliefState, Trail)``.
+    abrupt : bool
+        Whether stances can jump where a fitted number changes a little (a tolerance does that): a fit then takes its
+        intervals from the grid, not from slopes.
+    replay : Replay, optional
+        For ``townsquare fit``, which without it calls ``step`` message by message: the same result, compiled.
     """
 
     name: str
@@ -208,6 +291,8 @@ class BeliefRule:
     params: type[MemberParams]
     init: Callable[[Float, Float, AgentParams], BeliefState]
     step: Callable[[BeliefState, BeliefInputs, AgentParams, StageDraws], tuple[BeliefState, Trail]]
+    abrupt: bool = False
+    replay: Replay | None = None
 
 
 def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = None) -> AgentParams:
@@ -230,6 +315,12 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
     for name, mine in (own or {}).items():
         out[name] = np.where(np.isnan(mine), out[name], mine)
     return out
+
+
+def no_authors(n: int) -> Authors:
+    """Every column of authors, for a block of ``n`` agents that were shown nothing."""
+    nobody = {name: np.empty(0) for name in ("stance", "tie")}
+    return Authors({**nobody, "group": np.empty(0, np.int16), "reader_group": np.full(n, -1, np.int16)})
 
 
 def no_exposures(n: int) -> Exposed:

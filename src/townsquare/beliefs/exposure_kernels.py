@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 
 import numba as nb
+import numpy as np
 
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table, Written
-from townsquare.beliefs.move_kernels import anchored, clipped, learned, settled
+from townsquare.beliefs.contract import UNASKED, Replayed
+from townsquare.beliefs.move_kernels import anchored, author_slots, clipped, learned, settled
 from townsquare.core.array_types import Float, Int64
 
 SETTINGS = (
@@ -122,3 +124,23 @@ def exposure_step(
             new_confidence[i, k] = clipped(confidence[i, k] + gain, 0.0, 1.0)
         for x in range(indptr[i], indptr[i + 1]):
             trust[slot[x]] = learned(trust[slot[x]], shown[x], new_stance[i, proposition[x]], p.trust_rate)
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def replay_exposure(rows: Replayed, cells: Table, out: Float) -> None:
+    """Where each person ends: one message a step, each new, without likes or labels (not ``bounded``)."""
+    for i in nb.prange(out.shape[0]):
+        first, start = rows.indptr[i], rows.initial[i]
+        slot = np.empty(rows.indptr[i + 1] - first, np.int64)
+        trust = np.empty(author_slots(rows, i, slot))
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                p, stance = cells[j, k], start
+                trust[:] = p.trust_start
+                for x in range(first, rows.indptr[i + 1]):
+                    if rows.sign[x] > 0.0:
+                        author = slot[x - first]
+                        gain, _ = pulled(p, stance, UNASKED, rows.shown[x], trust[author], 0, True, 1.0)
+                        stance, _ = settled(stance, gain + anchored(stance, start, p.anchor), -1.0, 1.0)
+                        trust[author] = learned(trust[author], rows.shown[x], stance, p.trust_rate)
+                out[i, j, k] = stance

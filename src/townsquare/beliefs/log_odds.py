@@ -17,24 +17,32 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Trail
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
-from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, sum_up
+from townsquare.beliefs.grids import ANCHORING, UPTAKE
+from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, replay_log_odds, sum_up
 from townsquare.beliefs.trail import trail_rows
 from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE, HoldingChange, TrailKind
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 
 LOG_ODDS, PRIOR = "log_odds", "prior"
+REPLAYED = ("stance_margin", *SETTINGS)
+"""Settings that the replay reads. No table is another one continued: Numba would take its record for a kind of the
+other's, and warn."""
 
 
 class Params(MemberParams):
     """Uptake, anchoring, and how an agent starts."""
 
-    uptake: float = Field(0.40, ge=0, description="u: how far records of later evidence move the log odds")
-    anchoring: float = Field(0.70, ge=0, description="a: how strongly the start is held; may exceed 1")
+    uptake: float = setting(
+        0.40, "u: how far records of later evidence move the log odds", ge=0, grid=UPTAKE, symbol="u", search_to=20.0
+    )
+    anchoring: float = setting(
+        0.70, "a: how strongly the start is held; may exceed 1", ge=0, grid=ANCHORING, symbol="a", search_to=5.0
+    )
     confirmation: float = Field(
         0.0, ge=0, le=1, description="B: a record that agrees when accepted counts with u(1+B), any other with u(1-B)"
     )
@@ -173,4 +181,14 @@ def _agents(indptr: Int64) -> Int64:
     return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
 
 
-RULE = BeliefRule("log_odds", frozenset({"holdings"}), "log odds", False, False, Params, init, step)
+RULE = BeliefRule(
+    name="log_odds",
+    needs=frozenset({"holdings"}),
+    unit="log odds",
+    ordered=False,
+    bounded=False,
+    params=Params,
+    init=init,
+    step=step,
+    replay=Replay(replay_log_odds, REPLAYED),
+)

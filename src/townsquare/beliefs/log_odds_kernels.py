@@ -12,14 +12,15 @@ import numba as nb
 import numpy as np
 
 from townsquare.beliefs.arrays import AgentSettings, ChangeColumns, RecordColumns, Table
-from townsquare.beliefs.equation import contribution, stance_at
+from townsquare.beliefs.contract import Replayed
+from townsquare.beliefs.equation import contribution, log_odds_at, stance_at
 from townsquare.core.array_types import Float
 from townsquare.core.schema import HoldingChange, Origin
 
 SETTINGS = ("uptake", "anchoring", "confirmation", "prior_scale")
 """Fields of a record of settings ``p`` that the kernels read."""
 
-_SEED = int(Origin.SEED)
+_SEED, _PEER = int(Origin.SEED), int(Origin.PEER)
 _ARCHIVED, _REFUSED = int(HoldingChange.ARCHIVED), int(HoldingChange.REFUSED)
 
 
@@ -150,3 +151,17 @@ def sum_up(
         p = table[i % table.shape[0]]
         _sum_agent(i, rows, weighed.strength, prior, old, stance, p, out)
         _explain_agent(i, rows, changes, weighed, old, p, out)
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def replay_log_odds(rows: Replayed, cells: Table, out: Float) -> None:
+    """Where each person ends; ``cells`` (X, Y) differ in uptake along X and in anchoring along Y alone."""
+    # Evidence and prior are sums of their own, so that a grid of U x A cells costs U sums and one logistic a cell.
+    for i in nb.prange(out.shape[0]):
+        for j in range(out.shape[1]):
+            evidence = 0.0
+            for x in range(rows.indptr[i], rows.indptr[i + 1]):
+                evidence += rows.sign[x] * amount(cells[j, 0], int(rows.polarity[x]), rows.strength[x], _PEER, False)
+            for k in range(out.shape[2]):
+                p = cells[j, k]
+                out[i, j, k] = stance_at(log_odds_at(rows.initial[i], p.anchoring, p.stance_margin) + evidence)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numba as nb
 
+from townsquare.beliefs.contract import Replayed
+from townsquare.core.array_types import Int64
+
 
 @nb.njit(cache=True, error_model="numpy")
 def clipped(value: float, low: float, high: float) -> float:
@@ -41,3 +44,19 @@ def learned(trust: float, shown: float, stance: float, rate: float) -> float:
     """
     apart = abs(shown - stance)
     return clipped(trust + ((1.0 - apart / 2.0) - 0.5) * rate, 0.0, 1.0)
+
+
+@nb.njit(cache=True, error_model="numpy")
+def author_slots(rows: Replayed, i: int, slot: Int64) -> int:
+    """Write the number of the author of each event of person ``i``, from 0 as they appear; return how many."""
+    first, n = rows.indptr[i], 0
+    for x in range(first, rows.indptr[i + 1]):
+        slot[x - first] = -1
+        for y in range(first, x):
+            if rows.author[y] == rows.author[x]:
+                slot[x - first] = slot[y - first]
+                break
+        if slot[x - first] < 0:
+            slot[x - first] = n
+            n += 1
+    return n

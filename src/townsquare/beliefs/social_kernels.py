@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numba as nb
+import numpy as np
 
 from townsquare.beliefs.arrays import AgentSettings, ChangeColumns, RecordColumns, ShowingColumns, Table
+from townsquare.beliefs.contract import Replayed
+from townsquare.beliefs.equation import log_odds_at, stance_at
 from townsquare.beliefs.exposure_kernels import novelty, social_proof
+from townsquare.beliefs.log_odds_kernels import amount
+from townsquare.beliefs.move_kernels import author_slots, learned
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import HoldingChange, Origin
@@ -100,3 +105,35 @@ def weigh(
                 if accepted and records.origin[x] == _PEER:
                     worth[x] = worth_of(p, trust[m], showings.likes[m], showings.first_seen[m])
                 break
+
+
+@nb.njit(cache=True, error_model="numpy")
+def _end(rows: Replayed, i: int, p: AgentSettings, slot: Int64, trust: Float, worth: Float) -> float:
+    """Where person ``i`` ends; ``trust`` by author and ``worth`` by event are scratch."""
+    log_odds, first = log_odds_at(rows.initial[i], p.anchoring, p.stance_margin), rows.indptr[i]
+    trust[:] = p.trust_start
+    for x in range(first, rows.indptr[i + 1]):
+        at, polarity = x - first, int(rows.polarity[x])
+        if rows.sign[x] < 0.0:
+            # What a record of an earlier stretch was worth is not known here: as from an author never met.
+            own = at - rows.back[x]
+            was = worth[own] if own >= 0 else worth_of(p, p.trust_start, 0, True)
+            log_odds -= amount(p, polarity, rows.strength[x] * was, _PEER, False)
+            continue
+        author = slot[at]
+        worth[at] = worth_of(p, trust[author], 0, True)
+        log_odds += amount(p, polarity, rows.strength[x] * worth[at], _PEER, False)
+        trust[author] = learned(trust[author], rows.shown[x], stance_at(log_odds), p.trust_rate)
+    return stance_at(log_odds)
+
+
+@nb.njit(parallel=True, cache=True, error_model="numpy")
+def replay_social(rows: Replayed, cells: Table, out: Float) -> None:
+    """Where each person ends: one message a step, each new, without likes or labels."""
+    for i in nb.prange(out.shape[0]):
+        n = rows.indptr[i + 1] - rows.indptr[i]
+        slot, worth = np.empty(n, np.int64), np.zeros(n)
+        trust = np.empty(author_slots(rows, i, slot))
+        for j in range(out.shape[1]):
+            for k in range(out.shape[2]):
+                out[i, j, k] = _end(rows, i, cells[j, k], slot, trust, worth)

@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays, log_odds, social_kernels
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Trail
 from townsquare.beliefs.exposure import Factors
 from townsquare.beliefs.social_kernels import Weights
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
@@ -107,12 +107,16 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
 
 
 RULE = BeliefRule(
-    "social_log_odds",
-    frozenset({"exposures", "holdings", "showings"}),
-    "log odds",
-    True,
-    False,
-    Params,
-    init,
-    step,
+    name="social_log_odds",
+    needs=frozenset({"exposures", "holdings", "showings"}),
+    unit="log odds",
+    ordered=True,
+    bounded=False,
+    params=Params,
+    init=init,
+    step=step,
+    replay=Replay(
+        social_kernels.replay_social,
+        ("trust_start", "trust_rate", *log_odds.REPLAYED, *social_kernels.SETTINGS),
+    ),
 )

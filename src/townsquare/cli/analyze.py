@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +9,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import complain, number, show, show_json
+from townsquare.core.text_table import as_markdown, table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +24,7 @@ def analyze(
     out: Path | None = None,
     safe_cells: options.SafeCells = False,
     list_them: Annotated[bool, Parameter(name="--list")] = False,
+    markdown: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
     """Write the tables of every analysis of a run as CSV. With --json, print them instead.
@@ -34,16 +34,17 @@ def analyze(
     folder
         The folder of a recorded run.
     only
-        Analyses by their names, as cascades,homophily; by default all. See --list.
+        Measures that give a table, by their names, as cascades,homophily; by default all. See --list.
     without
         The paired run without moderation: same scenario and seed, as the arms of a comparison are.
     out
         Folder to write into; by default RUN/analysis.
     list_them
-        Print what there is, and write nothing.
+        Print what there is, with units, directions and definitions, and write nothing.
+    markdown
+        With --list: as the page docs/measure-list.md.
     """
     from townsquare.analysis.catalogue import analyze as each
-    from townsquare.analysis.catalogue import every_analysis
     from townsquare.core.errors import SettingError
     from townsquare.core.spreadsheets import as_cells
     from townsquare.record.run import Run
@@ -51,12 +52,12 @@ def analyze(
     if safe_cells and (as_json or list_them):
         raise SettingError("--safe-cells", got="without files", allowed="with CSV files", do="leave it out")
     if list_them:
-        return _list(as_json=as_json)
+        return _list(as_json=as_json, markdown=markdown)
     if folder is None:
         raise SettingError("RUN", got="nothing", allowed="the folder of a recorded run, or --list")
     named = None if only is None else options.words_of(only)
     run = Run.open(folder)
-    found = each(run, named, None if without is None else Run.open(without), every_analysis(run))
+    found = each(run, named, None if without is None else Run.open(without))
     if as_json:
         return show_json({"run": str(folder), "analyses": {name: _plain(frame) for name, frame in found}})
     out = out or folder / "analysis"
@@ -80,19 +81,24 @@ def _plain(frame: pl.DataFrame | Exception) -> Any:
     return {"missing": str(frame)} if isinstance(frame, Exception) else frame.to_dicts()
 
 
-def _list(*, as_json: bool) -> int:
-    from townsquare.analysis.catalogue import ANALYSES, BELIEF_ANALYSES, PAIR_ANALYSES
+def _list(*, as_json: bool, markdown: bool) -> int:
+    from townsquare.analysis.catalogue import measures
 
-    each = {**ANALYSES, **BELIEF_ANALYSES, **PAIR_ANALYSES}
-    said = {name: _first_line(function) for name, function in each.items()}
+    found = measures()
     if as_json:
-        show_json(said)
+        listed = {one.name: {name: getattr(one, name) for name in ("unit", "direction", "definition")} for one in found}
+        show_json(listed)
+        return 0
+    columns = (str, "measure=name"), (str, "unit", "direction", "definition")
+    if markdown:
+        print(f"{_HEAD}\n{as_markdown(table('', found, *columns))}")
     else:
-        show("", list(said.items()), (str, "table", "what it is"))
+        show("", found, *columns)
     return 0
 
 
-def _first_line(function: Any) -> str:
-    """What an analysis says of itself, without the marks of cross-references."""
-    said = inspect.getdoc(getattr(function, "func", function)) or ""
-    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", said.splitlines()[0] if said else "")
+_HEAD = """# All measures
+
+Written by `townsquare analyze --list --markdown`. [Measures](measures.md) and [Analyses](analysis.md) have formulas and
+sources; [Adding a measure](adding-a-measure.md) says how to add one. Those with the unit *by column* are tables.
+"""

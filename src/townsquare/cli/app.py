@@ -38,6 +38,7 @@ COMMANDS = {
     "export": ("export:export", "Write the tables of a run for other programs."),
     "export-graph": ("graph:export_graph", "Write the follow graph after a step, for other tools."),
     "prune": ("prune:prune", "List and remove unfinished runs, and records of finished ones."),
+    "import": ("importing:import_files", "Make a scenario of a platform's export."),
     "init": ("init:init", "Write a commented scenario to start from."),
     "doctor": ("doctor:doctor", "Show what is installed and missing, and what a planned run needs."),
     "debate": ("debate:debate", "Let two agents debate a proposition, with every move on record."),

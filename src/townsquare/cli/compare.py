@@ -35,7 +35,7 @@ HEADLINES = frozenset((
     "recall", "f1", "true_labelled", "true_removed", "false_removed", "shift", "absolute_shift", "accuracy",
     "accuracy_shift",
 ))  # fmt: skip
-"""Outcomes that a comparison prints without being asked; those of propositions by the part before the dot."""
+"""Outcomes that a comparison prints without being asked, beside those of other packages; by the part before a dot."""
 
 
 def compare(
@@ -198,12 +198,20 @@ def _show(found: Experiment, place: OutputLocation, shown: options.Shown, *, eve
 
 
 def _show_tables(found: Experiment, *, every: bool) -> None:
+    from townsquare.analysis.outcomes import is_outcome
+    from townsquare.core import registry
+
     if not any(run.arm == found.baseline for run in found.finished):
         complain(f"no run of the baseline {found.baseline} is finished: there is nothing to compare", kind="note")
         return
     compared = found.paired()
     names = list(dict.fromkeys(compared["outcome"].to_list()))
-    kept = names if every else [name for name in names if name.partition(".")[0] in HEADLINES]
+    unknown = [name for name in names if not is_outcome(name)]
+    if unknown:
+        complain(f"recorded by measures that are not installed, and left out: {', '.join(unknown)}", kind="note")
+        names = [name for name in names if name not in unknown]
+    bundled = set(registry.bundled("measure")) - HEADLINES
+    kept = [name for name in names if every or name.partition(".")[0] not in bundled]
     arms = list(dict.fromkeys(compared["arm"].to_list()))
     _show_outcomes(compared, kept, arms)
     if len(kept) < len(names):

@@ -91,7 +91,7 @@ def fit(
     on: Annotated[str, Parameter(help=places.ON)] = "",
     as_json: options.AsJson = False,
 ) -> int:
-    """Replay what people received through a belief rule and fit its two numbers, with folds held out.
+    """Step a belief rule through what people received and fit its two numbers, with folds held out.
 
     Every error is shown beside those of no change, of the start alone, of the net evidence, of the mean of what was
     received, and of a regression.
@@ -101,7 +101,7 @@ def fit(
     data
         A folder or file of human data; see docs/humans.md.
     rule
-        log_odds, exposure, social_log_odds, bounded_confidence or averaging; several by commas.
+        Any registered rule with a grid on two of its settings, as log_odds or averaging; several by commas.
     form
         persuasiontrace, nyu, delidata or plain; by default found out.
     mapping

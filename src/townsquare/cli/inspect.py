@@ -67,13 +67,19 @@ def _health(run: Run) -> dict[str, Any]:
     from townsquare.analysis import participation, refusals
     from townsquare.analysis.health import rule_health
     from townsquare.analysis.model_calls import calls_in_short
+    from townsquare.core.enums import word_of
+    from townsquare.core.frames import collected
+    from townsquare.core.schema import ActionKind, ActionStatus
 
     steps = participation(run)
     if steps.is_empty():
         return {}
+    accepted = run.lazy("actions").filter(pl.col("status") == ActionStatus.ACCEPTED)
+    done = accepted.group_by("kind").len().pipe(collected).sort("len", "kind", descending=[True, False])
     tried = int(steps["accepted"].sum()) + int(steps["refused"].sum())
     return {
         "persons": int(steps["agents"][-1]),
+        "actions": {word_of(ActionKind, kind): count for kind, count in done.rows()},
         "silent_share": steps.select(pl.col("silent_share").fill_nan(None).mean().fill_null(0.0)).item(),
         "refused_share": int(steps["refused"].sum()) / max(1, tried),
         "refused_because": {row["reason"]: row["actions"] for row in refusals(run).iter_rows(named=True)},
@@ -103,6 +109,8 @@ def _show(facts: dict[str, Any]) -> None:
     if health:
         lines.append(("persons", number(health["persons"])))
         lines.append(("silent", f"{health['silent_share']:.1%} of those online in a step, on average"))
+        done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
+        lines.append(("actions", done or "none"))
         because = ", ".join(f"{reason} {count:,}" for reason, count in health["refused_because"].items())
         lines.append(("refused", f"{health['refused_share']:.1%} of actions" + (f" ({because})" if because else "")))
         if health["unhealthy"]:

@@ -22,7 +22,7 @@ def replay(folder: options.Folder, /, *, shown: options.Shown = options.SHOWN) -
     check_replayable(run, str(folder))
     settings = settings_of(run, str(folder))
     with shown.progress(run.last_step, f"replay of {folder}") as progress:
-        compared = again(folder, settings, lambda mark: progress.at(mark.step))
+        compared = again(folder, settings, lambda summary: progress.at(summary.step))
     if shown.as_json:
         show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
     elif not shown.quiet:
@@ -54,7 +54,7 @@ def branch(
     from townsquare.experiments.replay import branch_settings
     from townsquare.experiments.run_folders import check_single, check_unused, folder_for
     from townsquare.pages.report import write_report
-    from townsquare.record.contract import StepMark
+    from townsquare.record.contract import StepSummary
     from townsquare.record.run import Run
     from townsquare.settings.resolve import layer_of
 
@@ -68,9 +68,9 @@ def branch(
     calls = Calls(settings.config.serving.prices)
     total = settings.config.steps
 
-    def on_step(mark: StepMark) -> None:
-        calls.done(mark.step)
-        progress.at(mark.step, calls.note(total))
+    def on_step(summary: StepSummary) -> None:
+        calls.done(summary.step)
+        progress.at(summary.step, calls.note(total))
 
     with folder_for(out, f"{folder.name}-branch-{at}") as new:
         check_unused(new)

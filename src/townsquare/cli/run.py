@@ -94,7 +94,7 @@ def _execute(
     from townsquare.core.errors import BudgetReached
     from townsquare.experiments.run_folders import go_on
     from townsquare.models.contract import Call
-    from townsquare.record.contract import StepMark
+    from townsquare.record.contract import StepSummary
 
     total = settings.config.steps
     title = f"{settings.config.scenario}, {settings.config.agents:,} agents"
@@ -102,9 +102,9 @@ def _execute(
     calls = Calls(settings.config.serving.prices)
     show_servers_of([settings])
 
-    def on_step(mark: StepMark) -> None:
-        calls.done(mark.step)
-        progress.at(mark.step, calls.note(total))
+    def on_step(summary: StepSummary) -> None:
+        calls.done(summary.step)
+        progress.at(summary.step, calls.note(total))
         request.check()
 
     def on_call(call: Call) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.columns import AGENT, STEP, Column, table
-from townsquare.core.enums import ActionKind, CallOutcome, MemoryKind
+from townsquare.core.enums import CallOutcome, MemoryKind
 
 _C = Column
 

@@ -6,13 +6,6 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 
-RECORD_VERSION = 2
-"""The version of the record that is written. Version 2 brought ``run_hash`` and columns that are added later.
-
-A column that a release adds says so by ``since``, the version that brings it; a release that adds columns to a released
-version raises this number by 1. Runs of every version from 1 on are read: what they lack is null.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -25,6 +18,9 @@ class Column:
     and enters the content hash only in steps in which it holds a value. ``missing`` is the value that stands for null
     in rows, outside what the column can mean: declared for whole numbers and texts, NaN for real numbers. A truth value
     has none to spare: declare it as ``i1``, with 1, 0 and -1. Keys of 64 bits (``u8``) have none either.
+
+    ``refines`` names an older column of numbers of the table that this one says more exactly: it enters the content
+    hash only in steps in which a value differs from that column's.
     """
 
     name: str
@@ -37,6 +33,7 @@ class Column:
     current: bool = False
     since: int = 1
     missing: int | float | str | None = None
+    refines: str = ""
 
     def __post_init__(self) -> None:
         if self.since > 1 and self.dtype.startswith("f"):

@@ -53,23 +53,6 @@ class Slot(IntEnum):
     SENT = 3  # a message, put at the top
 
 
-class ActionKind(IntEnum):
-    """What an agent can do in a step."""
-
-    POST = 0
-    LIKE = 1
-    DISLIKE = 2
-    SHARE = 3
-    COMMENT = 4
-    LIKE_COMMENT = 5
-    FLAG = 6
-    FOLLOW = 7
-    UNFOLLOW = 8
-    ADD_NOTE = 9
-    RATE_NOTE = 10
-    IGNORE = 11
-
-
 class ActionStatus(IntEnum):
     """Nothing is dropped: an action that could not be done is a row too."""
 
@@ -91,13 +74,28 @@ class Reason(IntEnum):
     EMPTY = 8
     NOT_FOLLOWING = 9
     FRICTION = 10  # given up when asked a second time
+    NOT_EXAMINED = 11  # it stood in the feed, but the agent did not look at it
+    HIDDEN = 12  # the agent has hidden the author from itself
+
+
+class Rating(IntEnum):
+    """What a reader found a note; -1 stands for no rating."""
+
+    NOT_HELPFUL = 0
+    HELPFUL = 1
+    SOMEWHAT = 2
+
+
+RATING_VALUES = (0.0, 1.0, 0.5)
+"""What each :class:`Rating` counts, 0 to 1: ``RATING_VALUES[Rating.SOMEWHAT]`` is 0.5."""
 
 
 class NoteStatus(IntEnum):
-    """A pending note is offered for rating; a shown note is a label."""
+    """A shown note is a label. All others are offered for rating, those that were found not helpful too."""
 
     PENDING = 0
     SHOWN = 1
+    NOT_HELPFUL = 2
 
 
 class Verdict(IntEnum):

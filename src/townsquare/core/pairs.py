@@ -308,6 +308,16 @@ class Pairs:
         other.blocks = [block._replace(value=block.value.astype(other.dtype)) for block in self.blocks]
         return other
 
+    def whole(self) -> PairBlock:
+        """All agents as one block; a copy."""
+        starts = np.cumsum([0, *(block.key.size for block in self.blocks)])
+        indptr = [block.indptr[1:] + start for block, start in zip(self.blocks, starts, strict=False)]
+        key, value = ([getattr(block, name) for block in self.blocks] for name in ("key", "value"))
+        none = empty_block(0, self.dtype)
+        return PairBlock(
+            *(np.concatenate(parts) for parts in ([none.indptr, *indptr], [none.key, *key], [none.value, *value]))
+        )
+
     def spans(self) -> Iterator[tuple[int, int, int]]:
         """(number of the block, first agent, agent after its last)."""
         yield from spans(self.n_agents)

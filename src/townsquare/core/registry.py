@@ -6,7 +6,8 @@ are imported when they are first asked for. Order matters only for ``stance``, w
 
 Members of your own come in by :func:`register`, or from an installed package whose entry points of the group
 ``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): those are known to the
-command line and to every process of a comparison. No code of theirs runs before a setting names them.
+command line and to every process of a comparison. No code of theirs runs before a setting or a command names them; but
+measures and sections run whenever a run is summed up or reported.
 """
 
 from __future__ import annotations
@@ -37,6 +38,20 @@ def _members(package: str, attribute: str, words: str) -> dict[str, str]:
     return found
 
 
+def _functions(package: str, **modules: str) -> dict[str, str]:
+    """Return where members stand whose attribute is called as they are, by module.
+
+    >>> _functions("a.b", c="one two")
+    {'one': 'a.b.c:one', 'two': 'a.b.c:two'}
+    """
+    return {word: f"{package}.{module}:{word}" for module, words in modules.items() for word in words.split()}
+
+
+def _in_table(target: str, words: str) -> dict[str, str]:
+    """Return where members stand that are in one dict by name."""
+    return dict.fromkeys(words.split(), target)
+
+
 _FAMILIES: dict[str, dict[str, str]] = {
     "beliefs": _members(
         "townsquare.beliefs",
@@ -48,6 +63,7 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "townsquare.simulation.policies", "POLICY", "statistical blind scripted silent llm mix coordinated"
     ),
     "moderation": _members("townsquare.simulation.moderation", "MODERATOR", "none community third_party hybrid"),
+    "note_scorer": _members("townsquare.simulation.moderation.note_scorers", "SCORER", "threshold"),
     "graph": _members(
         "townsquare.scenario.graphs",
         "GRAPH",
@@ -75,6 +91,55 @@ _FAMILIES: dict[str, dict[str, str]] = {
         "sglang=providers:SGLANG server=providers:SERVER",
     ),
     "stance": _members("townsquare.beliefs.stance", "SCORER", "vader"),
+    "importer": _members("townsquare.scenario.importers", "IMPORTER", "tables"),
+    "measure": {
+        **_in_table(
+            "townsquare.analysis.outcomes:MEASURES",
+            "engagement_true_per_post engagement_false_per_post engagement_gap_per_post engagement_ratio "
+            "reach_true_mean reach_false_mean exposures_true exposures_false exposures_false_labelled precision recall "
+            "f1 true_labelled true_removed false_removed steps_to_verdict steps_to_label steps_to_takedown "
+            "notes_informative shift absolute_shift accuracy accuracy_shift spread_kept polarization "
+            "actions_per_agent_step exposures_per_agent_step silent_share refused_share",
+        ),
+        **_functions(
+            "townsquare.analysis",
+            diffusion="cascades diffusion_by_veracity diffusion_tests cascade_growth spread_metrics",
+            reach="reach_over_time",
+            engagement="engagement engagement_by_post",
+            engagement_time="engagement_levels engagement_gaps engagement_rates",
+            moderation="labels moderation moderation_events",
+            moderation_effects="time_to_moderation moderation_by_group",
+            influence="influence popularity_ranks popularity_sizes inequality",
+            traits="trait_engagement trait_levels",
+            topics="topics topic_engagement topic_tests time_of_posting",
+            network="network_over_time centralities",
+            homophily="homophily communities echo_chambers",
+            reasoning="reasoning_tone reasoning_motives reasoning_agreement",
+            vocabulary="reasoning_words reasoning_terms",
+            people="acted",
+            beliefs="belief_course belief_change stance_bins",
+            health="belief_movement participation refusals diagnostics rule_health",
+            belief_spread="polarization_course convergence accuracy_course",
+            belief_paths="distance_to_start crossings crossing_counts persistence",
+            catalogue="treatment_effects",
+        ),
+        **_members("townsquare.analysis", "outcome_table", "outcomes"),
+        **_in_table(
+            "townsquare.analysis.catalogue:MEASURES",
+            "persistence_false belief_change_by_trait belief_change_by_start belief_change_by_exposure "
+            "belief_change_by_community attribution_by_post attribution_by_author attribution_by_writer "
+            "attribution_by_veracity attribution_by_label attribution_by_cause attribution_by_step "
+            "moderation_effects moderation_effects_by_group implied_truth",
+        ),
+    },
+    "section": _members(
+        "townsquare.pages.report",
+        "",
+        "engagement=engagement:engagement_section stances=stances:stance_section "
+        "moderation=moderation:moderation_section health=health:health_section diffusion=diffusion:diffusion_section "
+        "polarization=polarization:polarization_section attribution=attribution:attribution_section "
+        "treatments=treatments:treatment_section influence=diffusion:influence_section",
+    ),
 }
 _BUNDLED = {family: tuple(members) for family, members in _FAMILIES.items()}
 ENTRY_POINTS = "townsquare.members"
@@ -97,7 +162,7 @@ def bundled(family: str) -> tuple[str, ...]:
 
 
 def get(family: str, name: str) -> Any:
-    """The member ``name`` of ``family``.
+    """The member ``name`` of ``family``. Where its target is a dict, the member stands there by its name.
 
     Raises
     ------
@@ -114,7 +179,8 @@ def get(family: str, name: str) -> Any:
     members = _FAMILIES[family]
     check_known(family, name, members)
     module, _, attribute = members[name].partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    found = getattr(importlib.import_module(module), attribute)
+    return found[name] if isinstance(found, dict) else found
 
 
 def register(family: str, name: str, target: str) -> None:

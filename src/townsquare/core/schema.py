@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import agent_tables
+from townsquare.core.actions import ActionKind
 from townsquare.core.columns import AGENT, POST, STEP, Column, Table, table
 from townsquare.core.enums import (
-    ActionKind,
     ActionStatus,
     AgentKind,
     CallOutcome,
@@ -55,6 +55,7 @@ __all__ = [
     "PostKind",
     "PostStatus",
     "PostType",
+    "RECORD_VERSION",
     "Reason",
     "Scorer",
     "Slot",
@@ -254,9 +255,9 @@ _TABLES = (
         _C("ordinal", "i2", "order among this agent's actions of the step, from 0"),
         _C("kind", "u1", "kind of action", words=ActionKind),
         _C("rank", "i2", "rank of the row acted on; -1 for none"),
-        _C("target", "i4", "row of posts, notes (rate_note) or agents (follow, unfollow); -1 for none"),
+        _C("target", "i4", "row of posts, agents or notes, by what the kind acts on; -1 for none"),
         _C("text", "i4", "row of texts: what was written; -1 for nothing"),
-        _C("helpful", "i1", "rating of a note: 1 helpful, 0 not, -1 no rating"),
+        _C("helpful", "i1", "rating of a note: 1 helpful, 2 somewhat, 0 not, -1 no rating"),
         _C("reasoning", "i4", "row of texts: the policy's own explanation, never an input; -1 for none"),
         _C("status", "u1", "accepted or refused", words=ActionStatus),
         _C("reason", "u1", "why it was refused", words=Reason),
@@ -271,9 +272,13 @@ _TABLES = (
         _C("author", "i4", "row of agents"),
         _STEP,
         _C("text", "i4", "row of texts"),
-        _C("status", "u1", "pending or shown", words=NoteStatus, current=True),
+        _C("status", "u1", "pending, shown or not helpful", words=NoteStatus, current=True),
+        _C("decided", "i4", "the step in which it got that status; -1: pending from the start", "step", current=True),
+        _C("intercept", "f8", "what the note scorer found; NaN for no number", current=True),
+        _C("factor", "f8", "likewise", current=True),
         _count("helpful", "ratings that found it helpful", current=True),
-        _count("not_helpful", "ratings that did not", current=True),
+        _count("somewhat", "ratings that found it somewhat helpful", current=True),
+        _count("not_helpful", "ratings that found it not helpful", current=True),
         kept=True,
         bulky=True,
     ),
@@ -283,7 +288,9 @@ _TABLES = (
         _C("note", "i4", "row of notes"),
         _AGENT,
         _STEP,
-        _C("helpful", "?", "found it helpful"),
+        _C("helpful", "?", "found it helpful, and not only somewhat"),
+        _C("rating", "f8", "1 helpful, 0.5 somewhat, 0 not; hashed if any is 0.5", since=3, refines="helpful"),
+        kept=True,
         bulky=True,
     ),
     table(
@@ -305,6 +312,16 @@ _TABLES = (
         _C("kind", "u1", "what was done", words=LogKind),
         _C("reason", "str", "why"),
         _C("value", "f8", "verdict confidence, row of notes, or the count of flags or notes that took it down"),
+    ),
+    table(
+        "note_scores",
+        "what the note scorer found: a row for each change but those between pending and shown without a number",
+        _STEP,
+        _C("note", "i4", "row of notes"),
+        _C("status", "u1", "pending, shown or not helpful", words=NoteStatus),
+        _C("intercept", "f8", "how helpful it is, in the scorer's own unit; NaN for no number"),
+        _C("factor", "f8", "which raters find it so, in the scorer's own unit; NaN for no number"),
+        bulky=True,
     ),
     table(
         "holdings",
@@ -365,10 +382,17 @@ _TABLES = (
         _C("exposures", "i8", "rows shown", "count", hashed=False),
         _C("actions", "i8", "actions tried", "count", hashed=False),
         _C("refused", "i8", "actions refused", "count", hashed=False),
+        _C("first_sights", "f8", "rows whose root the reader saw for the first time", "share", hashed=False, since=3),
     ),
 )
 
 TABLES: dict[str, Table] = {one.name: one for one in _TABLES}
+RECORD_VERSION = max(column.since for one in _TABLES for column in one.columns)
+"""The version of the record that is written: that of the newest column. Version 2 brought ``run_hash``.
+
+A column that a release adds says so by ``since``, one more than the version of the release before. Runs of every
+version from 1 on are read: what they lack is null.
+"""
 
 
 def empty(name: str) -> dict[str, npt.NDArray[np.generic] | list[str]]:

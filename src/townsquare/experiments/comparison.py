@@ -246,5 +246,7 @@ def _execute(job: _Job, report: Report) -> RunResult:
             run = Run.open(folder)
         else:
             address = None if holds_run(folder) else job.address
-            run = go_on(folder, settings, on_step=lambda mark: report(mark.step), address=address, with_copy=False)
+            run = go_on(
+                folder, settings, on_step=lambda summary: report(summary.step), address=address, with_copy=False
+            )
         return RunResult(run.content_hash, outcomes(run))

@@ -22,7 +22,7 @@ from townsquare.models.contract import Outcome, Reply, Request
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
 from townsquare.models.usage import Price, estimate
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.run import Run
 from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import Settings
@@ -141,8 +141,8 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
     client: Any = _CountingClient(counted, settings.config.seed)
 
-    def on_step(mark: StepMark) -> None:
-        if mark.step < step:
+    def on_step(summary: StepSummary) -> None:
+        if summary.step < step:
             counted.kept.clear()  # questions of earlier steps
 
     simulate(_stood_in(cut, partial(_stand, counted, None, step)), client=client, on_step=on_step)

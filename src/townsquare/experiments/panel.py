@@ -15,8 +15,9 @@ from typing import Any
 import polars as pl
 
 from townsquare.core import tabular
+from townsquare.core.actions import ON_POSTS, WORDS
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind
+from townsquare.core.schema import ActionStatus, PostKind
 from townsquare.models.client import OnCall
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario
@@ -91,7 +92,7 @@ def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) 
 
 def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
     """What people did, by feed and post: ``feed``, ``position`` from 1, ``text``, ``people``, and a count a kind."""
-    kinds = [kind.name.lower() for kind in ActionKind if kind not in (ActionKind.POST, ActionKind.IGNORE)]
+    kinds = [WORDS[kind] for kind in ON_POSTS]
     counted = [(pl.col("kind") == kind).sum().cast(pl.Int64).alias(kind) for kind in kinds]
     parts = []
     for name, run in runs.items():

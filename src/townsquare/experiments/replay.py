@@ -11,7 +11,7 @@ from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.private_files import make_folder
 from townsquare.models.client import OnCall
 from townsquare.models.open import check_model, model_client
-from townsquare.record.contract import StepMark
+from townsquare.record.contract import StepSummary
 from townsquare.record.places import reader_of
 from townsquare.record.reader import rows_of_step
 from townsquare.record.replay import ReplayEnded, ReplayRecorder, first_difference
@@ -22,7 +22,7 @@ from townsquare.simulation.model_calls import CALLS_FILE, asks
 from townsquare.simulation.run import simulate
 from townsquare.simulation.scenario_copy import recorded_scenario
 
-OnStep = Callable[[StepMark], None]
+OnStep = Callable[[StepSummary], None]
 
 
 def replay(folder: Path, settings: Settings, on_step: OnStep | None = None) -> int:
@@ -93,7 +93,7 @@ def branch(
 
 def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
     was, now = reader_of(old), reader_of(new)
-    hashes = zip(was.marks()["hash"].to_list(), now.marks()["hash"].to_list(), strict=False)
+    hashes = zip(was.summaries()["hash"].to_list(), now.summaries()["hash"].to_list(), strict=False)
     for step, (one, other) in enumerate(hashes):
         if one != other:
             new_rows = rows_of_step(now, step)

@@ -14,7 +14,7 @@ from townsquare.core.threads import threads_for
 from townsquare.experiments import manifest
 from townsquare.models.client import OnCall
 from townsquare.record import database
-from townsquare.record.contract import StepMark, check_same_run
+from townsquare.record.contract import StepSummary, check_same_run
 from townsquare.record.postgresql.address import Address, address_in
 from townsquare.record.postgresql.reader import is_recorded_at
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -175,7 +175,7 @@ def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
 def go_on(
     folder: Path,
     settings: Settings,
-    on_step: Callable[[StepMark], None] | None = None,
+    on_step: Callable[[StepSummary], None] | None = None,
     on_call: OnCall | None = None,
     address: Address | None = None,
     *,

@@ -22,8 +22,6 @@ PARQUET_REST = 125.0  # the same in Parquet: 120 were measured over 12 steps of 
 PROCESS_MEMORY = 250e6  # the interpreter, packages and compiled kernels
 STEP_ROW_MEMORY = 180.0  # a row of a step that is being worked on, with all that is made of it
 SEEN_MEMORY = 22.0  # a row of the past: what has been seen, posts, texts
-COMMENTS = 3
-MANY_AGENTS = 100_000  # above this, comments under posts are shown only if `feed.comments` says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +49,7 @@ class PlannedSize:
 def planned_size(config: Config, scenario: Scenario) -> PlannedSize:
     """Estimate what a run with these settings needs; see the heading of this file for how good that is."""
     agents = config.agents + config.growth.max_per_step * config.steps / 2
-    comments = config.feed.comments
-    if comments is None:
-        comments = COMMENTS if config.agents <= MANY_AGENTS else 0
+    comments = config.feed.comments_per_post(config.agents)
     feed = config.feed.followed + config.feed.others
     step_rows = agents * config.activation.rate * feed * (1 + comments)
     exposures = step_rows * config.steps

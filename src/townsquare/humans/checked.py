@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from townsquare.core.array_types import Int64
 from townsquare.core.errors import DataError
 from townsquare.humans.trajectories import Reading, Row, Trajectories, codes_of
 
@@ -84,6 +85,7 @@ def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
             raise DataError(where, got="an own message", allowed="received ones", do=SKIP)
         _check_range(message.side, -1.0, 1.0, f"{where}, side")
         _check_range(message.strength, 0.0, 1.0, f"{where}, strength")
+        _check_range(message.tie, 0.0, 1.0, f"{where}, tie")
     key = (row.participant, row.conversation, row.proposition)
     if key in seen:
         got = f"participant {row.participant!r} again in conversation {row.conversation!r}"
@@ -116,11 +118,19 @@ def kept_readings(row: Row) -> Iterator[Reading]:
     return (last[after] for after in sorted(last) if 0 < after < len(row.messages))
 
 
+def _groups(words: list[str]) -> Int64:
+    """Numbers of groups in order of first appearance, from 0; -1 for none."""
+    codes, known = codes_of(words)
+    number = np.cumsum([bool(word) for word in known]) - 1
+    return np.array([number[code] if known[code] else -1 for code in codes.tolist()], np.int64)
+
+
 def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajectories:
     messages = [message for row in rows for message in row.messages]
     readings = [list(kept_readings(row)) for row in rows]
     author, authors = codes_of([message.author for message in messages])
     text, texts = codes_of([message.text for message in messages])
+    group = _groups([*(row.group for row in rows), *(message.group for message in messages)])
     words = {key: tuple(getattr(row, key) for row in rows) for key in ("participant", "conversation", "proposition")}
     return Trajectories(
         name=name,
@@ -134,6 +144,9 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
         author=author,
         side=np.array([message.side for message in messages], np.float64),
         strength=np.array([message.strength for message in messages], np.float64),
+        tie=np.array([message.tie for message in messages], np.float64),
+        group=group[: len(rows)],
+        author_group=group[len(rows) :],
         text=text,
         reading_indptr=np.array([0, *accumulate(len(part) for part in readings)], np.int64),
         reading_after=np.array([reading.after for part in readings for reading in part], np.int64),

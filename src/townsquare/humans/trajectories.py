@@ -29,12 +29,18 @@ class Message(NamedTuple):
         [0, 1]; NaN where the data do not say.
     text : str
         What was said; "" where the data have no text.
+    tie : float
+        How strongly the person is tied to the author, [0, 1]: 1 for one that it follows; NaN where the data do not say.
+    group : str
+        Of the author; "" for none.
     """
 
     author: str
     side: float = float("nan")
     strength: float = float("nan")
     text: str = ""
+    tie: float = float("nan")
+    group: str = ""
 
 
 class Reading(NamedTuple):
@@ -66,6 +72,8 @@ class Row:
         What messages may call the thing that the proposition is about (a card, a candidate); "" for none.
     control : bool
         Whether the conversation was about something else.
+    group : str
+        Of the person; "" for none.
     """
 
     place: str
@@ -79,6 +87,7 @@ class Row:
     topic: str = ""
     option: str = ""
     control: bool = False
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +110,10 @@ class Trajectories:
         Row of ``authors``.
     side, strength : (m,) float64
         [-1, 1] and [0, 1]; NaN where the data do not say.
+    tie : (m,) float64
+        Of each message's author to the person, [0, 1]; NaN where the data do not say.
+    group, author_group : (n,) and (m,) int64
+        Number of the person's and of the author's group; -1 for none.
     text : (m,) int64
         Row of ``texts``.
     reading_indptr : (n + 1,) int64
@@ -128,6 +141,9 @@ class Trajectories:
     author: Int64
     side: Float
     strength: Float
+    tie: Float
+    group: Int64
+    author_group: Int64
     text: Int64
     reading_indptr: Int64
     reading_after: Int64
@@ -157,6 +173,7 @@ class Trajectories:
         return replace(
             self, **words, control=self.control[at], initial=self.initial[at], final=self.final[at],
             indptr=indptr, author=self.author[messages], side=self.side[messages], strength=self.strength[messages],
+            tie=self.tie[messages], group=self.group[at], author_group=self.author_group[messages],
             text=self.text[messages], reading_indptr=reading_indptr, reading_after=self.reading_after[readings],
             reading=self.reading[readings],
         )  # fmt: skip

@@ -14,8 +14,9 @@ which these first appear, and after them, as a column ``combination`` of int32, 
 Every column gives a digest of its own; name of the table, number of rows, and name, dtype, number of values and digest
 of each hashed column go into the chain with the hash before and the number of the step. Digests of columns are
 independent, so large tables are hashed by several threads. A table without rows adds nothing, and neither does, in a
-step, a column that was added after version 1 of the record and holds no value there: a version of Townsquare that knows
-more tables and columns gives a run that does not use them the same hash.
+step, a column that was added after version 1 of the record and holds no value there, or none but those of the column
+that it refines: a version of Townsquare that knows more tables and columns gives a run that does not use them the same
+hash.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class _Digest(NamedTuple):
 
 
 def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n: int) -> None:
-    hashed = [column for column in table.recorded if column.hashed and _holds_values(columns, column)]
+    hashed = [column for column in table.recorded if column.hashed and _holds_values(table, columns, column)]
     repeating = [column for column in hashed if column.repeats]
     tasks = [partial(_own_digest, columns, column, n) for column in hashed if not column.repeats]
     if repeating:
@@ -141,10 +142,14 @@ def _parts(columns: schema.Columns, column: schema.Column) -> Iterator[Any]:
         yield columns[column.name]
 
 
-def _holds_values(columns: schema.Columns, column: schema.Column) -> bool:
+def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.Column) -> bool:
     """Whether a column counts in a step: one that was added later does where not all of it is missing."""
     if column.since == 1:
         return True
+    if column.refines:
+        coarse = next(one for one in table.recorded if one.name == column.refines)
+        pairs = zip(_parts(columns, column), _parts(columns, coarse), strict=True)
+        return not all(((new == old) | np.isnan(new)).all() for new, old in pairs)
     if column.dtype == "str":
         return any(text != column.missing for text in columns[column.name])
     if column.dtype[0] == "f":

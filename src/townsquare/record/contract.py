@@ -1,14 +1,13 @@
-"""What writes a run: three methods, the header of a run and the mark of a step."""
+"""What writes a run: three methods, the header of a run and the summary of a step."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.errors import HashMismatch, WrongVersion
 from townsquare.core.identity import canonical_json, settings_digest
 from townsquare.record.batches import Batches
@@ -35,7 +34,7 @@ class RunHeader:
         Versions of packages, kind of machine and the like: recorded, never compared.
     record_version : int
         Which columns its tables have: those that came with this version of the record, or earlier
-        (:data:`townsquare.core.columns.RECORD_VERSION`).
+        (:data:`townsquare.core.schema.RECORD_VERSION`).
     """
 
     version: str
@@ -43,7 +42,7 @@ class RunHeader:
     settings_hash: str
     bulky: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
-    record_version: int = RECORD_VERSION
+    record_version: int = schema.RECORD_VERSION
 
     @property
     def settings_unchanged(self) -> bool:
@@ -62,20 +61,22 @@ class RunHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class StepMark:
-    """One row of ``schema.TABLES["steps"]``: the commit of a step. Attributes are its columns, in its units."""
+class StepSummary:
+    """One row of ``schema.TABLES["steps"]``: the commit of a step.
+
+    Attributes
+    ----------
+    step : int
+        The step, 0 for the start.
+    hash : str
+        Content hash of all steps up to this one; "" until the step is written.
+    values : mapping of str to number
+        The other columns of the table by name, in their units. A column that came after version 1 may be left out.
+    """
 
     step: int
     hash: str
-    seconds: float
-    agents: int
-    online: int
-    exposures: int
-    actions: int
-    refused: int
-
-
-_MARK = [field.name for field in fields(StepMark)]
+    values: Mapping[str, float]
 
 
 class Recorder(Protocol):
@@ -98,7 +99,7 @@ class Recorder(Protocol):
             What is there cannot be read or written.
         """
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Commit all rows of a step, or none; of a committed step, compare the hash.
 
         Raises
@@ -118,9 +119,13 @@ class Recorder(Protocol):
         """
 
 
-def mark_rows(marks: Sequence[StepMark]) -> schema.Columns:
-    """Marks of steps as rows of the table ``steps``."""
-    return schema.rows("steps", len(marks), **{name: [getattr(mark, name) for mark in marks] for name in _MARK})
+def summary_rows(summaries: Sequence[StepSummary]) -> schema.Columns:
+    """Return summaries of steps as rows of the table ``steps``."""
+    if not summaries:
+        return schema.empty("steps")
+    columns = {name: [summary.values[name] for summary in summaries] for name in summaries[0].values}
+    steps, hashes = [summary.step for summary in summaries], [summary.hash for summary in summaries]
+    return schema.rows("steps", len(summaries), step=steps, hash=hashes, **columns)
 
 
 def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:

@@ -22,7 +22,6 @@ import numpy as np
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.core.identity import canonical_json, run_hash
 from townsquare.core.private_files import make_file
@@ -100,7 +99,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @lru_cache
-def fingerprint(table: schema.Table, version: int = RECORD_VERSION) -> str:
+def fingerprint(table: schema.Table, version: int = schema.RECORD_VERSION) -> str:
     """What of a table in a version of the record decides how it is stored, read and hashed, as 16 hexadecimal digits.
 
     A table can be read while this agrees, whatever the version of Townsquare. Meanings, units and further code words
@@ -157,7 +156,7 @@ def add_later(
     for name, later in columns.items():
         for column in later:
             connection.execute(f'ALTER TABLE "ts_{name}" ADD COLUMN "{column.name}" {declared(column)}')
-    return {"schema": fingerprints(), "record_version": str(RECORD_VERSION), "state": "running", "run_hash": ""}
+    return {"schema": fingerprints(), "record_version": str(schema.RECORD_VERSION), "state": "running", "run_hash": ""}
 
 
 def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:

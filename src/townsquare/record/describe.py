@@ -1,4 +1,4 @@
-"""The tables of ``schema``, the views over them and the functions of queries as Markdown, for ``docs/record.md``.
+"""The tables of ``schema``, kinds of action, views and functions of queries as Markdown, for ``docs/record.md``.
 
 ``python -m townsquare.record.describe docs/record.md`` writes each anew between its two marks in that page; a test
 fails where the page and the code disagree.
@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
-from townsquare.core.schema import LogKind, MemoryKind, Verdict
+from townsquare.core.actions import SPECS, WORDS
+from townsquare.core.schema import RECORD_VERSION, LogKind, MemoryKind, Verdict
 from townsquare.record.database import INDEXES, create
 from townsquare.record.mosaic.views import ACTION_WORDS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS
@@ -36,7 +36,7 @@ _MEANINGS = {
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
     ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
-    ("note_ratings", "rating"): "`helpful`, `not_helpful`",
+    ("note_ratings", "rating"): "`helpful`, `somewhat_helpful`, `not_helpful`",
     ("moderation_logs", "action_type"): ", ".join(f"`{kind.name.lower()}`" for kind in LogKind),
     ("fact_checks", "verdict"): ", ".join(f"`{word.name.lower()}`" for word in Verdict if word != Verdict.NONE),
     ("fact_checks", "sources"): "JSON list",
@@ -66,6 +66,23 @@ def _columns() -> dict[str, list[str]]:
     return {view: [name for name, *_ in columns] for view, columns in found.items()}
 
 
+def kinds() -> str:
+    """Every kind of action with what it is done to, what it makes or changes, and when a run allows it."""
+    head = ("kind", "number", "done to", "once", "effect", "allowed", "in the view `user_actions`")
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for kind, spec in SPECS.items():
+        effects = [f"makes a post: {spec.makes.name.lower()}"] if spec.makes is not None else []
+        effects += [f"{spec.tie} a follow"] if spec.tie else []
+        effects += ["hides the author"] if spec.hides else []
+        effects += [f"counts in `{spec.counts}`"] if spec.counts else []
+        cells = (
+            f"`{WORDS[kind]}`", int(kind), spec.on, "yes" if spec.once else "", ", ".join(effects), spec.allowed,
+            f"`{spec.mosaic}`",
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
 def functions() -> str:
     """The functions that a query may call."""
     return ", ".join(f"`{name}`" for name in sorted(FUNCTIONS))
@@ -93,7 +110,7 @@ def tables() -> str:
     return "\n\n".join([*parts, "\n".join(lines)])
 
 
-PARTS = {"tables": tables, "views": views, "functions": functions, "version": version}
+PARTS = {"kinds": kinds, "tables": tables, "views": views, "functions": functions, "version": version}
 """What stands between ``<!-- name: start -->`` and ``<!-- name: end -->``."""
 
 

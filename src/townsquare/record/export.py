@@ -18,7 +18,6 @@ from typing import Any
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.frames import AS_WRITTEN
 from townsquare.core.private_files import make_folder
@@ -214,7 +213,7 @@ def _create(connection: sqlite3.Connection, run: Run, plan: Plan) -> None:
             database.create_tables(connection, plan.tables)
         return
     more = {"bulky": "false", "schema": database.fingerprints(), "state": run.state, "run_hash": run.run_hash}
-    database.create(connection, info_of(replace(run.header, record_version=RECORD_VERSION)) | more)
+    database.create(connection, info_of(replace(run.header, record_version=schema.RECORD_VERSION)) | more)
 
 
 def _copy(columns: schema.Columns, connection: sqlite3.Connection, name: str, step: int) -> None:

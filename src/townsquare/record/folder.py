@@ -87,7 +87,8 @@ class FolderReader(DatabaseReader):
         if any(self._in_parquet(schema.TABLES[name]) for name in named_tables(checked)):
             return query_frames(checked, self.lazy)
         with self._connection() as connection:
-            return query_database(connection, with_later_columns(checked, self.header.record_version, "main"))
+            full = with_later_columns(checked, self.header.record_version, self._fingerprints, "main")
+            return query_database(connection, full)
 
     def stored(self, table: schema.Table) -> str:
         """Where the rows of a table are."""

@@ -11,7 +11,7 @@ from townsquare.core.errors import RecordError
 from townsquare.core.identity import run_hash
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
+from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.frames import frame_schema, to_frame
 from townsquare.record.query import checked_query, query_frames
 from townsquare.record.reader import EVERY_ROW, Steps, Wanted
@@ -27,7 +27,7 @@ class MemoryRecorder:
     def __init__(self) -> None:
         self._header: RunHeader | None = None
         self._state, self._health = "stopped", ""
-        self._marks: list[StepMark] = []
+        self._summaries: list[StepSummary] = []
         self._rows: list[dict[str, schema.Columns]] = []
 
     # As a recorder
@@ -37,15 +37,15 @@ class MemoryRecorder:
         if self._header is not None:
             check_same_run(self.where, self._header, header)
         self._header, self._state = header, "running"
-        return len(self._marks) - 1
+        return len(self._summaries) - 1
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Keep the rows of a step; of a committed step, compare the hash."""
-        if check_next(mark, out.step, len(self._marks) - 1):
-            check_same_step(self, out, mark, self._marks[mark.step].hash)
+        if check_next(summary, out.step, len(self._summaries) - 1):
+            check_same_step(self, out, summary, self._summaries[summary.step].hash)
             return
         self._rows.append({name: out.get(name) for name in out.tables()})
-        self._marks.append(mark)
+        self._summaries.append(summary)
 
     def close(self, state: str, health: str = "") -> None:
         """End as ``"finished"`` or ``"stopped"``."""
@@ -77,11 +77,11 @@ class MemoryRecorder:
 
     def run_hash(self) -> str:
         """Of what is kept; nobody but this process can have changed it."""
-        return run_hash(self.header.settings_hash, self._marks[-1].hash if self._marks else HashChain().value)
+        return run_hash(self.header.settings_hash, self._summaries[-1].hash if self._summaries else HashChain().value)
 
-    def marks(self) -> pl.DataFrame:
+    def summaries(self) -> pl.DataFrame:
         """The rows of ``steps``."""
-        return to_frame(schema.TABLES["steps"].recorded, mark_rows(self._marks))
+        return to_frame(schema.TABLES["steps"].recorded, summary_rows(self._summaries))
 
     def frame(
         self,
@@ -95,7 +95,7 @@ class MemoryRecorder:
             tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
             return self.frame(table, table.recorded, steps).filter(*tests).select(list(frame_schema(columns)))
         if table.name == "steps":
-            return self.marks().filter(_within(steps)).select([column.name for column in columns])
+            return self.summaries().filter(_within(steps)).select([column.name for column in columns])
         first, last = steps or (0, len(self._rows) - 1)
         parts = [rows[table.name] for rows in self._rows[max(first, 0) : last + 1] if table.name in rows]
         frames = [to_frame(columns, part) for part in parts]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import closing
 
 import polars as pl
@@ -49,18 +49,21 @@ def checked_query(query: str) -> str:
     return "".join(token.text for token in tokens).strip()
 
 
-def with_later_columns(query: str, version: int, schema_name: str) -> str:
+def with_later_columns(query: str, version: int, recorded: Collection[str], schema_name: str) -> str:
     """The checked query, over tables that have the columns which a run of an older record lacks, as NULL.
 
-    ``schema_name`` is what the database calls the place of its tables.
+    ``recorded`` are the tables that the run has; others that Townsquare knows are empty. ``schema_name`` is what the
+    database calls the place of its tables.
     """
     tables = []
     for name in named_tables(query):
-        later = [column for column in schema.TABLES[name].recorded if column.since > version]
+        known = schema.TABLES[name].recorded
+        later = known if name not in recorded else [column for column in known if column.since > version]
         if later:
             rowid = "rowid, " if schema_name == "main" and re.search(r"\browid\b", query, re.IGNORECASE) else ""
             nulls = ", ".join(f'CAST(NULL AS {_sql_type(column)}) AS "{column.name}"' for column in later)
-            tables.append(f'"ts_{name}" AS (SELECT {rowid}*, {nulls} FROM "{schema_name}"."ts_{name}")')
+            rows = f'{rowid}*, {nulls} FROM "{schema_name}"."ts_{name}"' if name in recorded else f"{nulls} LIMIT 0"
+            tables.append(f'"ts_{name}" AS (SELECT {rows})')
     if not tables:
         return query
     begin = re.match(r"with\s+(recursive\s+)?", query, re.IGNORECASE)

@@ -14,7 +14,6 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from townsquare.core import schema
-from townsquare.core.columns import RECORD_VERSION
 from townsquare.core.documents import parse_json
 from townsquare.core.errors import RecordError, WrongVersion
 from townsquare.core.identity import canonical_json
@@ -53,7 +52,7 @@ class RunReader(Protocol):
     def run_hash(self) -> str:
         """The run hash that was recorded when the run was closed; "" if there is none."""
 
-    def marks(self) -> pl.DataFrame:
+    def summaries(self) -> pl.DataFrame:
         """The committed rows of ``steps``, by step."""
 
     def frame(
@@ -145,7 +144,7 @@ class DatabaseReader(ABC):
         with self._connection() as connection:
             return self._info(connection).get("run_hash", "")
 
-    def marks(self) -> pl.DataFrame:
+    def summaries(self) -> pl.DataFrame:
         """The rows of ``steps``."""
         table = schema.TABLES["steps"]
         return self.frame(table, table.recorded)
@@ -250,9 +249,9 @@ def header_from(info: Mapping[str, str], where: str) -> RunHeader:
     except (KeyError, ValueError, RecordError) as error:
         got = f"no {error.args[0]}" if isinstance(error, KeyError) else getattr(error, "got", str(error))
         raise RecordError(f"{where}, ts_run", got=got, do=database.DAMAGED) from error
-    if not 1 <= version <= RECORD_VERSION:
+    if not 1 <= version <= schema.RECORD_VERSION:
         got, do = f"version {version} of the record", f"read it with Townsquare {info['version']} or later"
-        raise WrongVersion(where, got=got, allowed=f"versions 1 to {RECORD_VERSION}", do=do)
+        raise WrongVersion(where, got=got, allowed=f"versions 1 to {schema.RECORD_VERSION}", do=do)
     return RunHeader(info["version"], settings, info["settings_hash"], bulky, environment, version)
 
 

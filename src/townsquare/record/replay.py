@@ -8,7 +8,7 @@ from townsquare.core import schema
 from townsquare.core.errors import HashMismatch
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import ColumnsOf, hashed_tables
-from townsquare.record.contract import RunHeader, StepMark, check_same_run
+from townsquare.record.contract import RunHeader, StepSummary, check_same_run
 from townsquare.record.reader import RunReader, rows_of_step
 
 
@@ -29,7 +29,7 @@ class ReplayRecorder:
 
     def __init__(self, reader: RunReader) -> None:
         self._reader = reader
-        self._hashes = reader.marks()["hash"].to_list()
+        self._hashes = reader.summaries()["hash"].to_list()
         self.compared = 0
 
     def open(self, header: RunHeader) -> int:
@@ -37,7 +37,7 @@ class ReplayRecorder:
         check_same_run(self._reader.where, self._reader.header, header)
         return len(self._hashes) - 1
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Compare a step.
 
         Raises
@@ -47,10 +47,10 @@ class ReplayRecorder:
         ReplayEnded
             After the last one.
         """
-        check_next(mark, out.step, len(self._hashes) - 1)
-        check_same_step(self._reader, out, mark, self._hashes[mark.step])
+        check_next(summary, out.step, len(self._hashes) - 1)
+        check_same_step(self._reader, out, summary, self._hashes[summary.step])
         self.compared += 1
-        if mark.step == len(self._hashes) - 1:
+        if summary.step == len(self._hashes) - 1:
             raise ReplayEnded
 
     def close(self, state: str, health: str = "") -> None:
@@ -88,7 +88,7 @@ def _first_row(old: object, new: object, column: schema.Column) -> int:
     n = min(a.shape[0], b.shape[0])
     differs = a[:n] != b[:n]
     if a.dtype.kind == "f":
-        differs &= ~(np.isnan(a[:n]) & np.isnan(b[:n]))
+        differs &= ~(np.isnan(a[:n]) & (np.isnan(b[:n]) | bool(column.refines)))  # an older record lacks what refines
     at = np.flatnonzero(differs)
     return int(at[0]) if at.size else -1
 
@@ -102,16 +102,16 @@ def _value(columns: schema.Columns, name: str, row: int) -> str:
 # What a recorder does with a step that is already committed: a resumed run executes it again and must agree.
 
 
-def check_next(mark: StepMark, step: int, last: int) -> bool:
+def check_next(summary: StepSummary, step: int, last: int) -> bool:
     """Whether the step is committed already; ``ValueError`` if it is neither committed nor the next one."""
-    if mark.step != step:
-        raise ValueError(f"rows of step {step} with the mark of step {mark.step}")
+    if summary.step != step:
+        raise ValueError(f"rows of step {step} with the summary of step {summary.step}")
     if not 0 <= step <= last + 1:
         raise ValueError(f"step {step} does not follow step {last}")
     return step <= last
 
 
-def check_same_step(reader: RunReader, out: Batches, mark: StepMark, recorded: str) -> None:
+def check_same_step(reader: RunReader, out: Batches, summary: StepSummary, recorded: str) -> None:
     """Compare an executed step with the committed one.
 
     Raises
@@ -119,12 +119,12 @@ def check_same_step(reader: RunReader, out: Batches, mark: StepMark, recorded: s
     HashMismatch
         With the step, both hashes and, where it can be found, the first value that differs.
     """
-    if mark.hash == recorded:
+    if summary.hash == recorded:
         return
-    found = first_difference(rows_of_step(reader, mark.step), out.get)
+    found = first_difference(rows_of_step(reader, summary.step), out.get)
     raise HashMismatch(
-        f"{reader.where}, step {mark.step}",
-        got=f"hash {mark.hash}",
+        f"{reader.where}, step {summary.step}",
+        got=f"hash {summary.hash}",
         allowed=f"{recorded}, as was recorded",
         do=found or "the same rows after another past: an earlier step differs",
     )

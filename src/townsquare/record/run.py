@@ -89,7 +89,7 @@ class Run:
     @property
     def steps(self) -> pl.DataFrame:
         """One row a committed step: the table ``steps``."""
-        return self._reader.marks().select(as_nulls(schema.TABLES["steps"].recorded))
+        return self._reader.summaries().select(as_nulls(schema.TABLES["steps"].recorded))
 
     @property
     def last_step(self) -> int:

@@ -19,7 +19,7 @@ from townsquare.core.identity import canonical_json
 from townsquare.core.private_files import make_file, make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
+from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.folder import FolderReader
 from townsquare.record.lock import RunLock
 from townsquare.record.parquet import remove_uncommitted, write_part
@@ -81,12 +81,12 @@ class FolderRecorder:
         self._bulky = header.bulky
         return self._last
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Commit the rows of a step, or compare those of a committed one."""
         connection = self._opened()
-        if check_next(mark, out.step, self._last):
-            (recorded,) = connection.execute("SELECT hash FROM ts_steps WHERE step = ?", (mark.step,)).fetchone()
-            check_same_step(FolderReader(self.folder), out, mark, recorded)
+        if check_next(summary, out.step, self._last):
+            (recorded,) = connection.execute("SELECT hash FROM ts_steps WHERE step = ?", (summary.step,)).fetchone()
+            check_same_step(FolderReader(self.folder), out, summary, recorded)
             return
         parts = [name for name in out.tables() if self._bulky and schema.TABLES[name].bulky]
         with self._writing():
@@ -100,7 +100,7 @@ class FolderRecorder:
                         database.insert(connection, name, out.get(name))
                 counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
                 connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
-                database.insert(connection, "steps", mark_rows([mark]))
+                database.insert(connection, "steps", summary_rows([summary]))
         self._last = out.step
 
     def close(self, state: str, health: str = "") -> None:

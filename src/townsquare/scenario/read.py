@@ -87,6 +87,17 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
     if not isinstance(document, dict):
         got = "an empty file" if document is None else type(document).__name__
         raise DataError(str(path), got=got, allowed="a mapping with the keys " + ", ".join(KEYS))
+    return scenario_of_document(path, origin, default_name, document)
+
+
+def scenario_of_document(path: Path, origin: str, default_name: str, document: dict[str, Any]) -> Scenario:
+    """A scenario from what its YAML file holds, or is to hold: a table may be given as records.
+
+    Raises
+    ------
+    DataError
+        See :func:`read_scenario_yaml`.
+    """
     head = Record(str(path), document, "key")
     known = [Column(key, texts(required=False)) for key in KEYS]
     read_columns(Records(str(path), tuple(str(key) for key in document), [head]), known)
@@ -176,6 +187,8 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
     """The records under a key: written out as a list, or in a file of the folder."""
     value = document.get(key)
     where = f"{path}, {key}"
+    if isinstance(value, Records):
+        return value
     if isinstance(value, str):
         return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
     records = []

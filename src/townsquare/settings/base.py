@@ -6,19 +6,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from townsquare.core.actions import WORDS
 from townsquare.core.redact import redacted
 
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
-ActionName = Literal[
-    "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
-    "rate_note", "ignore",
-]  # fmt: skip
-"""The words of :class:`townsquare.core.schema.ActionKind`."""
+if TYPE_CHECKING:
+    ActionName = str
+else:
+    ActionName = Literal[tuple(WORDS.values())]
+"""A word of :class:`townsquare.core.actions.ActionKind`."""
 Friction = dict[ActionName, Share]
 """Kind of action -> chance that one which would be accepted is given up at the second draw."""
 
@@ -33,7 +34,7 @@ AnyTruthWord = Annotated[Literal["any", "true", "false"], BeforeValidator(_in_wo
 """Words that YAML takes for truth values where they are not in quotes."""
 
 
-_MARKS = ("unit", "file", "names", "params_of", "allowed")
+_MARKS = ("unit", "file", "names", "params_of", "allowed", "grid", "symbol", "search_to")
 """What a setting may say of itself beyond its type and limits: see :func:`setting`."""
 
 
@@ -50,7 +51,9 @@ def setting(default: Any, meaning: str, **limits: Any) -> Any:
         Limits as Pydantic takes them (``ge``, ``lt``, ``pattern``, ...), and any of: ``unit``; ``file``, where the path
         of a file is looked for (:mod:`townsquare.settings.named_files`); ``names``, what of the scenario is named
         (:mod:`townsquare.settings.references`); ``params_of``, the family whose settings it holds; ``allowed``, what
-        it may be, in words.
+        it may be, in words; of a belief rule's number that is fitted to people, ``grid``, the values that are tried,
+        ``symbol``, what tables call it, and ``search_to``, how far a search goes where the setting has no upper limit
+        (:mod:`townsquare.beliefs.grids`).
     """
     marks = {name: limits.pop(name) for name in _MARKS if name in limits} or None
     if callable(default):

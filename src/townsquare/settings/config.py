@@ -69,6 +69,9 @@ class Activation(Section):
     batches: int = setting(1, "1: everyone at once; n: in n random groups that see what went before", ge=1)
 
 
+MANY_AGENTS = 100_000  # above this many persons, comments are shown under posts only if `feed.comments` says so
+
+
 class Feed(Section):
     """Who is shown what."""
 
@@ -87,13 +90,19 @@ class Feed(Section):
     )
     seen_cap: int = setting(2000, "roots that an agent remembers having seen; the oldest are forgotten first", ge=1)
 
+    def comments_per_post(self, persons: int) -> int:
+        """Comments under a post at most in a run of so many persons."""
+        return (3 if persons <= MANY_AGENTS else 0) if self.comments is None else self.comments
+
 
 class Actions(Section):
     """What agents may do."""
 
     enabled: list[ActionName] | None = setting(
-        None, "kinds of action allowed; unset: all, notes only where the strategy has them"
+        None,
+        "kinds of action allowed; unset: all but those that `also` has to name, notes only where the strategy has them",
     )
+    also: tuple[ActionName, ...] = setting((), "kinds allowed in addition, such as `block`")
     comment_length: int = setting(250, "longest comment", ge=1, le=10000, unit="characters")
     post_length: int = setting(2000, "longest post or note", ge=1, le=100000, unit="characters")
     friction: Friction = setting(dict, "kind of action -> chance that it is given up when asked a second time")
@@ -163,6 +172,7 @@ class Moderation(Section):
     """Which strategy moderates."""
 
     strategy: str = setting("none", "member of the family `moderation`")
+    note_scorer: str = setting("threshold", "member of the family `note_scorer`: which notes are shown")
     takedown: bool = setting(True, "a moderator may take posts down")
 
 

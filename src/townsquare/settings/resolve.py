@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.metadata import version
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from townsquare.core import registry
-from townsquare.core.errors import SettingError, WrongVersion
+from townsquare.core.errors import ContractError, SettingError, WrongVersion
 from townsquare.core.identity import settings_digest
 from townsquare.settings.config import Config, MemberParams
 from townsquare.settings.event_checks import event_name, named, problems_of
@@ -58,7 +59,7 @@ class Settings:
         The chosen members, as the registry holds them.
     params : mapping of family to MemberParams
         Their parameters, checked.
-    others : mapping of family to mapping
+    others : mapping of section to mapping
         Given parameters of members that were not chosen: checked, kept, unused.
     changes : tuple of (int, Settings)
         What holds from a step on where events set settings, by ascending step: see :meth:`at`.
@@ -87,8 +88,9 @@ class Settings:
         out = self.config.plain()
         for family, (section, _) in SECTIONS.items():
             out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
-            if self.others.get(family):
-                out[section][OTHERS] = dict(self.others[family])
+        for section, kept in self.others.items():
+            if kept:
+                out[section][OTHERS] = dict(kept)
         out["version"] = current_version()
         out["scenario_digest"] = self.scenario_digest
         if self.file_contents:
@@ -141,14 +143,16 @@ def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settin
     merged = merge(*(_normal(layer) for layer in layers))
     identity = {key: merged.pop(key, "") for key in IDENTITY}
     problems: list[Problem] = []
-    members, params, others = {}, {}, {}
-    for family in SECTIONS:
-        given = _take_params(family, merged, problems)
-        name = _member_name(family, merged, problems)
-        if name is None:
-            continue
-        members[family] = registry.get(family, name)
-        params[family], others[family] = _check_params(family, name, given, problems)
+    params: dict[str, MemberParams | None] = {}
+    members, others = {}, {}
+    for section in dict.fromkeys(section for section, _ in SECTIONS.values()):
+        given = _take_params(section, merged, problems)
+        named_here = {family: _member_name(family, merged, problems) for family in _families_of(section)}
+        names = {family: name for family, name in named_here.items() if name is not None}
+        if len(names) == len(named_here):
+            members.update({family: registry.get(family, name) for family, name in names.items()})
+            checked, others[section] = _check_params(section, names, given, problems)
+            params.update(checked)
     config = check_model(Config, merged, (), problems)
     problems += problems_of(config) if config is not None else ()
     raise_all([named(problem, merged.get("events")) for problem in problems], origins or {})
@@ -200,7 +204,7 @@ def layer_of(sets: Sequence[str]) -> dict[str, Any]:
 def _normal(layer: Layer) -> dict[str, Any]:
     """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
     parts: list[Layer] = []
-    by_section = {**dict(SECTIONS.values()), "model": "name"}
+    by_section = {**dict(reversed(tuple(SECTIONS.values()))), "model": "name"}
     for name, value in layer.items():
         key, *below = str(name).split(".")
         for part in reversed(below):
@@ -224,9 +228,13 @@ def _text_key(key: object) -> str:
     return json.dumps(key) if key is None or isinstance(key, bool) else str(key)  # 1 is no True here
 
 
-def _take_params(family: str, merged: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
+def _families_of(section: str) -> list[str]:
+    """The families whose members a section names."""
+    return [family for family, (theirs, _) in SECTIONS.items() if theirs == section]
+
+
+def _take_params(section: str, merged: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
     """Move what is no core setting out of a section, those kept as others included; flat ones win."""
-    section, _ = SECTIONS[family]
     given = merged.get(section)
     if not isinstance(given, Mapping):
         return {}
@@ -256,30 +264,49 @@ def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]
 
 
 def _check_params(
-    family: str, name: str, given: Mapping[str, Any], problems: list[Problem]
-) -> tuple[MemberParams | None, dict[str, Any]]:
-    """The chosen member's parameters, and the checked ones of other members."""
-    section, _ = SECTIONS[family]
-    model = params_of(family, name)
-    own = {key: value for key, value in given.items() if key in declared(model)}
+    section: str, names: Mapping[str, str], given: Mapping[str, Any], problems: list[Problem]
+) -> tuple[dict[str, MemberParams | None], dict[str, Any]]:
+    """Parameters of the members that a section names, by family, and the checked ones of other members."""
+    models = {family: params_of(family, name) for family, name in names.items()}
+    _check_apart(names, models)
+    own = {family: declared(model) for family, model in models.items()}
     others = {}
-    spare = sorted(given.keys() - own.keys())
-    members = installed(family) if spare else ()  # which imports them all
-    elsewhere = {key for member in members for key in declared(params_of(family, member))}
+    spare = sorted(given.keys() - set().union(*own.values()))
+    members = [(family, name) for family in names for name in installed(family)] if spare else ()  # imports them all
+    elsewhere = {key for family, member in members for key in declared(params_of(family, member))}
     for key in spare:
-        found = _check_other(family, key, given[key], problems) if key in elsewhere else None
+        found = _check_other(section, key, given[key], problems) if key in elsewhere else None
         if found is None:
             wrong = unknown((section, key), given[key]) if len(problems) < MOST_LISTED else Problem((section, key), "")
             problems.append(wrong)
         else:
             others[key] = found[0]
-    return check_model(model, own, (section,), problems), others
+    checked = {
+        family: check_model(model, {key: given[key] for key in given if key in own[family]}, (section,), problems)
+        for family, model in models.items()
+    }
+    return checked, others
 
 
-def _check_other(family: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
+def _check_apart(names: Mapping[str, str], models: Mapping[str, type[MemberParams]]) -> None:
+    """Refuse two chosen members of one section that declare a setting of the same name.
+
+    Raises
+    ------
+    ContractError
+        Naming both.
+    """
+    for (one, first), (other, second) in combinations(models.items(), 2):
+        twice = sorted(declared(first) & declared(second))
+        if twice:
+            do = f"{one} {names[one]} has those too: choose other names"
+            raise ContractError(f"{other} {names[other]}", got=f"params {twice}", do=do)
+
+
+def _check_other(section: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
     """A parameter of members that were not chosen: right if right for one that declares it. None if none does."""
-    section, _ = SECTIONS[family]
-    models = [model for name in installed(family) if key in declared(model := params_of(family, name))]
+    every = [params_of(family, name) for family in _families_of(section) for name in installed(family)]
+    models = [model for model in every if key in declared(model)]
     complaints: list[Problem] = []
     for model in models:
         found: list[Problem] = []

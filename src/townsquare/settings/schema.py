@@ -24,12 +24,16 @@ SECTIONS: Mapping[str, tuple[str, str]] = {
     "ranker": ("feed", "ranker"),
     "policy": ("policy", "name"),
     "moderation": ("moderation", "strategy"),
+    "note_scorer": ("moderation", "note_scorer"),
     "graph": ("graph", "kind"),
     "extractor": ("evidence", "extractor"),
     "embedder": ("embedder", "name"),
     "strength": ("strength", "judge"),
 }
-"""Family of members -> the section that names one, and the key it is named by."""
+"""Family of members -> the section that names one, and the key it is named by.
+
+A word for a whole section names the member of its first family.
+"""
 
 OTHERS = "unused"
 """Key, in a section that names a member, under which parameters of members that were not chosen are kept."""

@@ -8,22 +8,22 @@ import numba as nb
 import numpy as np
 
 from townsquare.core.array_types import Array
+from townsquare.core.enums import Rating
 from townsquare.core.pairs import PairBlock, has
 from townsquare.core.schema import (
     NONE,
-    ActionKind,
     PostStatus,
     Reason,
     Slot,
 )
 
-_NONE = int(NONE)
-_FOLLOW, _UNFOLLOW = int(ActionKind.FOLLOW), int(ActionKind.UNFOLLOW)
+_NONE, _RATINGS = int(NONE), len(Rating)
 _ACTIVE, _COMMENT_SLOT = int(PostStatus.ACTIVE), int(Slot.COMMENT)
 
 _OK, _DISABLED, _NOT_SHOWN, _GONE = (int(r) for r in (Reason.NONE, Reason.DISABLED, Reason.NOT_SHOWN, Reason.GONE))
 _OWN, _SELF, _EMPTY, _TOO_LONG = (int(r) for r in (Reason.OWN, Reason.SELF, Reason.EMPTY, Reason.TOO_LONG))
-_REPEATED, _NOT_FOLLOWING = int(Reason.REPEATED), int(Reason.NOT_FOLLOWING)
+_REPEATED, _NOT_FOLLOWING, _HIDDEN = int(Reason.REPEATED), int(Reason.NOT_FOLLOWING), int(Reason.HIDDEN)
+_NOT_EXAMINED = int(Reason.NOT_EXAMINED)
 
 # What can hold for a kind of action, as bits.
 ALLOWED = 1 << 0  # in this run
@@ -35,6 +35,9 @@ ON_AGENTS = 1 << 5  # to the author of the row
 ON_NOTES = 1 << 6  # to the note that is offered, which it rates
 WRITES = 1 << 7  # has a text
 ONCE = 1 << 8  # counts once an agent and what it is done to
+STARTS = 1 << 9  # begins to follow the author
+ENDS = 1 << 10  # stops following the author
+HIDES = 1 << 11  # the author is not shown to the agent any more, which ends a follow
 
 
 class Kinds(NamedTuple):
@@ -67,7 +70,8 @@ class Shown(NamedTuple):
     """Who was shown what: a :class:`townsquare.simulation.feed.build.Feed`, with columns of its exposures.
 
     ``agents`` (k,) int32 and ``indptr`` (k + 1,) int64 as there. By row of the exposures: ``code``, ``post``,
-    ``author``, ``offered`` int32, ``slot`` uint8, ``rank`` int16; ``root`` int32 by code.
+    ``author``, ``offered`` int32, ``slot`` uint8, ``rank`` int16, and whether the row was ``examined`` bool, which is
+    empty where every row was; ``root`` int32 by code.
     """
 
     agents: Array
@@ -79,10 +83,11 @@ class Shown(NamedTuple):
     slot: Array
     offered: Array
     rank: Array
+    examined: Array
 
 
 class Past(NamedTuple):
-    """What the agents of the block that starts at ``first`` did before; ``reactions`` holds bits.
+    """What the agents of the block that starts at ``first`` did before; ``reactions`` holds bits, ``hidden`` authors.
 
     With that, the same for every block, ``status`` uint8 and ``author`` int32 of posts, and ``note_author`` int32.
     """
@@ -91,6 +96,7 @@ class Past(NamedTuple):
     follows: PairBlock
     reactions: PairBlock
     ratings: PairBlock
+    hidden: PairBlock
     status: Array
     author: Array
     note_author: Array
@@ -125,7 +131,8 @@ class Judged(NamedTuple):
 class Facts(NamedTuple):
     """What reasons are about, of one action on something that stands in the feed.
 
-    ``length`` is of the text, 0 for none and for one that says nothing; ``did`` is whether the agent did this before.
+    ``length`` is of the text, 0 for none and for one that says nothing; ``follows`` and ``hidden`` are about the author
+    where it is acted on; ``did`` is whether the agent did this before.
     """
 
     gone: bool
@@ -135,11 +142,12 @@ class Facts(NamedTuple):
     longest: int
     helpful: int
     follows: bool
+    hidden: bool
     did: bool
 
 
 @nb.njit(inline="always", cache=True)
-def _why(kind: int, traits: int, fact: Facts) -> int:
+def _why(traits: int, fact: Facts) -> int:
     """Why an action is refused: the first reason that holds, or none."""
     if fact.gone:
         return _GONE
@@ -151,13 +159,15 @@ def _why(kind: int, traits: int, fact: Facts) -> int:
         return _EMPTY
     if traits & WRITES and fact.length > fact.longest:
         return _TOO_LONG
-    if traits & ON_NOTES and fact.helpful != 0 and fact.helpful != 1:
+    if traits & ON_NOTES and not 0 <= fact.helpful < _RATINGS:
         return _EMPTY
-    if kind == _FOLLOW and fact.follows:
+    if traits & STARTS and fact.hidden:
+        return _HIDDEN
+    if traits & STARTS and fact.follows:
         return _REPEATED
-    if kind == _UNFOLLOW and not fact.follows:
+    if traits & ENDS and not fact.follows:
         return _NOT_FOLLOWING
-    return _REPEATED if fact.did else _OK
+    return _REPEATED if fact.did or (traits & HIDES and fact.hidden) else _OK
 
 
 @nb.njit(inline="always", cache=True)
@@ -171,18 +181,17 @@ def _stands(traits: int, target: int, root: int, author: int, offered: int, is_c
 
 
 @nb.njit(inline="always", cache=True)
-def _acted(kind: int, traits: int, row: int, lo: int, hi: int, author: Array, acted: Array) -> bool:
-    """Whether the agent did this in this step: to the row or, if it is done to agents, to another row of the author.
+def _acted(traits: int, row: int, lo: int, hi: int, author: Array, acted: Array) -> int:
+    """What the agent did in this step, a bit a kind: to the row or, if it is done to agents, to any row of the author.
 
-    ``acted`` has a bit for each kind of what the agent did to each of its rows, ``lo`` to ``hi``. A feed shows a root
-    once, and authors often.
+    ``acted`` has these bits for each of its rows, ``lo`` to ``hi``. A feed shows a root once, and authors often.
     """
     bits = acted[row - lo]
     if traits & ON_AGENTS:
         for other in range(lo, hi):
             if author[other] == author[row]:
                 bits |= acted[other - lo]
-    return bool(bits >> kind & 1)
+    return int(bits)
 
 
 @nb.njit(inline="always", cache=True)
@@ -201,10 +210,13 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
     each action took eight times as long.
     """
     agents, kind_of, rows, targets, text_of, helpful_of, reasoning_of = chosen
-    with_feed, indptr, code_of, root_of, post_of, author_of, slot_of, offered_of, rank_of = shown
-    first, (follow_ptr, followed, _), (reaction_ptr, reacted, bits), (rating_ptr, rated, _) = past[:4]
-    _, _, _, _, status, wrote, wrote_note = past
+    with_feed, indptr, code_of, root_of, post_of, author_of, slot_of, offered_of, rank_of, examined = shown
+    first, (follow_ptr, followed, _), (reaction_ptr, reacted, bits), (rating_ptr, rated, _), _, _, _, _ = past
+    _, _, _, _, (hidden_ptr, hidden_from, _), status, wrote, wrote_note = past
     traits_of, bit_of, longest_of = kinds
+    hiding = np.int64(0)
+    for k in range(64):
+        hiding |= np.int64((traits_of[k] & HIDES) != 0) << k
     reasons, ordinals, ranks, out_targets, out_texts, out_helpful, out_reasoning = out
     acted = np.zeros(64, np.int64)
     place, begin, lo, hi = 0, 0, _NONE, _NONE
@@ -220,7 +232,7 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
             if hi - lo > acted.shape[0]:
                 acted = np.zeros(2 * (hi - lo), np.int64)
             acted[: hi - lo] = 0
-        stands = lo >= 0
+        stands, absent = lo >= 0, _NOT_SHOWN
         if not traits & ON_ROWS:
             target = _NONE
         elif lo <= row < hi:
@@ -228,11 +240,14 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
             if traits & ON_ROOTS and target == post_of[row]:
                 target = root  # a share that was shown stands for its root
             stands = _stands(traits, target, root, author_of[row], offered_of[row], is_comment)
+            if examined.shape[0] > 0 and not examined[row]:
+                stands, absent = False, _NOT_EXAMINED
         else:
             stands = False
-        reason = _NOT_SHOWN if traits & ALLOWED else _DISABLED
+        reason = absent if traits & ALLOWED else _DISABLED
         if stands and traits & ALLOWED:
-            gone = own = follows = did = False
+            gone = own = follows = hidden = did = False
+            before = _acted(traits, row, lo, hi, author_of, acted) if traits & ONCE else np.int64(0)
             if traits & ON_ROOTS:
                 gone, own = status[target] != _ACTIVE, wrote[target] == agent
                 a, b = reaction_ptr[me], reaction_ptr[me + 1]
@@ -242,13 +257,13 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
                 own = wrote_note[target] == agent
                 did = has(rated, rating_ptr[me], rating_ptr[me + 1], target)
             elif traits & ON_AGENTS:
-                follows = has(followed, follow_ptr[me], follow_ptr[me + 1], target)
-            if traits & ONCE:
-                did |= _acted(kind, traits, row, lo, hi, author_of, acted)
+                hidden = (before & hiding) != 0 or has(hidden_from, hidden_ptr[me], hidden_ptr[me + 1], target)
+                follows = not hidden and has(followed, follow_ptr[me], follow_ptr[me + 1], target)
+            did |= (before >> kind & 1) != 0
             to_self = (traits & ON_AGENTS) != 0 and target == agent
             length = texts.length[text] if 0 <= text < texts.length.shape[0] else 0
-            fact = Facts(gone, own, to_self, length, longest_of[kind], helpful_of[x], follows, did)
-            reason = _why(kind, traits, fact)
+            fact = Facts(gone, own, to_self, length, longest_of[kind], helpful_of[x], follows, hidden, did)
+            reason = _why(traits, fact)
             if reason == _OK and traits & ONCE:
                 acted[row - lo] |= np.int64(1) << kind
         reasons[x], ordinals[x], ranks[x], out_targets[x] = reason, x - begin, rank, target

@@ -3,29 +3,33 @@
 Actions are checked against the feed that was shown. Like, dislike, share, comment, flag and note act on the root; one
 like, dislike, share, flag and note counts an agent and root, in whatever step. A refused action is a row too.
 
-What holds for a kind of action stands in ``_TRAITS``; why one is refused, in
+What holds for a kind of action stands in :mod:`townsquare.core.actions`; why one is refused, in
 :mod:`townsquare.simulation.action_kernels`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.actions import ON_AUTHORS, REACTION_BITS, SPECS, ActionKind, ActionSpec, On, Tie, per_kind
 from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
+from townsquare.core.enums import RATING_VALUES, Rating
 from townsquare.core.pairs import empty_block, rows_between, spans
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind, PostType, Reason, Scorer, Veracity
+from townsquare.core.schema import ActionStatus, PostKind, PostType, Reason, Scorer, Veracity
 from townsquare.core.threads import each
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Config
 from townsquare.simulation.action_kernels import (
     ALLOWED,
+    ENDS,
+    HIDES,
     ON_AGENTS,
     ON_COMMENTS,
     ON_NOTES,
@@ -33,6 +37,7 @@ from townsquare.simulation.action_kernels import (
     ON_ROOTS,
     ON_ROWS,
     ONCE,
+    STARTS,
     WRITES,
     Choices,
     Judged,
@@ -46,40 +51,27 @@ from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events import treatments
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.views import Chosen
-from townsquare.simulation.world import REACTIONS, World
+from townsquare.simulation.world import World
 
 Columns = TypeVar("Columns", Choices, Judged)
 
 
-def _table(dtype: npt.DTypeLike, values: Mapping[ActionKind, int], default: int = 0) -> Array:
-    """A value for each kind that a policy may name, (256,): also for those that there are not."""
-    table = np.full(256, default, dtype)
-    for kind, value in values.items():
-        table[kind] = value
-    return table
-
-
-_ANY_POST = ON_ROWS | ON_ROOTS | ON_POSTS
-_TRAITS = {
-    ActionKind.POST: WRITES,
-    ActionKind.LIKE: _ANY_POST | ONCE,
-    ActionKind.DISLIKE: _ANY_POST | ONCE,
-    ActionKind.SHARE: _ANY_POST | ONCE,
-    ActionKind.COMMENT: _ANY_POST | WRITES,
-    ActionKind.LIKE_COMMENT: ON_ROWS | ON_ROOTS | ON_COMMENTS | ONCE,
-    ActionKind.FLAG: ON_ROWS | ON_ROOTS | ONCE,
-    ActionKind.FOLLOW: ON_ROWS | ON_AGENTS | ONCE,
-    ActionKind.UNFOLLOW: ON_ROWS | ON_AGENTS | ONCE,
-    ActionKind.ADD_NOTE: _ANY_POST | WRITES | ONCE,
-    ActionKind.RATE_NOTE: ON_ROWS | ON_NOTES | ONCE,
-    ActionKind.IGNORE: 0,
+_ON = {
+    On.NOTHING: 0,
+    On.POST: ON_ROWS | ON_ROOTS | ON_POSTS,
+    On.COMMENT: ON_ROWS | ON_ROOTS | ON_COMMENTS,
+    On.ITEM: ON_ROWS | ON_ROOTS,
+    On.AUTHOR: ON_ROWS | ON_AGENTS,
+    On.NOTE: ON_ROWS | ON_NOTES,
 }
-_MAKES = {ActionKind.POST: PostKind.ORIGINAL, ActionKind.SHARE: PostKind.SHARE, ActionKind.COMMENT: PostKind.COMMENT}
+_TIES = {Tie.NONE: 0, Tie.STARTS: STARTS, Tie.ENDS: ENDS}
 _WRITTEN = {"type": PostType.POST, "topic": schema.NONE, "veracity": Veracity.UNKNOWN, "plausibility": 0.5}
 """Columns of posts that agents write."""
-_BITS = _table(np.uint8, REACTIONS)
-_POST_KINDS = _table(np.int8, _MAKES, schema.NONE)
-_DECLARES = _table(np.bool_, {ActionKind.POST: 1, ActionKind.COMMENT: 1})
+_POST_KINDS = per_kind(
+    np.int8, {kind: spec.makes for kind, spec in SPECS.items() if spec.makes is not None}, schema.NONE
+)
+_DECLARES = per_kind(np.bool_, {kind: spec.declares for kind, spec in SPECS.items()})
+_TARGETS_AGENT = per_kind(np.bool_, dict.fromkeys(ON_AUTHORS, True))
 
 
 def resolve(
@@ -99,7 +91,7 @@ def resolve(
     if not chosen.n:
         return NOTHING
     n = chosen.n
-    kinds, choices, shown = _kinds(allowed, settings), _choices(chosen), _shown(feed)
+    kinds, choices, shown = _kinds(allowed, settings), _choices(chosen), _shown(feed, chosen)
     new_row, new_texts = world.text_rows(chosen.new_texts)
     lengths = _lengths(world, chosen.new_texts, choices, kinds)
     texts = Texts(len(world.texts), np.array(new_row, np.int32), lengths)
@@ -124,14 +116,19 @@ def resolve(
     if writes.size:
         rows["posts"] = _posts(world, choices, shown, judged, writes)
         rows["post_stances"] = _declared(chosen, choices.kind, judged.reason, result)
-    return Change(rows | _notes_and_follows(world.step + 1, choices, judged, result))
+    return Change(rows | _notes_and_follows(world, kinds, choices, judged, result))
 
 
 def _kinds(allowed: frozenset[ActionKind], settings: ActionSettings) -> Kinds:
     """What holds for each kind of action in this run."""
-    traits = {kind: value | ALLOWED * (kind in allowed) for kind, value in _TRAITS.items()}
-    longest = _table(np.int64, {ActionKind.COMMENT: settings.comment_length}, settings.post_length)
-    return Kinds(_table(np.int64, traits, ON_ROWS), _BITS, longest)
+    traits = {kind: _traits(spec) | ALLOWED * (kind in allowed) for kind, spec in SPECS.items()}
+    longest = {kind: getattr(settings, spec.writes) for kind, spec in SPECS.items() if spec.writes}
+    return Kinds(per_kind(np.int64, traits, ON_ROWS), REACTION_BITS, per_kind(np.int64, longest))
+
+
+def _traits(spec: ActionSpec) -> int:
+    """What holds for a kind, as bits of :mod:`townsquare.simulation.action_kernels`."""
+    return _ON[spec.on] | _TIES[spec.tie] | HIDES * spec.hides | ONCE * spec.once | WRITES * bool(spec.writes)
 
 
 def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
@@ -176,8 +173,8 @@ def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds)
     return length
 
 
-def _shown(feed: Feed) -> Shown:
-    """The feed, as kernels take it."""
+def _shown(feed: Feed, chosen: Chosen) -> Shown:
+    """The feed, and which of its rows were examined, as kernels take it."""
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.code, rows.beside["root"]) if "root" in rows.beside else (np.arange(rows.n), rows["root"])
     return Shown(
@@ -190,17 +187,18 @@ def _shown(feed: Feed) -> Shown:
         slot=_uniform(rows["slot"], np.uint8),
         offered=_uniform(rows["offered"], np.int32),
         rank=_uniform(rows["rank"], np.int16),
+        examined=_uniform(np.empty(0) if chosen.examined is None else chosen.examined, np.bool_),
     )
 
 
 def _past(world: World, number: int, first: int) -> Past:
     """What the agents of a block did before."""
-    follows, reactions, ratings = (
+    follows, reactions, ratings, hidden = (
         store.blocks[number] if store.blocks else empty_block(0, store.dtype)
-        for store in (world.follows, world.reactions, world.ratings)
+        for store in (world.follows, world.reactions, world.ratings, world.hidden)
     )
     posts = world.posts
-    return Past(first, follows, reactions, ratings, posts["status"], posts["author"], world.notes["author"])
+    return Past(first, follows, reactions, ratings, hidden, posts["status"], posts["author"], world.notes["author"])
 
 
 def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, texts: Texts) -> Judged:
@@ -272,29 +270,42 @@ def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> sche
     )  # fmt: skip
 
 
-def _notes_and_follows(step: int, choices: Choices, judged: Judged, result: Array) -> dict[str, schema.Columns]:
-    """The notes, ratings and follows that were made."""
-
-    def accepted(*kinds: ActionKind) -> npt.NDArray[np.int64]:
-        return np.flatnonzero(np.isin(choices.kind, kinds) & (judged.reason == Reason.NONE))
-
-    agent, target = choices.agent, judged.target
-    note, rate = accepted(ActionKind.ADD_NOTE), accepted(ActionKind.RATE_NOTE)
-    moved = accepted(ActionKind.FOLLOW, ActionKind.UNFOLLOW)
-    change = np.where(choices.kind[moved] == ActionKind.FOLLOW, 1, -1)
+def _notes_and_follows(
+    world: World, kinds: Kinds, choices: Choices, judged: Judged, result: Array
+) -> dict[str, schema.Columns]:
+    """The notes, ratings and follows that were made, and the follows that ended."""
+    agent, target, traits = choices.agent, judged.target, kinds.traits[choices.kind]
+    done = np.flatnonzero(judged.reason == Reason.NONE)
+    kind = choices.kind[done]
+    note, rate = done[kind == ActionKind.ADD_NOTE], done[kind == ActionKind.RATE_NOTE]
+    moved = done[traits[done] & (STARTS | ENDS) > 0]
+    hides = done[traits[done] & HIDES > 0]
+    if hides.size:
+        moved = np.sort(np.concatenate([moved, _ended(world, agent, target, moved, hides)]))
+    change = np.where(traits[moved] & STARTS, 1, -1)
     tables: dict[str, dict[str, Array]] = {
         "notes": {"note": result[note], "post": target[note], "author": agent[note], "text": judged.text[note]},
-        "note_ratings": {"note": target[rate], "agent": agent[rate], "helpful": judged.helpful[rate] > 0},
+        "note_ratings": {
+            "note": target[rate], "agent": agent[rate], "helpful": judged.helpful[rate] == Rating.HELPFUL,
+            "rating": np.take(RATING_VALUES, judged.helpful[rate]),
+        },
         "follows": {"follower": agent[moved], "followed": target[moved], "change": change},
-    }
+    }  # fmt: skip
     sizes = {"notes": note.size, "note_ratings": rate.size, "follows": moved.size}
-    return {name: schema.rows(name, n, step=step, **tables[name]) for name, n in sizes.items() if n}
+    return {name: schema.rows(name, n, step=world.step + 1, **tables[name]) for name, n in sizes.items() if n}
+
+
+def _ended(world: World, agent: Array, target: Array, moved: Array, hides: Array) -> Array:
+    """Those of the actions at ``hides`` that end a follow: one from before, or of this step.
+
+    The follow of an author changes at ``moved``: once a step and agent at most, and never after the author is hidden.
+    """
+    pairs = agent.astype(np.int64) << 32 | target
+    changed = np.isin(pairs[hides], pairs[moved])
+    return np.asarray(hides[world.has(world.follows, agent[hides], target[hides]) ^ changed])
 
 
 # Friction: an action that would be accepted happens only if a second draw passes.
-
-
-_ON_AGENTS = (ActionKind.FOLLOW, ActionKind.UNFOLLOW)
 
 
 class Friction(NamedTuple):
@@ -329,29 +340,27 @@ def given_up(world: World, choices: Choices, place: Array, judged: Judged, frict
 
 def _keys(world: World, kind: int, target: Array) -> npt.NDArray[U64]:
     """Keys of posts, of the posts that notes are on, or numbers of agents; 0 for what is done to nothing."""
-    if kind in _ON_AGENTS:
+    if _TARGETS_AGENT[kind]:
         return target.astype(U64)
-    if kind == ActionKind.RATE_NOTE:
+    if SPECS[ActionKind(kind)].on == On.NOTE:
         target = np.asarray(world.notes["post"])[target]
     if not target.size or target[0] < 0:
         return np.zeros(target.size, U64)
     return np.asarray(world.posts["key"][target], U64)
 
 
-# What agents have read: their feeds, but for rows that found no room in what a language model was told.
+# What agents have read: the rows of their feeds that they examined.
 
 
 def exposures(world: World, feed: Feed, chosen: Chosen) -> Change:
     """Return rows of exposures, and of prompts where agents were told their feed in words.
 
-    A row that was left out of a prompt is no exposure: it moves no belief, and the agent can still see it for the first
-    time later on.
+    A row that was not examined is no exposure: it moves no belief, counts for no reach, and the agent can still see it
+    for the first time later on.
     """
     rows: dict[str, schema.Columns] = {"exposures": feed.exposures}
-    if chosen.unread.size:
-        keep = np.ones(int(feed.indptr[-1]), np.bool_)
-        keep[chosen.unread] = False
-        rows["exposures"] = CodedRows.of(feed.exposures).take(keep)
+    if chosen.examined is not None and not chosen.examined.all():
+        rows["exposures"] = CodedRows.of(feed.exposures).take(chosen.examined)
     if chosen.told:
         rows["prompts"] = schema.rows("prompts", chosen.told["agent"].size, step=world.step + 1, **chosen.told)
     return Change(rows)

@@ -9,8 +9,10 @@ import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.arrays import frozen_inputs
 from townsquare.beliefs.checks import FAMILY, check_result
 from townsquare.beliefs.contract import (
+    Authors,
     BeliefInputs,
     BeliefState,
     Exposed,
@@ -22,14 +24,16 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.core import schema
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Int16
 from townsquare.core.coded_rows import PartedRows
 from townsquare.core.draws import StageDraws
+from townsquare.core.errors import ContractError, SettingError
 from townsquare.core.member_errors import call_member
-from townsquare.core.pairs import rows_between, spans
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.core.pairs import lookup, rows_between, spans
+from townsquare.core.schema import NONE, ActionKind, ActionStatus, AgentKind
 from townsquare.core.threads import each
 from townsquare.record.batches import Batches
+from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
 from townsquare.simulation.evidence.belief_inputs import holdings_of
@@ -137,9 +141,11 @@ class InputsOfStep:
         The rows of the step so far.
     needs : frozenset of str
         What the rule uses; the rest stays empty.
+    group_trait : int
+        Number of the trait whose answers are the groups, where the rule needs groups.
     """
 
-    def __init__(self, world: World, out: Batches, needs: frozenset[str]) -> None:
+    def __init__(self, world: World, out: Batches, needs: frozenset[str], group_trait: int = NONE) -> None:
         self._world, self._needs = world, needs
         self._rows = exposures_by_agent(out)
         self._changes = by_agent(out, "holdings")
@@ -149,6 +155,10 @@ class InputsOfStep:
         self._roots = self._shown_roots() if "exposures" in needs else None
         if "own" in needs:
             self._own_counts, self._own_rows = self._engagement(), self._written()
+        if "authors" in needs:
+            self._stances = np.where(world.persons()[:, None], world.stance(), np.nan)
+        if "groups" in needs:
+            self._groups = _groups(world, group_trait)
 
     def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
         """(number of the block, its inputs), read-only."""
@@ -165,8 +175,7 @@ class InputsOfStep:
             holdings = holdings_of(
                 self._world, number, first, stop, self._changes, self._rows, with_showings="showings" in self._needs
             )
-        frozen: BeliefInputs = _frozen(BeliefInputs(first, exposed, own, holdings))
-        return frozen
+        return frozen_inputs(BeliefInputs(first, exposed, own, holdings, self._authors(exposed, number, first, stop)))
 
     def _shown_roots(self) -> _Roots:
         rows, row = self._rows, self._rows.beside["root"]
@@ -195,18 +204,31 @@ class InputsOfStep:
         _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 
+    def _authors(self, exposed: Exposed, number: int, first: int, stop: int) -> Authors:
+        """What the rule reads of whoever passed each exposure on; follows are those after the actions of the step."""
+        found: dict[str, Array] = {}
+        if "authors" in self._needs:
+            found["stance"] = self._stances[exposed.author, exposed.proposition]
+        if "ties" in self._needs:
+            slot = lookup(self._world.follows.blocks[number], exposed.indptr, exposed.author)
+            found["tie"] = (slot >= 0).astype(np.float64)
+        if "groups" in self._needs:
+            found["group"], found["reader_group"] = self._groups[exposed.author], self._groups[first:stop].copy()
+        return Authors(found)
+
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
         world, actions, n = self._world, self._actions, self._world.n_propositions
-        accepted = actions["status"] == ActionStatus.ACCEPTED
+        kind = np.where(actions["status"] == ActionStatus.ACCEPTED, actions["kind"], ActionKind.IGNORE)
 
-        def counted(*kinds: ActionKind) -> npt.NDArray[np.int32]:
-            target = actions["target"][accepted & np.isin(actions["kind"], kinds)]
+        def counted(which: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+            target = actions["target"][which]
             at, place = world.stances_of(target)
             who = world.posts["author"][target[place]].astype(np.int64) * n + world.post_stances["proposition"][at]
             return np.bincount(who, minlength=world.n_agents * n).reshape(world.n_agents, n).astype(np.int32)
 
-        return counted(ActionKind.LIKE, ActionKind.LIKE_COMMENT), counted(ActionKind.DISLIKE)
+        liked = (kind == ActionKind.LIKE) | (kind == ActionKind.LIKE_COMMENT)
+        return counted(liked), counted(kind == ActionKind.DISLIKE)
 
     def _written(self) -> dict[str, Array]:
         """Stances of the posts and comments of this step, by author, proposition and post."""
@@ -234,17 +256,6 @@ class InputsOfStep:
         )
 
 
-def _frozen(part: Any) -> Any:
-    """The same, with every array in it read-only."""
-    for name in part.__slots__:
-        value = getattr(part, name)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-        elif hasattr(value, "__slots__"):
-            _frozen(value)
-    return part
-
-
 class ChosenRule(NamedTuple):
     """A belief rule with its parameters."""
 
@@ -257,6 +268,35 @@ class ChosenRule(NamedTuple):
         return frozenset(self.member.needs)
 
 
+def group_trait(chosen: ChosenRule) -> int:
+    """Number of the trait that the setting ``group_by`` of a rule names; its answers are the groups.
+
+    Raises
+    ------
+    ContractError
+        The rule has no such setting.
+    SettingError
+        It names no trait.
+    """
+    by = getattr(chosen.params, "group_by", None)
+    if not isinstance(by, str):
+        got, do = (
+            "needs 'groups' without a setting `group_by`",
+            'add `group_by: str = setting("gender", "...")` to Params',
+        )
+        raise ContractError(f"{FAMILY} {chosen.member.name!r}", got=got, do=do)
+    return bundled_bank().number_of(by, "beliefs.group_by", SettingError)
+
+
+def _groups(world: World, trait: int) -> Int16:
+    """The group of each agent, (n_agents,): its answer, or the band of a number; -1 for none."""
+    group, rows = np.full(world.n_agents, NONE, np.int16), world.traits
+    assert rows is not None, "kept from the first step on where a rule needs groups"
+    of_trait = rows["trait"] == trait
+    group[rows["agent"][of_trait]] = bundled_bank().group_of(trait, rows["value"][of_trait])
+    return group
+
+
 def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *, with_trail: bool = True) -> Change:
     """One step of every belief: the new state, a row of beliefs for each person and proposition, and the trail.
 
@@ -266,7 +306,8 @@ def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *,
         The rule returned something else than its contract says, see :func:`townsquare.beliefs.checks.check_result`.
     """
     rule, params = chosen
-    step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs)
+    trait = group_trait(chosen) if "groups" in rule.needs else NONE
+    step, inputs = world.step + 1, InputsOfStep(world, out, rule.needs, trait)
 
     def move(block: tuple[int, int, int]) -> tuple[BeliefState, dict[str, Array]]:
         number, first, stop = block

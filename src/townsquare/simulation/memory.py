@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.actions import ON_AUTHORS, SPECS, ActionKind, On, kinds_where
 from townsquare.core.array_types import Array
 from townsquare.core.documents import read_yaml
-from townsquare.core.schema import NONE, ActionKind, ActionStatus, MemoryKind
+from townsquare.core.schema import NONE, ActionStatus, MemoryKind
 from townsquare.models.contract import Asker, Message, Request
 from townsquare.models.prompts.filling import filled, listed
 from townsquare.record.batches import Batches
@@ -31,21 +32,6 @@ from townsquare.simulation.world import World
 BASE_IMPORTANCE = 0.5
 A_KEYWORD = 0.1
 SNIPPET = 240  # characters of a text that a memory keeps
-
-_IN_WORDS = {
-    ActionKind.POST: ("wrote posts", "I posted: {own}"),
-    ActionKind.LIKE: ("liked posts", "I liked what {author} posted: {theirs}"),
-    ActionKind.DISLIKE: ("disliked posts", "I disliked what {author} posted: {theirs}"),
-    ActionKind.SHARE: ("passed posts on", "I passed on what {author} posted: {theirs}"),
-    ActionKind.COMMENT: ("answered posts", "I answered {author}, who had posted: {theirs} My words: {own}"),
-    ActionKind.LIKE_COMMENT: ("liked comments", "I liked a comment by {author}: {theirs}"),
-    ActionKind.FLAG: ("reported posts", "I reported what {author} posted: {theirs}"),
-    ActionKind.FOLLOW: ("began to read people", "I began to read {author}."),
-    ActionKind.UNFOLLOW: ("stopped reading people", "I stopped reading {author}."),
-    ActionKind.ADD_NOTE: ("put notes under posts", "I put a note under what {author} posted: {theirs} My note: {own}"),
-    ActionKind.RATE_NOTE: ("judged notes", "I judged a note under a post by {author}: {theirs}"),
-}
-"""Of each kind of action: what an agent did, for reflections, and the memory of one."""
 
 
 class Recalled(NamedTuple):
@@ -185,29 +171,29 @@ def _accesses(
 def _roots(world: World, done: schema.Columns) -> npt.NDArray[np.int64]:
     """The root that each action is about; -1 where it is about none."""
     kind, target, result = (np.asarray(done[name]).astype(np.int64) for name in ("kind", "target", "result"))
-    out = np.where(np.isin(kind, (ActionKind.FOLLOW, ActionKind.UNFOLLOW)), NONE, target)
-    out = np.where(kind == ActionKind.POST, result, out)
-    rated = (kind == ActionKind.RATE_NOTE) & (target >= 0) & (target < world.notes.n)
+    out = np.where(np.isin(kind, ON_AUTHORS), NONE, target)
+    out = np.where(np.isin(kind, kinds_where(lambda spec: spec.on == On.NOTHING)), result, out)
+    rated = np.isin(kind, kinds_where(lambda spec: spec.on == On.NOTE)) & (target >= 0) & (target < world.notes.n)
     out[rated] = world.notes["post"][target[rated]]
     return out
 
 
 def _in_words(world: World, done: schema.Columns, at: int) -> str:
-    kind = ActionKind(int(np.asarray(done["kind"])[at]))
+    spec = SPECS[ActionKind(int(np.asarray(done["kind"])[at]))]
     target, text = int(np.asarray(done["target"])[at]), int(np.asarray(done["text"])[at])
     theirs = ""
-    if kind in (ActionKind.FOLLOW, ActionKind.UNFOLLOW):
+    if spec.on == On.AUTHOR:
         author = target
-    elif kind is ActionKind.POST:
+    elif spec.on == On.NOTHING:
         author = NONE
-    elif kind is ActionKind.RATE_NOTE:
+    elif spec.on == On.NOTE:
         author = int(world.posts["author"][world.notes["post"][target]])
         theirs = snippet(world.texts[int(world.notes["text"][target])])
     else:
         author = int(world.posts["author"][target])
         theirs = snippet(world.texts[int(world.posts["text"][target])])
     own = snippet(world.texts[text]) if text >= 0 else ""
-    return _IN_WORDS[kind][1].format(author=called(world, author) if author >= 0 else "", theirs=theirs, own=own)
+    return spec.memory.format(author=called(world, author) if author >= 0 else "", theirs=theirs, own=own)
 
 
 # What agents make of what happened to them: MOSAIC's five points (appendix I.3), embedded or by a language model.
@@ -269,7 +255,7 @@ def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:
     """Five sentences at most, each left out where there is nothing to say."""
     memories = world.agent_memories
     kinds = np.bincount(memories["action"][rows], minlength=len(ActionKind))
-    did = [f"{what} ({kinds[kind]})" for kind, (what, _) in _IN_WORDS.items() if kinds[kind]]
+    did = [f"{spec.did} ({kinds[kind]})" for kind, spec in SPECS.items() if kinds[kind]]
     roots = memories["post"][rows]
     own = (memories["action"][rows] == ActionKind.POST)[roots >= 0]
     roots = roots[roots >= 0]

@@ -24,7 +24,7 @@ from townsquare.models.client import ModelClient, OnCall, nothing
 from townsquare.models.open import check_model, model_client
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.contract import Recorder, RunHeader, StepMark
+from townsquare.record.contract import Recorder, RunHeader, StepSummary
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.places import recorder_of
 from townsquare.record.postgresql.recorder import PostgresRecorder
@@ -41,7 +41,7 @@ from townsquare.simulation.scenario_copy import copy_scenario, recorded_scenario
 from townsquare.simulation.step import begin, step
 from townsquare.simulation.world import World
 
-OnStep = Callable[[StepMark], None]
+OnStep = Callable[[StepSummary], None]
 
 
 def simulate(
@@ -96,7 +96,7 @@ def simulate(
                 client = stack.enter_context(opened)
             stack.enter_context(held_memory(settings.config.agents))
             stack.enter_context(threads_for(settings.config.agents))
-            _execute(settings, scenario, recorder, on_step or (lambda mark: None), client, last)
+            _execute(settings, scenario, recorder, on_step or (lambda summary: None), client, last)
             state = "finished"
     finally:
         if client is not None:
@@ -128,13 +128,13 @@ def _take_steps(
     with in_step(0):
         setup, world, out = begin(settings, scenario, client)
     while True:
-        mark = _mark(world, out, n_online, time.perf_counter() - began)
-        committer.commit(out, mark)
+        summary = _summary(world, out, n_online, time.perf_counter() - began)
+        committer.commit(out, summary)
         del out
         if world.step == settings.config.steps:
             return
         if client is not None:
-            _may_ask(client, settings.config.budget, committer, mark.step, last)
+            _may_ask(client, settings.config.budget, committer, summary.step, last)
         began = time.perf_counter()
         with in_step(world.step + 1):
             out, n_online = step(setup, world)
@@ -161,18 +161,19 @@ def header(settings: Settings) -> RunHeader:
     return RunHeader(plain["version"], plain, settings.digest, bulky=rows > config.record.parquet_above)
 
 
-def _mark(world: World, out: Batches, n_online: int, seconds: float) -> StepMark:
-    acted = out.get("actions")
-    return StepMark(
-        step=out.step,
-        hash="",  # that of the step is known when it is written
-        seconds=seconds,
-        agents=int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
-        online=n_online,
-        exposures=out.count("exposures"),
-        actions=out.count("actions"),
-        refused=int(np.count_nonzero(np.asarray(acted["status"]) == ActionStatus.REFUSED)),
-    )
+def _summary(world: World, out: Batches, n_online: int, seconds: float) -> StepSummary:
+    """Sum up a step: a value for each column of the table ``steps``, each on its line; the hash follows."""
+    status, first_seen = np.asarray(out.get("actions")["status"]), np.asarray(out.get("exposures")["first_seen"])
+    values: dict[str, float] = {
+        "seconds": seconds,
+        "agents": int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
+        "online": n_online,
+        "exposures": out.count("exposures"),
+        "actions": out.count("actions"),
+        "refused": int(np.count_nonzero(status == ActionStatus.REFUSED)),
+        "first_sights": np.count_nonzero(first_seen) / first_seen.size if first_seen.size else np.nan,
+    }
+    return StepSummary(out.step, "", values)
 
 
 # Hashing and recording steps: at once, or while the next step is taken.
@@ -205,7 +206,7 @@ class Committer:
     recorder : Recorder
         Open.
     on_step : callable
-        Called with the mark of each step once it is committed, in the calling thread.
+        Called with the summary of each step once it is committed, in the calling thread.
     behind : bool
         Whether a step is written while the next one is taken. At most one is: of more, the rows would not fit into
         memory.
@@ -214,20 +215,20 @@ class Committer:
     """
 
     def __init__(
-        self, recorder: Recorder, on_step: Callable[[StepMark], None], *, behind: bool, aside: bool = False
+        self, recorder: Recorder, on_step: Callable[[StepSummary], None], *, behind: bool, aside: bool = False
     ) -> None:
         self._recorder, self._on_step = recorder, on_step
         self._chain = HashChain()
         self._pool = ThreadPoolExecutor(1, "townsquare-record", _step_back if aside else None) if behind else None
-        self._writing: Future[StepMark] | None = None
+        self._writing: Future[StepSummary] | None = None
 
-    def commit(self, out: Batches, mark: StepMark) -> None:
-        """Hash and record the rows of a step, now or until the next call; ``mark`` is still without its hash."""
+    def commit(self, out: Batches, summary: StepSummary) -> None:
+        """Hash and record the rows of a step, now or until the next call; ``summary`` is still without its hash."""
         if self._pool is None:
-            self._on_step(self._write(out, mark))
+            self._on_step(self._write(out, summary))
             return
         written = self._written()
-        self._writing = self._pool.submit(self._write, out, mark)
+        self._writing = self._pool.submit(self._write, out, summary)
         if written is not None:
             self._on_step(written)  # which may end the run: this step is recorded all the same
 
@@ -242,19 +243,19 @@ class Committer:
         if written is not None:
             self._on_step(written)
 
-    def _written(self) -> StepMark | None:
-        """The mark of the step that was being written, once it is; None if none was."""
+    def _written(self) -> StepSummary | None:
+        """The summary of the step that was being written, once it is; None if none was."""
         writing = self._writing
         if writing is None:
             return None
-        mark = writing.result()  # a second Ctrl-C leaves it to be waited for
+        summary = writing.result()  # a second Ctrl-C leaves it to be waited for
         self._writing = None
-        return mark
+        return summary
 
-    def _write(self, out: Batches, mark: StepMark) -> StepMark:
-        mark = replace(mark, hash=self._chain.add(out.step, out.get))
-        self._recorder.save_step(out, mark)
-        return mark
+    def _write(self, out: Batches, summary: StepSummary) -> StepSummary:
+        summary = replace(summary, hash=self._chain.add(out.step, out.get))
+        self._recorder.save_step(out, summary)
+        return summary
 
     def __enter__(self) -> Committer:
         return self

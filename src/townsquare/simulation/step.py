@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.actions import WORDS, ActionKind, Allowed, kinds_where
 from townsquare.core.draws import Draws, Stage, StageDraws
-from townsquare.core.schema import ActionKind
+from townsquare.core.table import GrowingTable
 from townsquare.models.client import ModelClient
 from townsquare.models.contract import bound
 from townsquare.record.batches import Batches
@@ -28,6 +29,7 @@ from townsquare.simulation.feed.options import feed_options
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
 from townsquare.simulation.model_calls import call_rows, reads_memory, remembers
 from townsquare.simulation.moderation.checks import ChosenModerator
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
 from townsquare.simulation.views import About, Bank, Views
@@ -77,8 +79,8 @@ class Setup:
 
     @property
     def moderator(self) -> ChosenModerator:
-        """The moderation strategy."""
-        return ChosenModerator(*self._member("moderation"))
+        """The moderation strategy, with the scorer of notes."""
+        return ChosenModerator(*self._member("moderation"), ChosenNoteScorer(*self._member("note_scorer")))
 
     @property
     def rule(self) -> ChosenRule:
@@ -91,9 +93,9 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
     Returns the rows of the step and how many agents were online.
     """
-    setup = setup.under(setup.settings.at(world.step + 1))
+    whole, setup = setup.settings, setup.under(setup.settings.at(world.step + 1))
     config, rule, active = setup.settings.config, setup.rule, [np.empty(0, np.int32)]
-    draw, allowed = Draws(config.seed, world.step + 1), allowed_kinds(setup.settings)
+    draw, allowed = Draws(config.seed, world.step + 1), allowed_kinds(whole, world.step + 1)
     out = Batches(world.step + 1)
 
     def commit(change: Change) -> None:
@@ -148,13 +150,25 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
     if client is not None:
         arrivals = replace(arrivals, judges=arrivals.judges.with_model(client))
     world = World(len(scenario.propositions), settings.config.feed.newest)
+    rule = ChosenRule(settings.members["beliefs"], settings.params["beliefs"])
+    if "groups" in rule.needs:
+        belief_step.group_trait(rule)  # said before the run begins
+        world.traits = GrowingTable("traits")
     out = Batches(0)
     out.add(world.append(arrivals.opening(world)))
     return Setup(settings, arrivals, bank_of(world, scenario), client), world, out
 
 
-def allowed_kinds(settings: Settings) -> frozenset[ActionKind]:
-    """Kinds of action that this run allows: those enabled, and the strategy's own only where it has them."""
-    strategy_only = {ActionKind.ADD_NOTE, ActionKind.RATE_NOTE}.difference(settings.members["moderation"].adds)
-    enabled = settings.config.actions.enabled
-    return frozenset(kind for kind in ActionKind if enabled is None or kind.name.lower() in enabled) - strategy_only
+def allowed_kinds(settings: Settings, step: int) -> frozenset[ActionKind]:
+    """Kinds of action that a step allows: those enabled, and a strategy's own only where the one in force adds them.
+
+    A strategy's own are those of ``Allowed.BY_STRATEGY``, and whatever a moderator adds that these settings name in any
+    step. Packages that are installed and not named change nothing: a run is a function of its settings.
+    """
+    now = settings.at(step)
+    given, adds = now.config.actions, now.members["moderation"].adds
+    usual = [*kinds_where(lambda spec: spec.allowed != Allowed.ON_REQUEST), *adds]
+    words = {*([WORDS[kind] for kind in usual] if given.enabled is None else given.enabled), *given.also}
+    named = (one.members["moderation"].adds for one in (settings, *(later for _, later in settings.changes)))
+    own = set(kinds_where(lambda spec: spec.allowed == Allowed.BY_STRATEGY)).union(*named)
+    return frozenset(kind for kind, word in WORDS.items() if word in words) - own.difference(adds)

@@ -10,9 +10,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.actions import SPECS, ActionKind, On, per_kind
 from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
-from townsquare.core.schema import NONE, ActionKind, MemoryKind, PostKind
+from townsquare.core.schema import NONE, MemoryKind, PostKind
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Memory as MemorySettings
 from townsquare.settings.config import Model as ModelSettings
@@ -20,6 +21,11 @@ from townsquare.simulation import memory
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.world import World
 
+_TARGETS = {
+    column: per_kind(np.bool_, {kind: spec.on == on for kind, spec in SPECS.items()})
+    for column, on in (("author", On.AUTHOR), ("offered", On.NOTE))
+}
+"""Columns of rows that hold what an action is done to, where that is not the root; by number of the kind."""
 _HIDDEN = frozenset({"veracity", "verdict", "confidence", "note", "notes", "status"})
 
 
@@ -188,11 +194,10 @@ class Views:
 
     def targets(self, row: npt.NDArray[np.int64], kind: Array) -> npt.NDArray[np.int32]:
         """What actions on ``row`` are done to: the author, the note offered, or else the root; -1 for no row."""
-        target = np.full(row.size, NONE, np.int32)
-        to_author = (kind == ActionKind.FOLLOW) | (kind == ActionKind.UNFOLLOW)
-        to_note = kind == ActionKind.RATE_NOTE
-        for column, acts in (("root", ~to_author & ~to_note), ("author", to_author), ("offered", to_note)):
-            at = np.flatnonzero(acts & (row >= 0))
+        target, on = np.full(row.size, NONE, np.int32), row >= 0
+        target[on] = column_at(self.rows, "root", row[on])
+        for column, kinds in _TARGETS.items():
+            at = np.flatnonzero(kinds[kind] & on)
             target[at] = column_at(self.rows, column, row[at])
         return target
 
@@ -213,7 +218,8 @@ class Views:
 class Chosen:
     """What the agents of some views want to do.
 
-    All arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending.
+    Arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending; ``examined`` alone
+    is by row of the feed.
 
     Attributes
     ----------
@@ -227,16 +233,16 @@ class Chosen:
     text : int32
         Row of texts; rows from ``len(world.texts)`` on are ``new_texts``; -1 for nothing.
     helpful : int8
-        Rating of a note: 1, 0, or -1 for none.
+        Rating of a note: :class:`townsquare.core.enums.Rating`, or -1 for none.
     reasoning : int32
         Row of texts like ``text``.
     declared : (action, proposition, stance, strength)
         The stance of what was written, as its writer declares it: four arrays of the same length; ``action`` int64
         ascends and indexes the arrays above.
     new_texts : tuple of str
-    unread : int64
-        Rows of ``Views.rows``, ascending, that found no room in what the agent was told: they are no exposures, and
-        nothing is done with them.
+    examined : bool, optional
+        For each row of ``Views.rows``, (rows,), whether its agent looked at it; None where agents look at everything.
+        A row that was not examined is no exposure, and actions on it are refused.
     told : mapping of str to array
         Of agents that were told their feed in words, agents ascending: columns of the table prompts but for the step;
         empty for none.
@@ -251,7 +257,7 @@ class Chosen:
     reasoning: npt.NDArray[np.int32]
     declared: tuple[Array, Array, Array, Array]
     new_texts: tuple[str, ...] = field(default=())
-    unread: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    examined: npt.NDArray[np.bool_] | None = None
     told: Mapping[str, Array] = field(default_factory=dict)
 
     @property

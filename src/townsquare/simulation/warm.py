@@ -8,15 +8,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from townsquare.core import registry
 from townsquare.record.memory import MemoryRecorder
 from townsquare.scenario.load import made_scenario
+from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import resolve
+from townsquare.simulation.feed.rankers.contract import ReaderRanker
 from townsquare.simulation.run import simulate
 
 PACKAGE = "townsquare."
@@ -68,7 +72,7 @@ def load() -> None:
 
 
 def warm() -> None:
-    """Run a few tiny simulations, one for each belief rule and compiled graph, with every kind of action in use."""
+    """Run a few tiny simulations: every belief rule, compiled graph and kind of action, a ranker for each reader."""
     for rule in registry.names("beliefs"):
         settings = resolve(
             {
@@ -81,5 +85,10 @@ def warm() -> None:
             }
         )
         simulate(settings, MemoryRecorder(), scenario=made_scenario(40))
+    ranker = ReaderRanker(
+        "warm", MemberParams, lambda view, readers, candidates, params: np.zeros(candidates.post.size)
+    )
+    settings = replace(settings, members={**settings.members, "ranker": ranker})
+    simulate(settings, MemoryRecorder(), scenario=made_scenario(40))
     for kind in ("random", "small_world", "block"):
         simulate(resolve({"agents": 40, "steps": 1, "graph": kind}), MemoryRecorder(), scenario=made_scenario(40))

@@ -17,35 +17,23 @@ from townsquare.beliefs.arrays import frozen_state, join_states, take_state
 from townsquare.beliefs.contract import BeliefState
 from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
+from townsquare.core.actions import COUNTED, REACTION_BITS, kinds_where, per_kind
 from townsquare.core.array_types import Int64
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import RATING_VALUES, Rating
 from townsquare.core.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
-from townsquare.core.schema import ActionKind, ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
+from townsquare.core.schema import ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.core.table import GrowingTable
 from townsquare.core.threads import each
 from townsquare.simulation.change import Change
 from townsquare.simulation.world_kernels import count_actions, offsets, set_bits
 
-REACTIONS = {
-    ActionKind.LIKE: 1,
-    ActionKind.DISLIKE: 2,
-    ActionKind.SHARE: 4,
-    ActionKind.FLAG: 8,
-    ActionKind.ADD_NOTE: 16,
-    ActionKind.LIKE_COMMENT: 32,
-}
-"""Kinds that count once an agent and root, as bits of the reaction store."""
-
-_COUNTS = {
-    ActionKind.LIKE: "likes",
-    ActionKind.LIKE_COMMENT: "likes",
-    ActionKind.DISLIKE: "dislikes",
-    ActionKind.SHARE: "shares",
-    ActionKind.COMMENT: "comments",
-    ActionKind.FLAG: "flags",
-    ActionKind.ADD_NOTE: "notes",
-}
+_COUNT_OF = per_kind(
+    np.int8, {kind: place for place, kinds in enumerate(COUNTED.values()) for kind in kinds}, schema.NONE
+)
+"""By kind of action: which column of ``COUNTED`` counts it."""
+_HIDES = per_kind(np.bool_, dict.fromkeys(kinds_where(lambda spec: spec.hides), True))
 
 
 class World:
@@ -55,14 +43,19 @@ class World:
     ----------
     step : int
         Last step that was completed; 0 is the initial state.
-    agents, posts, post_stances, notes, claims, near_duplicates, personas, agent_memories : GrowingTable
+    agents, posts, post_stances, notes, note_ratings, claims, near_duplicates, personas, agent_memories : GrowingTable
         Rows that stay in memory; see :mod:`townsquare.core.schema`.
+    traits : GrowingTable or None
+        Answers of persons, kept only for a belief rule that needs groups.
     texts : list of str
         ``texts[i]`` is row i of the table.
     follows : Pairs
         (follower, followed) -> step since when, int32.
     seen, reactions, ratings : Pairs
-        (agent, root) -> step of first sight; (agent, root) -> bits of :data:`REACTIONS`; (agent, note) -> 1.
+        (agent, root) -> step of first sight; (agent, root) -> bits of :data:`townsquare.core.actions.REACTIONS`;
+        (agent, note) -> 1.
+    hidden : Pairs
+        (agent, author that it is not shown any more) -> 1.
     claim_kinds : dict
         (text, proposition, polarity, strength) -> the first claim of that kind.
     holdings : Pairs
@@ -87,15 +80,18 @@ class World:
         self.claims = GrowingTable("claims")
         self.claim_kinds: dict[tuple[int, int, int, float], int] = {}
         self.near_duplicates = GrowingTable("near_duplicates")
-        self.notes = GrowingTable("notes")
+        self.notes = GrowingTable("notes", {"decided": schema.NONE, "intercept": np.nan, "factor": np.nan})
+        self.note_ratings = GrowingTable("note_ratings")
         self.personas = GrowingTable("personas")
+        self.traits: GrowingTable | None = None
         self.agent_memories = GrowingTable("agent_memories", {"decay": 1.0})
         self.texts: list[str] = []
         self.text_row: dict[str, int] = {}
         self.follows = Pairs(np.int32)
         self.seen = Pairs(np.int16)
-        self.reactions = Pairs(np.uint8)
+        self.reactions = Pairs(REACTION_BITS.dtype)
         self.ratings = Pairs(np.uint8)
+        self.hidden = Pairs(np.uint8)
         self.holdings = Pairs(np.uint8)
         self._in_degree = np.empty(0, np.int32)
         self._newest = np.empty((0, ring), np.int32)
@@ -207,7 +203,7 @@ class World:
     def _apply_agents(self, rows: schema.Columns) -> None:
         self.agents.append(rows)
         n = self.agents.n
-        for pairs in (self.follows, self.seen, self.reactions, self.ratings, self.holdings):
+        for pairs in (self.follows, self.seen, self.reactions, self.ratings, self.hidden, self.holdings):
             pairs.grow(n)
         more = n - self._in_degree.shape[0]
         self._in_degree = np.append(self._in_degree, np.zeros(more, np.int32))
@@ -221,8 +217,7 @@ class World:
             self.own[name][np.asarray(rows["agent"])] = rows[name]
 
     def _apply_follows(self, rows: schema.Columns) -> None:
-        follower, followed = np.asarray(rows["follower"]), np.asarray(rows["followed"])
-        change = np.asarray(rows["change"])
+        follower, followed, change = (np.asarray(rows[name]) for name in ("follower", "followed", "change"))
         order = np.argsort(follower, kind="stable")
         follower, followed, change = follower[order], followed[order], change[order]
         gained = change > 0
@@ -320,27 +315,24 @@ class World:
         accepted = np.asarray(rows["status"]) == ActionStatus.ACCEPTED
         kind, agent = np.asarray(rows["kind"])[accepted], np.asarray(rows["agent"])[accepted]
         target = np.asarray(rows["target"])[accepted]
-        columns = list(dict.fromkeys(_COUNTS.values()))
-        column_of = np.full(256, schema.NONE, np.int8)
-        for what, column in _COUNTS.items():
-            column_of[what] = columns.index(column)
-        count_actions(kind, target, column_of, tuple(self.posts.write(column) for column in columns))
-        bits = np.zeros(256, np.uint8)
-        for what, bit in REACTIONS.items():
-            bits[what] = bit
-        done = bits[kind]
+        count_actions(kind, target, _COUNT_OF, tuple(self.posts.write(column) for column in COUNTED))
+        hides = np.flatnonzero(_HIDES[kind])
+        self._merge(self.hidden, agent[hides], target[hides], np.ones(hides.size, np.uint8))
+        done = REACTION_BITS[kind]
         once = done > 0
         agent, target, done = agent[once], target[once], done[once]
-        none = np.zeros(agent.size, np.uint8)
+        none = np.zeros_like(done)
         self._merge(self.reactions, agent, target, none, lambda value, slot, at: set_bits(value, slot, done[at]))
 
     def _apply_note_ratings(self, rows: schema.Columns) -> None:
-        note, helpful = np.asarray(rows["note"]), np.asarray(rows["helpful"])
-        n = self.notes.n
-        self.notes.write("helpful")[:] += np.bincount(note[helpful], minlength=n).astype(np.int32)
-        self.notes.write("not_helpful")[:] += np.bincount(note[~helpful], minlength=n).astype(np.int32)
-        agent = np.asarray(rows["agent"])
-        order = np.argsort(agent, kind="stable")
+        note, given = np.asarray(rows["note"]), np.asarray(rows["rating"])
+        rating = np.where(np.isnan(given), rows["helpful"], given)  # older records say whether it was helpful
+        self.note_ratings.append({**rows, "rating": rating})
+        for one, value in zip(Rating, RATING_VALUES, strict=True):
+            self.notes.write(one.name.lower())[:] += np.bincount(note[rating == value], minlength=self.notes.n).astype(
+                np.int32
+            )
+        agent, order = np.asarray(rows["agent"]), np.argsort(rows["agent"], kind="stable")
         self._merge(self.ratings, agent[order], note[order].astype(np.int32), np.ones(note.size, np.uint8))
 
     def _apply_verdicts(self, rows: schema.Columns) -> None:
@@ -348,16 +340,26 @@ class World:
             self.posts.write(name)[np.asarray(rows["post"])] = np.asarray(rows[name])
 
     def _apply_moderation_log(self, rows: schema.Columns) -> None:
-        kind, post = np.asarray(rows["kind"]), np.asarray(rows["post"])
-        value = np.asarray(rows["value"])
+        kind, post, value = (np.asarray(rows[name]) for name in ("kind", "post", "value"))
         down = post[kind == LogKind.TAKEDOWN]
         if down.size:  # the log names the root; a takedown covers all its shares
             gone = np.isin(self.posts["root"], down)
             self.posts.write("status")[gone] = PostStatus.TAKEN_DOWN
         for what, status in ((LogKind.NOTE_WITHDRAWN, NoteStatus.PENDING), (LogKind.NOTE_SHOWN, NoteStatus.SHOWN)):
-            notes = value[kind == what].astype(np.int64)
-            self.notes.write("status")[notes] = status
+            self._decide(np.asarray(rows["step"])[kind == what], value[kind == what].astype(np.int64), status)
         self._label(np.unique(post[(kind == LogKind.NOTE_SHOWN) | (kind == LogKind.NOTE_WITHDRAWN)]))
+
+    def _apply_note_scores(self, rows: schema.Columns) -> None:
+        note = np.asarray(rows["note"])
+        self._decide(np.asarray(rows["step"]), note, np.asarray(rows["status"]))
+        for name in ("intercept", "factor"):
+            self.notes.write(name)[note] = rows[name]
+
+    def _decide(self, step: npt.NDArray[Any], note: npt.NDArray[Any], status: npt.NDArray[Any] | NoteStatus) -> None:
+        """Give notes a status, and those for which it is another one the step."""
+        other = self.notes["status"][note] != status
+        self.notes.write("decided")[note[other]] = step[other]
+        self.notes.write("status")[note] = status
 
     def _label(self, posts: npt.NDArray[Any]) -> None:
         """The label of a post is its first shown note."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from townsquare.beliefs.arrays import gather, take_state
 from townsquare.beliefs.contract import (
     AgentParams,
+    Authors,
     BeliefInputs,
     BeliefRule,
     BeliefState,
@@ -24,7 +25,7 @@ from townsquare.beliefs.contract import (
     no_own,
     per_agent,
 )
-from townsquare.core.array_types import Array, Int16, Int64
+from townsquare.core.array_types import Array, Int16, Int32, Int64
 from townsquare.core.pairs import PairBlock
 from townsquare.testing.belief_holdings import random_holdings
 
@@ -77,12 +78,30 @@ def random_inputs(
         holdings = random_holdings(n, n_propositions, before.holdings if before else None, rng)
     if "showings" not in rule.needs:
         holdings = replace(holdings, showings=no_holdings(n).showings)
+    exposures = _random_exposed(n, n_propositions, rng) if "exposures" in rule.needs else no_exposures(n)
     return BeliefInputs(
         first=FIRST,
-        exposures=_random_exposed(n, n_propositions, rng) if "exposures" in rule.needs else no_exposures(n),
+        exposures=exposures,
         own=_random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions),
         holdings=holdings,
+        authors=_random_authors(n, exposures.author, rule.needs, rng)
+        if rule.needs & {"authors", "ties", "groups"}
+        else Authors(),
     )
+
+
+def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random.Generator) -> Authors:
+    """What is known of the authors of rows: what an author holds, and its group, is the same in all of its rows."""
+    found: dict[str, Array] = {}
+    if "authors" in needs:
+        held = np.where(rng.random(_AUTHORS) < 0.2, np.nan, rng.uniform(-1, 1, _AUTHORS))
+        found["stance"] = held[author]
+    if "ties" in needs:
+        found["tie"] = (rng.random(author.size) < 0.5).astype(np.float64)
+    if "groups" in needs:
+        found["group"] = rng.integers(-1, 3, _AUTHORS).astype(np.int16)[author]
+        found["reader_group"] = rng.integers(-1, 3, n).astype(np.int16)
+    return Authors(found)
 
 
 def _random_rows(n: int, n_propositions: int, most: int, rng: np.random.Generator) -> tuple[Int64, Int16]:
@@ -145,7 +164,9 @@ def take(case: Case, agents: Int64, first: int) -> Case:
         _take_rows(holdings.changes, agents),
         _take_rows(holdings.showings, agents),
     )
-    inputs = BeliefInputs(first, _take_rows(case.inputs.exposures, agents), taken, held)
+    offsets, rows = gather(case.inputs.exposures.indptr, agents)
+    exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
+    inputs = BeliefInputs(first, exposures, taken, held, authors)
     return Case(take_state(case.state, agents), inputs, take_params(case.params, agents))
 
 
@@ -160,6 +181,13 @@ def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
     del columns["indptr"]
     taken = {name: column[rows] for name, column in columns.items() if column.ndim == 1}  # (n, P) is by agent
     return replace(part, indptr=indptr, **taken)
+
+
+def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
+    """What is known of the authors of some rows, for readers ``agents``."""
+    return Authors(
+        {name: column[agents if name == "reader_group" else rows] for name, column in authors.columns.items()}
+    )
 
 
 def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
@@ -177,11 +205,14 @@ def with_exposures(case: Case, exposures: Exposed) -> Case:
     return replace(case, inputs=replace(case.inputs, exposures=exposures))
 
 
-def shuffled_rows(exposures: Exposed, rng: np.random.Generator) -> Exposed:
-    """The same exposures, in another order within each agent and proposition."""
+def shuffled_rows(case: Case, rng: np.random.Generator) -> Case:
+    """The same call with its exposures in another order within each agent and proposition."""
+    exposures = case.inputs.exposures
     agent = agents_of(exposures.indptr)
     order = np.lexsort((rng.random(len(agent)), exposures.proposition, agent))
-    return reorder(exposures, order, exposures.indptr)
+    authors = _of_rows(case.inputs.authors, order, np.arange(case.n_agents))
+    inputs = replace(case.inputs, exposures=reorder(exposures, order, exposures.indptr), authors=authors)
+    return replace(case, inputs=inputs)
 
 
 def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:

@@ -12,9 +12,14 @@ import numpy as np
 
 from townsquare.beliefs.arrays import take_state
 from townsquare.beliefs.checks import TOLERANCE, check_beliefs
-from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.beliefs.contract import BeliefRule, BeliefState, Replayed, Trail
+from townsquare.beliefs.equation import STANCE_MARGIN
+from townsquare.beliefs.grids import fitted_names, grid_in
 from townsquare.core.array_types import Float, Int64
+from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
+from townsquare.humans.fit.predict import compiled, stepped
+from townsquare.humans.fit.replayed import replayed
 from townsquare.testing.belief_calls import (
     RenamedDraws,
     Result,
@@ -52,7 +57,8 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
     sums to the move, to 1e-12 in the rule's unit; who was shown nothing, or only rows of label weight 0, and stands
     at the start does not move; renaming agents or authors, cutting the block in two or (unless ``rule.ordered``)
     reordering the rows of an agent changes nothing else; a step stays in the hull if ``rule.bounded``; no agents and
-    no propositions are fine.
+    no propositions are fine; a rule with a grid can be stepped through messages, and its compiled replay, if it has
+    one, ends where the steps end.
 
     Parameters
     ----------
@@ -79,6 +85,8 @@ def check_belief_rule(rule: BeliefRule, seed: int = 0) -> None:
             check(rule, case, rng)
     for n, n_propositions in ((_AGENTS, 0), (0, _PROPOSITIONS), (0, 0)):
         check_rows(rule, _fresh_case(rule, n, n_propositions, rng), rng)
+    if fitted_names(rule):
+        _check_fit(rule, rng)
 
 
 def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Generator) -> Case:
@@ -143,7 +151,7 @@ def _check_order(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None
     if rule.ordered:
         return
     one, _ = run_step(rule, case)
-    two, _ = run_step(rule, with_exposures(case, shuffled_rows(case.inputs.exposures, rng)))
+    two, _ = run_step(rule, shuffled_rows(case, rng))
     for (name, a), (_, b) in zip(leaves(one), leaves(two), strict=True):
         if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=TOLERANCE, equal_nan=True):
             raise broken(rule, f"the order of an agent's rows changes {name}", "no change", "or declare ordered=True")
@@ -164,14 +172,21 @@ def _check_hull(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
 
 
 def _hull(case: Case) -> tuple[Float, Float]:
-    """Least and greatest of what may move each stance, (n, P) each: itself, its start, rows that weigh, own posts."""
+    """Least and greatest of what may move each stance, (n, P) each: itself, its start, rows that weigh, own posts.
+
+    Where the rule reads what authors hold, that of the rows that weigh too.
+    """
     exposures, own, state = case.inputs.exposures, case.inputs.own, case.state
     low, high = np.minimum(state.stance, state.start), np.maximum(state.stance, state.start)
     weighs = exposures.weight > 0
-    seen = (
+    seen = [
         (agents_of(exposures.indptr)[weighs], exposures.proposition[weighs], exposures.stance[weighs]),
         (agents_of(own.indptr), own.proposition, own.stance),
-    )
+    ]
+    if (held := case.inputs.authors.columns.get("stance")) is not None:
+        known = weighs & ~np.isnan(held)
+        agent, stance = agents_of(exposures.indptr)[known], held[known].astype(np.float64)
+        seen.append((agent, exposures.proposition[known], stance))
     for agent, proposition, stance in seen:
         np.minimum.at(low, (agent, proposition), stance)
         np.maximum.at(high, (agent, proposition), stance)
@@ -211,3 +226,49 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     two, _ = run_step(rule, replace(case, inputs=inputs))
     if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
         raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")
+
+
+def _check_fit(rule: BeliefRule, rng: np.random.Generator) -> None:
+    try:
+        grid = grid_in(rule)
+    except SettingError as error:
+        raise broken(rule, error.got, error.allowed, error.do) from error
+    people = _random_people(rng)
+    x, y = np.array([grid.x[0], grid.x[-1]]), np.array([grid.y[0], grid.y[-1]])
+    numbers = {grid.x_name: np.repeat(x, 2), grid.y_name: np.tile(y, 2)}
+    ends = stepped(people, rule, STANCE_MARGIN, numbers)
+    if rule.replay is None:
+        return
+    said = compiled(people, rule, rule.replay, STANCE_MARGIN, numbers, (2, 2))
+    if not np.allclose(said.reshape(ends.shape), ends, rtol=0.0, atol=TOLERANCE):
+        raise broken(rule, "its replay ends elsewhere than its steps", f"the same stances to {TOLERANCE:g}")
+
+
+def _random_people(rng: np.random.Generator) -> Replayed:
+    """Eight people, the first of whom received nothing, with records that replace others, known here or not."""
+    sign: list[float] = []
+    back: list[int] = []
+    indptr = [0]
+    for person in range(8):
+        active: list[int] = []
+        for _ in range(person):
+            replaces = rng.random() < 0.3
+            if replaces:  # the oldest that counts, or one that came before the person's first event
+                began = active.pop(0) if active else indptr[-1] - 1
+                back.append(len(sign) - began)
+                sign.append(-1.0)
+            active.append(len(sign))
+            back.append(0)
+            sign.append(1.0)
+        indptr.append(len(sign))
+    n = len(sign)
+    polarity, strength = rng.choice([-1.0, 1.0], n), rng.uniform(0.1, 1.0, n)
+    for x in range(n):
+        began = x - back[x]
+        if back[x] and began >= indptr[np.searchsorted(indptr, x, side="right") - 1]:
+            polarity[x], strength[x] = polarity[began], strength[began]
+    author, start = rng.integers(0, 3, n), rng.uniform(-1.0, 1.0, 8)
+    known = rng.choice([0.0, 0.5, 1.0], n), rng.integers(-1, 2, n), rng.integers(-1, 2, n)
+    return replayed(
+        start, np.array(indptr), polarity, strength, np.array(sign), polarity, author, np.array(back), *known
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
+from townsquare.beliefs.contract import NEEDS, BeliefRule, BeliefState, Trail
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import NONE, TrailKind
 from townsquare.settings.config import MemberParams
@@ -12,7 +12,6 @@ from townsquare.testing.belief_calls import broken, run_step
 from townsquare.testing.belief_cases import Case, spoken_to
 
 UNITS = ("stance", "log odds")
-NEEDS = frozenset({"exposures", "own", "holdings", "showings"})
 
 
 def check_declaration(rule: BeliefRule) -> None:
@@ -22,6 +21,12 @@ def check_declaration(rule: BeliefRule) -> None:
         raise broken(rule, f"unit {rule.unit!r}", " or ".join(UNITS))
     if not rule.needs <= NEEDS:
         raise broken(rule, f"needs {sorted(rule.needs)}", f"any of {sorted(NEEDS)}")
+    if rule.needs & {"authors", "ties", "groups"} and "exposures" not in rule.needs:
+        raise broken(
+            rule, f"needs {sorted(rule.needs)}", "authors, ties and groups beside exposures, whose rows they are of"
+        )
+    if "groups" in rule.needs and getattr(rule.params, "model_fields", {}).get("group_by") is None:
+        raise broken(rule, "needs groups without a setting `group_by`", "one that names the trait which makes groups")
     if not (isinstance(params, type) and issubclass(params, MemberParams)):
         raise broken(rule, f"params {params!r}", "a subclass of MemberParams")
 

@@ -17,7 +17,7 @@ from townsquare.models.fake import made
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.world import World
 
-_TABLES = ("agents", "posts", "post_stances", "notes")
+_TABLES = ("agents", "posts", "post_stances", "notes", "note_ratings")
 _STORES = ("follows", "seen", "reactions", "ratings")
 Given = TypeVar("Given")
 

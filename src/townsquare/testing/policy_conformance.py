@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from townsquare.core.actions import On, kinds_where
 from townsquare.core.array_types import Array
 from townsquare.core.draws import Stage
-from townsquare.core.schema import NONE, ActionKind, Veracity
+from townsquare.core.schema import NONE, Veracity
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import FAMILY, ChosenPolicy, Policy
@@ -16,7 +17,7 @@ from townsquare.simulation.views import Chosen, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
-_NEED_NO_ROW = (ActionKind.POST, ActionKind.IGNORE)
+_NEED_NO_ROW = kinds_where(lambda spec: spec.on == On.NOTHING)
 
 
 @threads_for(0)
@@ -27,8 +28,8 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
 
     Checked, for nobody, for people without a feed and for everybody in a busy world: ``decide`` reads and writes
     nothing, and the same call gives the same choice; dtypes, and that choices are of agents that were asked, on rows
-    of their own feed, with kinds, texts and declared stances that there are; an agent chooses the same whoever else is
-    asked; the ground truth changes no choice.
+    of their own feed, with kinds, texts and declared stances that there are; an agent examines and chooses the same
+    whoever else is asked; the ground truth changes no choice.
 
     Parameters
     ----------
@@ -66,7 +67,11 @@ def _check_choice(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
     test.check_same("decide changed", before, snapshot(made.world), "a world that is only read")
     test.check_same("decide changed", rows, views.rows, "rows that are only read")
     again = _decide(test, made, views)
-    test.check_same("the same call twice gives other", _columns(chosen, views), _columns(again, views), "pure")
+    for one, two in (
+        (_columns(chosen, views), _columns(again, views)),
+        (_examined(chosen, views), _examined(again, views)),
+    ):
+        test.check_same("the same call twice gives other", one, two, "pure")
     place = np.searchsorted(views.agents, chosen.agent)
     inside = (chosen.row >= views.indptr[place]) & (chosen.row < views.indptr[place + 1])
     checks = (
@@ -79,14 +84,24 @@ def _check_choice(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
 
 
 def _check_alone(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
-    whole = _columns(_decide(test, made, views), views)
+    chosen = _decide(test, made, views)
+    whole, looked = _columns(chosen, views), _examined(chosen, views)["examined"]
     for start in range(3):
         some = np.arange(views.agents.size) % 3 == start
         part = views.only(some)
-        alone = _columns(_decide(test, made, part), part)
+        chosen = _decide(test, made, part)
+        alone, rows = _columns(chosen, part), np.repeat(some, np.diff(views.indptr))
         kept = np.isin(whole["agent"], views.agents[some])
         with_others = {name: column[kept] for name, column in whole.items()}
         test.check_same("asked alone, agents choose another", with_others, alone, "the same, whoever else is asked")
+        test.check_same(
+            "asked alone, agents have other rows", {"examined": looked[rows]}, _examined(chosen, part), "the same rows"
+        )
+
+
+def _examined(chosen: Chosen, views: Views) -> dict[str, Array]:
+    every = np.ones(int(views.indptr[-1]), np.bool_)
+    return {"examined": every if chosen.examined is None else chosen.examined}
 
 
 def _columns(chosen: Chosen, views: Views) -> dict[str, Array]:

@@ -188,6 +188,9 @@ function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
   );
 }
 
+// By the code of a rating; nothing for an action that rates nothing.
+const RATINGS: Record<number, string> = { 0: "not helpful: ", 1: "helpful: ", 2: "somewhat helpful: " };
+
 function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
   if (!acts.length) return <p className="muted">Nothing: it was silent, or not online.</p>;
   return (
@@ -197,11 +200,11 @@ function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
           <p className="facts">
             <strong>{words(act.kind)}</strong>
             {act.status === "refused" && <Tag kind="false">refused: {words(act.reason)}</Tag>}
-            {(act.kind === "follow" || act.kind === "unfollow") && <a href={link(run, "agent", act.target)}>agent {act.target}</a>}
+            {act.on === "author" && <a href={link(run, "agent", act.target)}>agent {act.target}</a>}
           </p>
           {act.note && (
             <p className="quote">
-              {act.helpful === 1 ? "helpful: " : "not helpful: "}
+              {RATINGS[act.helpful] ?? ""}
               {act.note}
             </p>
           )}

@@ -213,8 +213,15 @@ function Notes({ found, run }: { found: PostFacts; run: string }): JSX.Element {
             <a href={link(run, "agent", note.author)}>{note.who}</a>
             <span>step {note.step}</span>
             <span>{count(note.helpful)} helpful</span>
+            {note.somewhat > 0 && <span>{count(note.somewhat)} somewhat</span>}
             <span>{count(note.not_helpful)} not</span>
-            {note.shown ? <Tag kind="label">shown from step {(note.decided ?? note.step) + 1}</Tag> : <span>pending</span>}
+            {note.intercept !== null && <span>intercept {signed(note.intercept)}</span>}
+            {note.factor !== null && <span>factor {signed(note.factor)}</span>}
+            {note.shown ? (
+              <Tag kind="label">shown from step {(note.decided ?? note.step) + 1}</Tag>
+            ) : (
+              <span>{words(note.status)}</span>
+            )}
           </p>
         </li>
       ))}

@@ -148,7 +148,7 @@ def _again(entry: Entry, beside: Path) -> Finding:
     if settings.config.model.name != "none":
         return Finding(NOTE, what, "a language model answers in it: `townsquare resume` replays its recorded calls")
     recorder = MemoryRecorder()
-    simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda mark: None)
+    simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda summary: None)
     got = Run.of(recorder).content_hash
     return _verdict(got == entry.content_hash, what, "equal, to the last bit", f"content {got[:16]} instead")
 

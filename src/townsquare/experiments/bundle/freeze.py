@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from townsquare.analysis.outcomes import OUTCOMES, describe
+from townsquare.analysis.outcomes import describe, numbered
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.files import read_text, write_whole
@@ -182,7 +182,7 @@ def freeze(
         raise SettingError("bundle", got="no run", allowed="at least one run, recorded or planned")
     listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
-    measures = {name: {"title": one.title, "unit": one.unit, "higher": one.higher} for name, one in OUTCOMES.items()}
+    measures = {one.name: {"title": one.heading, "unit": one.unit, "higher": one.higher} for one in numbered()}
     draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
     return replace(draft, digest=draft.computed_digest())
 

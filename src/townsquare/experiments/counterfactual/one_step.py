@@ -11,6 +11,7 @@ subtraction. What would have followed in later steps is not asked: that is anoth
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.beliefs.contract import (
     DTYPES,
+    Authors,
     BeliefInputs,
     BeliefRule,
     BeliefState,
@@ -35,7 +37,9 @@ from townsquare.core.errors import SettingError
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import NONE, PostKind, TrailKind
 from townsquare.record.run import Run
+from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.settings.resolve import resolve
+from townsquare.simulation.belief_step import ChosenRule, group_trait
 
 EXACT, ADDITIVE, SUBTRACTED = "exact", "additive", "subtracted"
 _AGREES = 1e-9
@@ -103,6 +107,7 @@ class _Rerun:
         self._start = beliefs.filter(pl.col("step") == beliefs["step"].min())
         self._rows = _weighed(run, kept, agent, step)
         self._own = _written(kept, agent, step)
+        self._about = partial(_about, run, kept, ChosenRule(rule, params), agent, step)
 
     def stance(self, proposition: int, leave_out: tuple[int, int] | None = None) -> float:
         """The stance after the step; NaN for the step in which the agent joined."""
@@ -116,7 +121,7 @@ class _Rerun:
         exposed = Exposed(**_columns(rows, Exposed))
         # Reactions move confidence only, which is not asked for.
         written = replace(no_own(1, self._n), **_columns(own, Own))
-        inputs = BeliefInputs(self._agent, exposed, written)
+        inputs = BeliefInputs(self._agent, exposed, written, authors=self._about(exposed))
         after, _ = self._rule.step(self._state(rows), inputs, self._params, self._draw)
         return float(after.stance[0, proposition])
 
@@ -130,6 +135,26 @@ class _Rerun:
         known = rows.filter(pl.col("trust").is_not_nan()).unique("author", keep="first").sort("author")
         trust = PairBlock(np.array([0, known.height]), _column(known, "author"), _column(known, "trust"))
         return BeliefState(stance, confidence, start, made.arrays, dict.fromkeys(made.pairs, trust))
+
+
+def _about(run: Run, kept: CachedRun, chosen: ChosenRule, agent: int, step: int, rows: Exposed) -> Authors:
+    """What the rule read of whoever passed each row on, from the record."""
+    found: dict[str, Any] = {}
+    if "authors" in chosen.needs:
+        asked = pl.DataFrame({"agent": rows.author, "proposition": rows.proposition})
+        before = run.rows_where("beliefs", step=step - 1, agent=np.unique(rows.author).tolist())
+        held = asked.join(before, on=["agent", "proposition"], how="left", maintain_order="left")
+        found["stance"] = held["stance"].fill_null(np.nan).to_numpy()
+    if "ties" in chosen.needs:
+        changes = run.rows_where("follows", follower=agent).filter(pl.col("step") <= step)
+        follows = changes.group_by("followed").agg(pl.col("change").sum()).filter(pl.col("change") > 0)
+        found["tie"] = np.isin(rows.author, follows["followed"].to_numpy()).astype(np.float64)
+    if "groups" in chosen.needs:
+        answers = kept.table("traits").filter(pl.col("trait") == (trait := group_trait(chosen)))
+        group = np.full(kept.table("agents").height, NONE, np.int16)
+        group[answers["agent"].to_numpy()] = bundled_bank().group_of(trait, answers["value"].to_numpy())
+        found["group"], found["reader_group"] = group[rows.author], group[agent : agent + 1]
+    return Authors(found)
 
 
 def _weighed(run: Run, kept: CachedRun, agent: int, step: int) -> pl.DataFrame:

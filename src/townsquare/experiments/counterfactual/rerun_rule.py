@@ -172,7 +172,8 @@ class _Rerun:
         world, config = self._world, setup.settings.config
         draw = Draws(config.seed, world.step + 1)
         newborn = setup.arrivals.arrive(world, draw(Stage.ARRIVE)).newborn
-        rows = {name: added(name) for name in _KEPT} | {"holdings": _seeds(added("holdings"))}
+        kept = _KEPT if world.traits is None else (*_KEPT, "traits")
+        rows = {name: added(name) for name in kept} | {"holdings": _seeds(added("holdings"))}
         world.append(Change({name: columns for name, columns in rows.items() if _many(columns)}, newborn=newborn))
         self._silence()
         out = Batches(world.step + 1)

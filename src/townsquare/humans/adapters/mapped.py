@@ -68,7 +68,7 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
     controls = {word.strip().lower() for word in mapping.people.controls}
     readers: dict[str, Read] = {
         "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "proposition": _TEXT, "topic": _TEXT,
-        "option": _TEXT, "initial": scale.stance, "final": scale.stance, "until": _ORDER,
+        "option": _TEXT, "group": _TEXT, "initial": scale.stance, "final": scale.stance, "until": _ORDER,
         "control": partial(is_true, words=controls),
     }  # fmt: skip
     people = _Part(folder, mapping.people, readers)
@@ -78,7 +78,7 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
         person = people.cells(record)
         person["proposition"] = mapping.people.statement or person["proposition"]
         received = _received(sent(person["conversation"]), person)
-        keys = ("participant", "conversation", "proposition", "initial", "final", "topic", "option", "control")
+        keys = ("participant", "conversation", "proposition", "initial", "final", "topic", "option", "control", "group")
         return Row(
             place=record.place,
             messages=[one.message for one in received],
@@ -113,6 +113,7 @@ def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Se
     readers = {
         "conversation": _NAME, "author": _NAME, "text": texts(limit=MOST_CHARACTERS, required=False),
         "side": columns.as_scale().stance, "strength": numbers(0, 1), "proposition": _TEXT, "to": _TEXT,
+        "tie": numbers(0, 1), "author_group": _TEXT,
         "received": is_true, "order": _ORDER,
     }  # fmt: skip
     part = _Part(folder, columns, readers)
@@ -122,9 +123,10 @@ def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Se
     def message(number: int, cells: Cells) -> _Sent:
         to = frozenset(word.strip() for word in cells.get("to", "").split(","))
         of_all = any(word.casefold() in everyone for word in to)
-        content = cells["author"], cells.get("side", math.nan), cells.get("strength", math.nan), cells.get("text", "")
+        said = cells["author"], cells.get("side", math.nan), cells.get("strength", math.nan), cells.get("text", "")
+        known = cells.get("tie", math.nan), cells.get("author_group", "")
         order, proposition = cells.get("order", number), cells.get("proposition", "")
-        return _Sent(Message(*content), order, proposition, frozenset() if of_all else to)
+        return _Sent(Message(*said, *known), order, proposition, frozenset() if of_all else to)
 
     @cache
     def sent(conversation: str) -> list[_Sent]:

@@ -70,6 +70,7 @@ class PeopleColumns(Answers):
     topic: str | None = None
     option: str | None = None
     control: str | None = None
+    group: str | None = None
     controls: tuple[str, ...] = ("true", "1", "yes")
     trajectory: str | None = None
     until: str | None = None
@@ -84,6 +85,8 @@ class MessageColumns(Answers):
     text: str | None = None
     side: str | None = None
     strength: str | None = None
+    tie: str | None = None
+    author_group: str | None = None
     proposition: str | None = None
     to: str | None = None
     everyone: tuple[str, ...] = ("", "all", "everyone", "group")

@@ -3,12 +3,13 @@
 A CSV has one row a received message, in order, with the columns
 
     participant, conversation, proposition, initial, final, author,
-    side, strength, text, reading, topic, option, control
+    side, strength, text, tie, author_group, reading, topic, option, control, group
 
 of which those of the first line are needed. ``initial`` and ``final`` stand in any row of a trajectory, ``reading`` is
-what the person held after the message. JSON lines may have the same form, or one object a trajectory with ``messages``
-(objects of author, side, strength, text) and ``readings`` (objects of after, stance). Messages whose author is the
-participant are left out.
+what the person held after the message; ``tie`` says how strongly the person is tied to the author, and ``group`` and
+``author_group`` who is like whom. JSON lines may have the same form, or one object a trajectory with ``messages``
+(objects of author, side, strength, text, tie, author_group) and ``readings`` (objects of after, stance). Messages whose
+author is the participant are left out.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ PERSON = (
     Column("topic", names(required=False)),
     Column("option", names(required=False)),
     Column("control", is_true),
+    Column("group", names(required=False)),
 )
 MESSAGE = (
     Column("author", names()),
     Column("side", numbers(-1, 1)),
     Column("strength", numbers(0, 1)),
     Column("text", texts(limit=MOST_CHARACTERS, required=False)),
+    Column("tie", numbers(0, 1)),
+    Column("author_group", names(required=False)),
 )
 LONG = (*PERSON, Column("author", names(), needed=True), *MESSAGE[1:], Column("reading", STANCE.stance))
 NESTED = (*PERSON, Column("messages", texts()), Column("readings", texts()))
@@ -69,7 +73,8 @@ def _row(
     sheet: Sheet, record: Record, stances: tuple[float, float], messages: list[Message], readings: list[Reading]
 ) -> Row:
     words = {
-        name: sheet.cell(record, name) for name in ("participant", "conversation", "proposition", "topic", "option")
+        name: sheet.cell(record, name)
+        for name in ("participant", "conversation", "proposition", "topic", "option", "group")
     }
     initial, final = stances
     return Row(

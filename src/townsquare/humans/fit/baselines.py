@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from townsquare.beliefs.grids import ANCHORING
 from townsquare.core.array_types import Bool, Float
-from townsquare.humans.fit.grids import ANCHORING
 from townsquare.humans.fit.predict import prior_only
 from townsquare.humans.fit.replayed import Spans, mean_shown, net_evidence
 

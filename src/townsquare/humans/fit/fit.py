@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from townsquare.beliefs.grids import Grid
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.baselines import Baselines, apply_baselines, fit_baselines
-from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.predict import predict_cell, predict_grid
 from townsquare.humans.fit.replayed import Spans, take
 

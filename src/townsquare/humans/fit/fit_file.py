@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field
 
+from townsquare.beliefs.grids import grid_of
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
 from townsquare.humans.fit.baselines import Baselines, apply_baselines
 from townsquare.humans.fit.by_group import ALL
 from townsquare.humans.fit.fit import RULE
-from townsquare.humans.fit.grids import grid_of
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import NEW
 from townsquare.humans.fit.predict import predict_cell, predict_grid

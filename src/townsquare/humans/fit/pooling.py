@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.beliefs.grids import Grid
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.fit import HeldOut
-from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.prepared import Prepared
 from townsquare.humans.fit.scores import Scored, score_all, sums_by
 

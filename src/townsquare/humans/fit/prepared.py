@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core import registry
 from townsquare.core.array_types import Int64
 from townsquare.core.errors import DataError
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
@@ -66,12 +67,14 @@ def prepare(data: Trajectories, options: FitOptions) -> Prepared:
     Raises
     ------
     DataError
-        Fewer than ten trajectories beside controls, or messages that cannot be judged as asked.
+        Fewer than ten trajectories beside controls, messages that cannot be judged as asked, or ties or groups that
+        the rule needs and the data do not have.
     """
     people = data.take(~data.control)
     if len(people) < FEWEST:
         got = f"{len(people)} trajectories that are no controls"
         raise DataError(data.name, got=got, allowed=f"at least {FEWEST}")
+    _check_known(people, options.rule)
     choice = settled(people, options.evidence)
     stream = stream_of(people, choice)
     spans = by_step(people, stream) if options.by == "step" else whole(people, stream)
@@ -80,6 +83,17 @@ def prepare(data: Trajectories, options: FitOptions) -> Prepared:
     return Prepared(
         people, stream, spans, group[spans.person], person[spans.person], persons, choice, noise_floor(data, options.by)
     )
+
+
+def _check_known(people: Trajectories, rule: str) -> None:
+    """Refuse data that do not say what a rule needs to know of authors; what an author holds is never asked for."""
+    needs = registry.get("beliefs", rule).needs
+    if "ties" in needs and (unknown := int(np.isnan(people.tie).sum())):
+        got = f"{unknown:,} of {people.tie.size:,} messages without a tie to their author, which {rule!r} needs"
+        raise DataError(people.name, got=got, do="fill the column `tie`: 1 where the person follows the author, else 0")
+    if "groups" in needs and not ((people.group >= 0).any() and (people.author_group >= 0).any()):
+        got = f"people or authors without groups, which {rule!r} needs"
+        raise DataError(people.name, got=got, do="fill the columns `group` (of the person) and `author_group`")
 
 
 def noise_floor(data: Trajectories, by: str) -> NoiseFloor:

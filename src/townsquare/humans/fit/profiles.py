@@ -11,8 +11,8 @@ import csv
 import io
 from typing import Literal
 
+from townsquare.beliefs.grids import Grid
 from townsquare.humans.fit.by_group import ALL
-from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.study import Study
 
 Kind = Literal["one", "groups", "people"]

@@ -8,29 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.arrays import read_only
+from townsquare.beliefs.contract import Replayed
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.stream import Stream
 from townsquare.humans.trajectories import Trajectories, spans_of
 
 
-class Replayed(NamedTuple):
-    """n starts with the e events that follow each; columns as in :class:`townsquare.humans.fit.stream.Stream`."""
-
-    initial: Float
-    indptr: Int64
-    polarity: Float
-    strength: Float
-    sign: Float
-    shown: Float
-    author: Int64
-    back: Int64
-
-    @classmethod
-    def of(cls, initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
-        """The same columns as kernels take them; ``events`` are those from ``polarity`` on."""
-        dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8")
-        columns = zip((initial, indptr, *events), dtypes, strict=True)
-        return cls(*(read_only(column, dtype) for column, dtype in columns))
+def replayed(initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
+    """Starts and events as kernels take them; ``events`` are the columns from ``polarity`` on."""
+    dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8", "f8", "i8", "i8")
+    columns = zip((initial, indptr, *events), dtypes, strict=True)
+    return Replayed(*(read_only(column, dtype) for column, dtype in columns))
 
 
 class Spans(NamedTuple):
@@ -88,13 +76,13 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
 
 
 def _replayed(initial: Float, stream: Stream, indptr: Int64) -> Replayed:
-    return Replayed.of(initial, indptr, *(getattr(stream, name) for name in Replayed._fields[2:]))
+    return replayed(initial, indptr, *(getattr(stream, name) for name in Replayed._fields[2:]))
 
 
 def take(rows: Replayed, at: Int64) -> Replayed:
     """Some of the starts, each with its events."""
     places, indptr = spans_of(rows.indptr, at)
-    return Replayed.of(rows.initial[at], indptr, *(column[places] for column in rows[2:]))
+    return replayed(rows.initial[at], indptr, *(column[places] for column in rows[2:]))
 
 
 def net_evidence(rows: Replayed) -> Float:

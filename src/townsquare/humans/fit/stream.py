@@ -40,6 +40,10 @@ class Stream:
         Row of the trajectories' authors.
     back : (e,) int64
         How many events before this one its record began to count; 0 where ``sign`` is +1.
+    tie : (e,) float64
+        How strongly the person is tied to the author, [0, 1]; NaN where the data do not say.
+    group, reader_group : (e,) int64
+        Row of the trajectories' groups, of the author and of the person; -1 for none.
     counts : dict of str to float
         Claims found, accepted, refused and replaced, and what they are like.
     """
@@ -52,6 +56,9 @@ class Stream:
     shown: Float
     author: Int64
     back: Int64
+    tie: Float
+    group: Int64
+    reader_group: Int64
     counts: dict[str, float]
 
     def take(self, rows: Int64) -> Stream:
@@ -61,7 +68,7 @@ class Stream:
         return replace(self, indptr=indptr, **columns)
 
 
-COLUMNS = ("place", "polarity", "strength", "sign", "shown", "author", "back")
+COLUMNS = ("place", "polarity", "strength", "sign", "shown", "author", "back", "tie", "group", "reader_group")
 
 
 def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
@@ -161,7 +168,7 @@ def _events(
     np.cumsum(np.bincount(row[cause], minlength=len(people)), out=new[1:])
     began = np.zeros(claims.message.size, np.int64)
     began[claim[sign > 0]] = np.flatnonzero(sign > 0)
-    person = row[cause]
+    person, message = row[cause], claims.message[claim]
     return Stream(
         indptr=new,
         place=claims.message[cause] - people.indptr[person] + 1,
@@ -169,7 +176,10 @@ def _events(
         strength=claims.strength[claim],
         sign=sign,
         shown=claims.shown[claim],
-        author=people.author[claims.message[claim]],
+        author=people.author[message],
         back=np.arange(claim.size) - began[claim],
+        tie=people.tie[message],
+        group=people.author_group[message],
+        reader_group=people.group[person],
         counts=counts,
     )

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from townsquare.beliefs.grids import grid_of
 from townsquare.core.errors import SettingError
 from townsquare.experiments.cluster.ray_cluster import HERE, checked_place
 from townsquare.experiments.cluster.ray_pool import RayPool
 from townsquare.experiments.workers import Report
-from townsquare.humans.fit.grids import grid_of
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.study import Study, study
 from townsquare.humans.trajectories import Trajectories
@@ -45,7 +45,7 @@ def studies(
     ------
     SettingError
         A rule is named twice, or there is no such cluster.
-    UnknownName, DataError
+    UnknownName, ContractError, DataError
         As :func:`townsquare.humans.fit.study.study`.
     """
     rules = [one.rule for one in wanted]

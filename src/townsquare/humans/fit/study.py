@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from townsquare.beliefs.grids import grid_of
 from townsquare.core.array_types import Float
 from townsquare.humans.fit.baselines import Baselines, fit_baselines
 from townsquare.humans.fit.by_group import GroupRow, Robustness, group_rows, robustness
 from townsquare.humans.fit.fit import RULE, HeldOut, Setup, choose, hold_out
 from townsquare.humans.fit.folds import KINDS, fold_of
-from townsquare.humans.fit.grids import grid_of
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import PooledFit, fit_people
 from townsquare.humans.fit.predict import predict_grid
@@ -79,7 +79,9 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     Raises
     ------
     UnknownName
-        A rule that cannot be fitted.
+        No such rule.
+    SettingError, ContractError
+        A rule without a grid on two settings, or one that breaks its contract.
     DataError
         Too few people or groups, or messages that cannot be judged as asked.
     """

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.beliefs.contract import Replayed
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.alignment import WEAK, groups_of
 from townsquare.humans.fit.predict import predict_cell
-from townsquare.humans.fit.replayed import Replayed, take, whole
+from townsquare.humans.fit.replayed import replayed, take, whole
 from townsquare.humans.fit.study import Study
 
 LEAST_EVENTS = 3
@@ -91,4 +92,4 @@ def _prefixes(one: Replayed) -> Replayed:
     counts: Int64 = np.arange(one.polarity.size + 1)
     places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
     starts, indptr = np.repeat(one.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])
-    return Replayed.of(starts, indptr, *(column[places] for column in one[2:]))
+    return replayed(starts, indptr, *(column[places] for column in one[2:]))

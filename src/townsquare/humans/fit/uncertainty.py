@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.beliefs.grids import Grid
+from townsquare.core import registry
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.fit import Setup, square_errors
-from townsquare.humans.fit.grids import Grid
 from townsquare.humans.fit.predict import predict_cell
 from townsquare.humans.fit.replayed import Spans
 from townsquare.humans.fit.scores import Interval, resampled, sums_by
@@ -22,7 +23,6 @@ from townsquare.humans.fit.scores import Interval, resampled, sums_by
 WIDE = 0.7
 """Share of a grid above which an interval says nothing."""
 TIED = 0.9
-ABRUPT = frozenset({"bounded_confidence"})
 _Z = 1.959963984540054
 
 
@@ -50,10 +50,10 @@ def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
 def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int64, seed: int) -> Certainty:
     """Intervals at an optimum found by continuous search, in the logarithms of the numbers where they are above 0.
 
-    Rules whose error jumps with a number (:data:`ABRUPT`) have no curvature: theirs are those of the grid.
+    Rules whose error jumps with a number (``abrupt``) have no curvature: theirs are those of the grid.
     """
     grid = setup.grid
-    if grid.rule in ABRUPT:
+    if registry.get("beliefs", grid.rule).abrupt:
         found = on_grid(square_errors(spans, setup), group, grid, seed)
         return found._replace(x=_moved(found.x, point[0]), y=_moved(found.y, point[1]))
     slopes = _slopes(spans, setup, point)

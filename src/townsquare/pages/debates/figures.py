@@ -15,7 +15,7 @@ from townsquare.debate.settings import CON, PRO, SIDES
 from townsquare.pages.report.axes import NICE, amounts, reference
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import clean
+from townsquare.pages.report.words import printable
 
 ROLE = {PRO: "first", CON: "fourth"}
 MARGIN = 1.05
@@ -43,7 +43,7 @@ def levels_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequen
 
     def draw(axes: Axes, courses: Sequence[Float]) -> None:
         for number, (label, course) in enumerate(zip(labels, courses, strict=True)):
-            _bundle(axes, np.arange(course.shape[1]), course, SERIES[number % len(SERIES)], clean(label, 40))
+            _bundle(axes, np.arange(course.shape[1]), course, SERIES[number % len(SERIES)], printable(label, 40))
         _stance_axis(axes, "stance of pro")
         _round_axis(axes)
 
@@ -64,7 +64,7 @@ def finals_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequen
                 axes.plot([level, level], [one.low, one.high], color=shade, linewidth=2.4)
         axes.plot(levels, [one.mean for one in estimates], color=shade, marker="o", markersize=5)
         _stance_axis(axes, "final stance of pro")
-        axes.set_xlabel(clean(name, 40))
+        axes.set_xlabel(printable(name, 40))
 
     finals = [held.stances(arm)[:, -1, PRO] for arm in arms]
     caption = f"Final stance by {name}: trials, means, 95% intervals"

@@ -16,7 +16,7 @@ from townsquare.pages.debates.tables import arms_table, cross_table, starts_tabl
 from townsquare.pages.debates.transcript import write_transcript
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
-from townsquare.pages.report.words import clean, count
+from townsquare.pages.report.words import count, printable
 
 REPORT = "report.html"
 MOST_PANELS = 60
@@ -59,7 +59,9 @@ def write_debates(held: DebateResults) -> Path:
         "debates.html",
         title=_title(held),
         facts=_facts(held),
-        warnings=[f"trial {trial} of {clean(arm, 120)}: {clean(error, 300)}" for arm, trial, error in held.failed],
+        warnings=[
+            f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in held.failed
+        ],
         sections=sections,
         limits=LIMITS,
     ).write(held.folder / REPORT)
@@ -67,7 +69,7 @@ def write_debates(held: DebateResults) -> Path:
 
 def _title(held: DebateResults) -> str:
     statements = list(dict.fromkeys(arm.statement for arm in held.arms))
-    return clean(statements[0], 160) if len(statements) == 1 else count(len(statements), "proposition")
+    return printable(statements[0], 160) if len(statements) == 1 else count(len(statements), "proposition")
 
 
 def _facts(held: DebateResults) -> list[tuple[str, str]]:
@@ -75,7 +77,7 @@ def _facts(held: DebateResults) -> list[tuple[str, str]]:
 
     def each(*path: str) -> str:
         values = (reduce(lambda value, name: value[name], path, arm.settings) for arm in held.arms)
-        return clean(", ".join(dict.fromkeys(map(str, values))), 160)
+        return printable(", ".join(dict.fromkeys(map(str, values))), 160)
 
     return [
         ("arms", str(len(held.arms))),
@@ -132,7 +134,7 @@ def _courses(held: DebateResults) -> list[Section]:
 
 def _caption(held: DebateResults, arm: DebateArm) -> str:
     several = len({one.statement for one in held.arms}) > 1
-    return clean(f"{arm.statement} · {arm.name}" if several and "topic" not in arm.changes else arm.name, 120)
+    return printable(f"{arm.statement} · {arm.name}" if several and "topic" not in arm.changes else arm.name, 120)
 
 
 def _measured(held: DebateResults) -> list[Section]:

@@ -12,7 +12,7 @@ from townsquare.pages.debates.figures import course_figure
 from townsquare.pages.debates.tables import measure_table
 from townsquare.pages.debates.turns import turns_of
 from townsquare.pages.report.page import Page
-from townsquare.pages.report.words import clean, number
+from townsquare.pages.report.words import number, printable
 
 KIND = {
     "accepted": "accepted",
@@ -40,12 +40,12 @@ def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = Tru
     drawn = _COURSES.items() if records and figures else ()
     return Page.of(
         "debate.html",
-        title=clean(arm.statement, 200),
+        title=printable(arm.statement, 200),
         facts=_facts(held, arm),
         figures=[course_figure(held, arm, key, says, judged=key == "judged") for key, says in drawn],
         table=measure_table(held, arm) if records else None,
         trials=[_trial(record) for record in records],
-        speaker=clean(str(arm.settings["speaker"]["name"]), 80),
+        speaker=printable(str(arm.settings["speaker"]["name"]), 80),
     ).write(held.folder / arm.slug / TRANSCRIPT)
 
 
@@ -61,7 +61,7 @@ def _facts(held: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
         "judge": settings["judge"]["name"],
         "seed": settings["seed"],
     }
-    return [(name, clean(str(value), 120)) for name, value in facts.items()]
+    return [(name, printable(str(value), 120)) for name, value in facts.items()]
 
 
 def _trial(record: Plain) -> Plain:

@@ -19,7 +19,7 @@ from townsquare.pages.people.words import method
 from townsquare.pages.report.axes import amounts_across, intervals
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import clean, number
+from townsquare.pages.report.words import number, printable
 
 WIDTH = 860.0
 _SURFACE_COLOURS = "cividis_r"  # told apart by colour-blind readers; light is low
@@ -78,7 +78,7 @@ def scores_figure(found: Study) -> Figure:
             label = number(value, 3)
             axes.annotate(label, (value, at), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=11)
         axes.set_ylim(-0.6, len(rows) - 0.3)
-        people = clean(found.ready.people.name, 40)
+        people = printable(found.ready.people.name, 40)
         amounts_across(axes, f"held-out RMSE of the final stance, {people}; 95 % over conversations")
 
     return Figure("scores", "Held-out error", rows, draw, height=40.0 * len(rows) + 60, width=WIDTH)

@@ -16,7 +16,7 @@ from townsquare.pages.report.axes import amounts_across, bars
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import clean, count, number, short, signed, significant
+from townsquare.pages.report.words import count, number, printable, short, signed, significant
 
 TITLE = "Attribution: what changed minds"
 MOST = 8
@@ -63,12 +63,12 @@ def attribution_section(run: Reads) -> Section:
 def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
     mine = groups.filter(pl.col("proposition") == row["proposition"])
     if not mine.height:
-        return f"{clean(str(row['name']), 60)}: nothing moved anybody."
+        return f"{printable(str(row['name']), 60)}: nothing moved anybody."
     sums = dict(mine.select("what", "per_person").rows())
     whole = sum(sums.values())
     parts = [f"{_word(what)} {significant(value, 2, signed=True)}" for what, value in sums.items()]
     changed = f"the mean stance changed by {significant(whole, 2, signed=True)}"
-    return f"{clean(str(row['name']), 60)}: {changed}; of that, {'; '.join(parts)}."
+    return f"{printable(str(row['name']), 60)}: {changed}; of that, {'; '.join(parts)}."
 
 
 def _word(what: str) -> str:

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import clean
+from townsquare.pages.report.words import printable
 
 NICE = [1, 2, 5, 10]
 """Ticks stand at multiples of these."""
@@ -106,7 +106,7 @@ def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict
     wide = frame.filter(pl.col("proposition").is_in(list(names))).pivot("proposition", index="step", values=column)
     alone = frame["proposition"].n_unique() == 1
     shades = zip(names.items(), SERIES, strict=False)
-    lines = {str(number): (role, "" if alone else clean(name, 22)) for (number, name), role in shades}
+    lines = {str(number): (role, "" if alone else printable(name, 22)) for (number, name), role in shades}
     return wide.sort("step"), lines
 
 
@@ -114,7 +114,7 @@ def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Seque
     """Horizontal bars, the first at the top."""
     places = range(len(names))[::-1]
     axes.barh(places, list(values), color=[colour(role) for role in roles], height=0.62)
-    axes.set_yticks(places, [clean(name, 26) for name in names], fontsize=10.5)
+    axes.set_yticks(places, [printable(name, 26) for name in names], fontsize=10.5)
     axes.tick_params(axis="y", length=0)
 
 

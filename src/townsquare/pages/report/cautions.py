@@ -13,7 +13,7 @@ from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
-from townsquare.pages.report.words import clean, number, percent
+from townsquare.pages.report.words import number, percent, printable
 
 MOST_REFUSED = 0.2
 """Share of actions above which a page warns."""
@@ -71,7 +71,7 @@ def _flagged(run: Reads) -> list[str]:
     """What the checks of the rule flag, worst first."""
     flagged = rule_health(run).filter("flagged")
     return [
-        said.format(name=clean(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"]))
+        said.format(name=printable(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"]))
         for check, said in _FLAGS.items()
         for row in flagged.filter(pl.col("check") == check).iter_rows(named=True)
     ]

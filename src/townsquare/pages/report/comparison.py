@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.contract import setting
+from townsquare.analysis.outcomes import is_outcome
 from townsquare.experiments.manifest import Experiment
-from townsquare.pages.report.words import clean
+from townsquare.pages.report.words import printable
 from townsquare.record.run import Run
 
 
@@ -60,7 +61,7 @@ class Comparison:
         """A short name of each arm: the values of its settings, where these tell the arms apart."""
         short = {name: ", ".join(str(value) for value in settings.values()) for name, settings in self.arms}
         told_apart = all(short.values()) and len(set(short.values())) == len(short)
-        return {name: clean(short[name] if told_apart else name, 60) for name in short}
+        return {name: printable(short[name] if told_apart else name, 60) for name in short}
 
     @property
     def seeds(self) -> list[int]:
@@ -87,13 +88,17 @@ class Comparison:
     def of(cls, experiment: Experiment) -> Comparison:
         """From an experiment; what its runs share is read from the first that is done."""
         wide = experiment.outcomes
-        long = wide.unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
+        unknown = [name for name in wide.columns[2:] if not is_outcome(name)]
+        long = wide.drop(unknown).unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
         failed = len(experiment.failed)
         notes = [f"{failed} of the runs failed and are left out; see the experiment's folder."] if failed else []
+        if unknown:
+            notes.append(f"Recorded by measures that are not installed, and left out: {', '.join(unknown)}.")
         arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
         shared = _shared(experiment, {key for _, changes in arms for key in changes})
+        paired = experiment.paired().filter(~pl.col("outcome").is_in(unknown))
         title = f"{shared.get('scenario', 'A comparison')}: {len(arms)} arms compared"
-        return cls(title, arms, long, experiment.paired(), notes, shared)
+        return cls(title, arms, long, paired, notes, shared)
 
 
 def _shared(experiment: Experiment, varied: set[str]) -> dict[str, str]:

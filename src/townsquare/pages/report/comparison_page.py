@@ -8,14 +8,15 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.outcomes import FAMILIES, Outcome, describe
+from townsquare.analysis.contract import Measure
+from townsquare.analysis.outcomes import describe, groups
 from townsquare.core.text_table import Table
 from townsquare.experiments.manifest import Experiment
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.forest import forest, roles, strip
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
-from townsquare.pages.report.words import clean, count, listed, number, signed, significant
+from townsquare.pages.report.words import count, listed, number, printable, signed, significant
 
 
 def write_comparison(experiment: Comparison | Experiment, path: Path | str) -> Path:
@@ -47,12 +48,12 @@ def comparison_page(comparison: Comparison) -> Page:
     """Make the page of a comparison. Raises as :func:`write_comparison` does."""
     return Page.of(
         "comparison.html",
-        title=clean(comparison.title, 80),
+        title=printable(comparison.title, 80),
         facts=_facts(comparison),
         summary=_summary(comparison),
         warnings=[*comparison.notes, *_warnings(comparison)],
         arms=_arms(comparison),
-        sections=[section for family in FAMILIES if (section := _section(comparison, family))],
+        sections=[made for group, title in groups().items() if (made := _section(comparison, group, title))],
         limits=_LIMITS,
     )
 
@@ -72,7 +73,7 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
     seeds = comparison.seeds
     shown = ", ".join(map(str, seeds[:8])) + (f" … {seeds[-1]}" if len(seeds) > 8 else "")
     return [
-        *((name, clean(value, 80)) for name, value in comparison.shared.items()),
+        *((name, printable(value, 80)) for name, value in comparison.shared.items()),
         ("arms", str(len(comparison.arms))),
         ("seeds", f"{len(seeds)} ({shown})" if seeds else "none"),
         ("baseline", comparison.labels[comparison.baseline]),
@@ -82,7 +83,7 @@ def _facts(comparison: Comparison) -> list[tuple[str, str]]:
 def _arms(comparison: Comparison) -> list[dict[str, str]]:
     shades, labels = roles(comparison), comparison.labels
     return [
-        {"role": shades[name], "name": labels[name], "settings": clean(", ".join(map(": ".join, settings)), 400)}
+        {"role": shades[name], "name": labels[name], "settings": printable(", ".join(map(": ".join, settings)), 400)}
         for name, changes in comparison.arms
         for settings in [[(key, str(value)) for key, value in changes.items()]]
     ]
@@ -91,37 +92,38 @@ def _arms(comparison: Comparison) -> list[dict[str, str]]:
 LEVEL = 0.05
 
 
-def _known(comparison: Comparison, family: str) -> list[Outcome]:
-    """Outcomes of a family that some run has, in order of the data."""
+def _known(comparison: Comparison, group: str) -> list[Measure]:
+    """Outcomes of a group that some run has, in order of the data."""
     names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
-    return [what for what in map(describe, names.to_list()) if what.family == family]
+    return [what for what in map(describe, names.to_list()) if what.group == group]
 
 
-def _section(comparison: Comparison, family: str) -> Section | None:
-    outcomes = _known(comparison, family)
-    if not outcomes or family == "caveat":
+def _section(comparison: Comparison, group: str, title: str) -> Section | None:
+    outcomes = _known(comparison, group)
+    if not outcomes or group == "caveat":
         return None
+    key = group.replace("_", "-")
     differing = [what for what in outcomes if _differences(comparison, what)]
-    figures = [strip(comparison, outcomes, f"strip-{family}", "Every run as a dot, the mean as a bar")]
+    figures = [strip(comparison, outcomes, f"strip-{key}", "Every run as a dot, the mean as a bar")]
     if differing:
         caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
-        figures.insert(0, forest(comparison, differing, f"forest-{family}", caption))
+        figures.insert(0, forest(comparison, differing, f"forest-{key}", caption))
     says = [said for what in outcomes if (said := _sentence(comparison, what))]
     tables = [_table(comparison, what) for what in outcomes]
-    return Section(family, FAMILIES[family], says=says, figures=figures, tables=tables)
+    return Section(group, title, says=says, figures=figures, tables=tables)
 
 
-def _differences(comparison: Comparison, what: Outcome) -> list[dict[str, Any]]:
+def _differences(comparison: Comparison, what: Measure) -> list[dict[str, Any]]:
     """The rows of other arms whose difference to the baseline is defined."""
     rows = comparison.rows.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
     return rows.drop_nans("difference").to_dicts()
 
 
-def _sentence(comparison: Comparison, what: Outcome) -> str:
+def _sentence(comparison: Comparison, what: Measure) -> str:
     """Which arms clearly differ from the baseline in one outcome."""
     if not comparison.others:
         return ""
-    title, rows = clean(what.title, 80), _differences(comparison, what)
+    title, rows = printable(what.title, 80), _differences(comparison, what)
     if not rows:
         return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
     if all(math.isnan(row["low"]) for row in rows):
@@ -129,7 +131,7 @@ def _sentence(comparison: Comparison, what: Outcome) -> str:
     told = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
     if not told:
         return f"{title}: no arm differs clearly from the baseline."
-    return f"{title}: {listed(told)} against the baseline (higher: {what.higher})."
+    return f"{title}: {listed(told)} against the baseline (higher: {what.higher or what.direction})."
 
 
 def _clear(row: dict[str, Any]) -> bool:
@@ -165,7 +167,7 @@ def _warnings(comparison: Comparison) -> list[str]:
     return said
 
 
-def _table(comparison: Comparison, what: Outcome) -> Table:
+def _table(comparison: Comparison, what: Measure) -> Table:
     n, labels = len(comparison.seeds), comparison.labels
     here = comparison.rows.filter(pl.col("outcome") == what.name)
     arms = pl.DataFrame({"arm": list(labels)}).join(here, on="arm", how="left", maintain_order="left")
@@ -183,7 +185,7 @@ def _table(comparison: Comparison, what: Outcome) -> Table:
     fewer = [f"{labels[row['arm']]} {row['n']}" for row in rows if row["n"] < n]
     note = f"Defined in fewer than {n} seeds: {', '.join(fewer)}." if fewer else ""
     head = ["arm", "mean", "difference", "95% interval", "p", "p, Holm", "p, FDR"]
-    return Table(f"{clean(what.title, 80)} ({what.unit})", head, cells, note=note)
+    return Table(f"{printable(what.title, 80)} ({what.unit})", head, cells, note=note)
 
 
 def _chance(p: float) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from townsquare.analysis.catalogue import analyze, every_analysis
+from townsquare.analysis.catalogue import analyze
 from townsquare.analysis.contract import Reads
 from townsquare.core.errors import RecordError
 from townsquare.core.private_files import make_folder
@@ -57,7 +57,7 @@ def write_files(
 
 def write_run_files(run: Reads, folder: Path, *, safe_cells: bool = False) -> list[Path]:
     """Write the page of a run and every analysis of it; as :func:`write_files`."""
-    every = analyze(run, among=every_analysis(run))
+    every = analyze(run)
     frames = ((name, found) for name, found in every if isinstance(found, pl.DataFrame))  # else a library is missing
     return write_files(run_page(run), frames, folder, safe_cells=safe_cells)
 

@@ -9,12 +9,12 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 
-from townsquare.analysis.outcomes import Outcome
+from townsquare.analysis.contract import Measure
 from townsquare.pages.report.axes import amounts_across, interval
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import clean
+from townsquare.pages.report.words import printable
 
 ROW = 17.0
 TITLE_ROW = 19.0
@@ -29,7 +29,7 @@ def roles(comparison: Comparison) -> dict[str, str]:
     return {comparison.baseline: "unknown", **others}
 
 
-def forest(comparison: Comparison, outcomes: Sequence[Outcome], key: str, caption: str) -> Figure:
+def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:
     """Differences to the baseline with 95 % intervals: one group an outcome, one row another arm.
 
     Small dots below an interval are the differences of the single seeds.
@@ -56,7 +56,7 @@ def forest(comparison: Comparison, outcomes: Sequence[Outcome], key: str, captio
     return Figure(key, caption, data, draw, height=_height(outcomes, len(arms)))
 
 
-def strip(comparison: Comparison, outcomes: Sequence[Outcome], key: str, caption: str) -> Figure:
+def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:
     """Every run as a dot and the mean of each arm as a bar: one group an outcome, one row an arm."""
     arms = [name for name, _ in comparison.arms]
     known = [what.name for what in outcomes]
@@ -83,15 +83,15 @@ def _by_row(frame: pl.DataFrame, column: str) -> dict[tuple[str, str], list[floa
     return {(str(what), str(arm)): part[column].to_list() for (what, arm), part in frame.group_by("outcome", "arm")}
 
 
-def _height(outcomes: Sequence[Outcome], n_arms: int) -> int:
+def _height(outcomes: Sequence[Measure], n_arms: int) -> int:
     return round(len(outcomes) * (TITLE_ROW + n_arms * ROW + GAP) + FRAME)
 
 
-def _rows(axes: Axes, outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[tuple[Outcome, str, float]]:
+def _rows(axes: Axes, outcomes: Sequence[Measure], arms: Sequence[str]) -> list[tuple[Measure, str, float]]:
     """Where each row stands, downward from 0; writes the title above each group."""
     found, top = [], 0.0
     for what in outcomes:
-        title = _words(axes, clean(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)
+        title = _words(axes, printable(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)
         title.set_bbox({"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.0})
         for i, arm in enumerate(arms):
             found.append((what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)))
@@ -112,7 +112,7 @@ def _words(axes: Axes, text: str, x: float, y: float, role: str, size: float) ->
     )
 
 
-def _finish(axes: Axes, outcomes: Sequence[Outcome], n_arms: int) -> None:
+def _finish(axes: Axes, outcomes: Sequence[Measure], n_arms: int) -> None:
     axes.set_ylim(-len(outcomes) * (TITLE_ROW + n_arms * ROW + GAP), 0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)

@@ -10,9 +10,10 @@ from matplotlib.ticker import PercentFormatter
 
 from townsquare.analysis.beliefs import belief_course, names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import belief_movement, participation, refusals
+from townsquare.analysis.health import belief_movement, diagnostics, participation, refusals
 from townsquare.analysis.model_calls import calls_by_server, calls_in_short, model_calls, tokens_of_turns
 from townsquare.analysis.posts import per
+from townsquare.core.schema import TABLES
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
 from townsquare.pages.report.section import Section
@@ -38,7 +39,11 @@ def health_section(run: Reads) -> Section:
             *_asked(run),
         ],
         notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
-        figures=[*_belief_figures(moves, spread, run.last_step), *_action_figures(steps, refused, run.last_step)],
+        figures=[
+            *_belief_figures(moves, spread, run.last_step),
+            *_action_figures(steps, refused, run.last_step),
+            *_step_figures(diagnostics(run), run.last_step),
+        ],
         tables=[*_tables(steps, moves, refused), *_call_tables(run, asked)],
     )
 
@@ -153,6 +158,18 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
         height = max(150, 70 + 30 * refused.height)
         figures.append(Figure("refused", "Refused actions by reason", refused, _draw_refused, height=height))
     return figures
+
+
+def _step_figures(steps: pl.DataFrame, last: int) -> list[Figure]:
+    """A panel for each diagnostic column of the table of steps, named by its meaning and unit."""
+    return [
+        course(
+            f"step-{column.name.replace('_', '-')}", f"{column.meaning[0].upper()}{column.meaning[1:]}",
+            steps.select("step", column.name), {column.name: ("ink", "")}, last, column.unit,
+        )
+        for column in TABLES["steps"].recorded
+        if column.since > 1 and steps[column.name].count()
+    ]  # fmt: skip
 
 
 def _draw_refused(axes: Axes, refused: pl.DataFrame) -> None:

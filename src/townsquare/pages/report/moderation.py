@@ -11,9 +11,17 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.moderation import EVENTS, moderation, moderation_events
+from townsquare.analysis.moderation import (
+    EVENTS,
+    added_kinds,
+    moderated,
+    moderation,
+    moderation_events,
+    note_scores,
+)
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
+from townsquare.core.schema import ActionKind
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import over_steps
 from townsquare.pages.report.section import Section
@@ -21,6 +29,7 @@ from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
 from townsquare.pages.report.words import count, listed, number, percent
 
+_MOST_NOTES = 100
 TITLE = "Moderation: what it did, when, and whether it was right"
 _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
 _MARK = {"true": "o", "false": "D", "unknown": "s"}
@@ -29,7 +38,7 @@ _MARK = {"true": "o", "false": "D", "unknown": "s"}
 def moderation_section(run: Reads) -> Section:
     """The figure."""
     events = moderation_events(run)
-    row = moderation(run).row(0, named=True)
+    row = moderation(run).row(0, named=True) | {"moderated": moderated(run), "kinds": added_kinds(run)}
     if not events.height:
         return Section("moderation", TITLE, ["Nothing was injected and nothing was moderated."])
     return Section(
@@ -38,8 +47,8 @@ def moderation_section(run: Reads) -> Section:
         says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
         notes=_notes(row),
         figures=_figures(run, events, exposure_counts(run)),
-        open_tables=[_quality_table(row)] if row["strategy"] != "none" and _known(row) else [],
-        tables=_tables(row, events),
+        open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
+        tables=[*_tables(row, events), *_note_tables(note_scores(run))],
     )
 
 
@@ -99,7 +108,7 @@ def _quality(row: dict[str, Any]) -> str:
     if not _known(row):
         return "No post of known truth was injected, so there is nothing to score."
     posts = count(row["false_posts"], "false post")
-    if row["strategy"] == "none":
+    if not row["moderated"]:
         return f"This run had no moderation: {posts} went unmarked, and F1 is undefined."
     marked = row["tp"] + row["fp"]
     text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} (recall {number(row['recall'])})"
@@ -112,7 +121,7 @@ def _quality(row: dict[str, Any]) -> str:
 
 
 def _errors(row: dict[str, Any]) -> str:
-    if row["strategy"] == "none" or not _known(row):
+    if not row["moderated"] or not _known(row):
         return ""
     labelled, removed = count(row["true_labelled"], "true post"), count(row["false_removed"], "false post")
     return f"By mistake it labelled {labelled} and took down {number(row['true_removed'])}; it took down {removed}."
@@ -129,14 +138,14 @@ def _speed(row: dict[str, Any]) -> str:
 
 def _shown(row: dict[str, Any]) -> str:
     total = row["before_label"] + row["after_label"] + row["never_labelled"]
-    if not total or row["strategy"] == "none":
+    if not total or not row["moderated"]:
         return ""
     bare = percent(1 - row["shown_labelled"] / total)
     return f"False posts were shown {number(total)} times, {bare} of them without a label."
 
 
 def _notes(row: dict[str, Any]) -> list[str]:
-    if row["notes_informative"] or row["strategy"] not in ("community", "hybrid"):
+    if row["notes_informative"] or ActionKind.ADD_NOTE not in row["kinds"]:
         return []
     return [
         "The scenario does not say how plausible its posts look, so readers cannot tell true from false: measures of "
@@ -168,6 +177,18 @@ def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
         _total_table(events),
         table("Events by step", events, (str, "event", "truth=veracity"), (number, "step", "posts")),
     ]
+
+
+def _note_tables(scores: pl.DataFrame) -> list[Table]:
+    """The last scores of notes, highest first; none where the scorer gave none."""
+    if not scores.height:
+        return []
+    most = scores.sort("intercept", descending=True, nulls_last=True).head(_MOST_NOTES)
+    title = "Scores of notes, as last recorded" + (
+        f": the highest {_MOST_NOTES}" if scores.height > _MOST_NOTES else ""
+    )
+    words, rounded = most.with_columns(pl.col("status").str.replace("_", " ")), partial(number, digits=3)
+    return [table(title, words.drop("step"), (str, "note", "post", "status"), (rounded, "intercept", "factor"))]
 
 
 def _quality_table(row: dict[str, Any]) -> Table:

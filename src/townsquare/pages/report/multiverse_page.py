@@ -10,7 +10,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from townsquare.analysis.outcomes import Outcome, describe
+from townsquare.analysis.contract import Measure
+from townsquare.analysis.outcomes import describe
 from townsquare.core.text_table import table
 from townsquare.experiments.multiverse import REST, Multiverse, specifications, variance_shares
 from townsquare.pages.report.axes import amounts, amounts_across, bars
@@ -18,7 +19,7 @@ from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES, colour
-from townsquare.pages.report.words import clean, count, percent, short, signed
+from townsquare.pages.report.words import count, percent, printable, short, signed
 
 SHOWN = ("reach_false_mean", "engagement_ratio", "f1", "shift", "accuracy_shift", "polarization", "spread_kept")
 """Outcomes that a page shows, where runs have them; those of propositions by the part before the dot."""
@@ -55,8 +56,8 @@ def multiverse_page(multiverse: Multiverse) -> Page:
     universes = math.prod(len(experiment.vary[key]) for key in multiverse.across)
     facts = [
         ("universes", str(universes)),
-        ("modeling choices", clean(", ".join(multiverse.across), 200)),
-        ("in question", clean(", ".join(multiverse.contrast) or "levels of outcomes", 200)),
+        ("modeling choices", printable(", ".join(multiverse.across), 200)),
+        ("in question", printable(", ".join(multiverse.contrast) or "levels of outcomes", 200)),
         ("seeds", str(len(experiment.seeds))),
         ("runs", f"{len(experiment.finished)} of {len(experiment.runs)} finished"),
     ]
@@ -85,11 +86,11 @@ _LIMITS = [
 ]
 
 
-def _section(multiverse: Multiverse, what: Outcome, side: str, key: str) -> Section:
+def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Section:
     effects = multiverse.effects(what.name).filter(pl.col("side") == side)
     curve, shares = specifications(effects, multiverse.across), variance_shares(effects, multiverse.across)
     across = list(multiverse.across)
-    title = clean(what.title, 80) + (f": {clean(side, 60)}" if multiverse.contrast else "")
+    title = printable(what.title, 80) + (f": {printable(side, 60)}" if multiverse.contrast else "")
     caption = f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each"
     draw = partial(_draw_curve, across=across, unit=what.unit)
     height = 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
@@ -111,7 +112,7 @@ def _section(multiverse: Multiverse, what: Outcome, side: str, key: str) -> Sect
     return Section(f"outcome-{key}", title, says=says, figures=figures, tables=tables)
 
 
-def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Outcome) -> str:
+def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
     n, above = curve.height, int((curve["effect"] > 0).sum())
     clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
@@ -150,7 +151,7 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
             here = curve.filter(pl.col(key) == value)["place"].to_numpy()
             below.scatter(here, [y] * here.size, s=9, marker="s", color=colour(SERIES[number % len(SERIES)]))
             places.append(y)
-            words.append(clean(f"{_short(key)} {value}", 26))
+            words.append(printable(f"{_short(key)} {value}", 26))
             y -= 1
     below.set_yticks(places, words, fontsize=9.5)
     below.set_ylim(y + 0.3, 0.8)

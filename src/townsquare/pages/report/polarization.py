@@ -14,7 +14,7 @@ from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.words import clean, count, number, short, signed, significant, three
+from townsquare.pages.report.words import count, number, printable, short, signed, significant, three
 
 TITLE = "Polarization: apart or together, and who moved"
 MOST_DRAWN = 2
@@ -52,7 +52,7 @@ def polarization_section(run: Reads) -> Section:
 
 def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
     mine = away.filter(pl.col("proposition") == row["proposition"])
-    name = clean(str(row["name"]), 60)
+    name = printable(str(row["name"]), 60)
     if not mine.height:
         return f"{name}: no beliefs were recorded."
     last = mine.row(-1, named=True)
@@ -63,7 +63,7 @@ def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
 
 
 def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, last: int) -> list[Figure]:
-    name, at = clean(str(row["name"]), 40), row["proposition"]
+    name, at = printable(str(row["name"]), 40), row["proposition"]
     mine, moved = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
     measures, distance = f"{name}: measures of polarization", f"{name}: distance to the start"
     return [

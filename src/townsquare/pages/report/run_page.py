@@ -10,20 +10,14 @@ import yaml
 
 from townsquare.analysis.contract import CachedRun, Reads
 from townsquare.analysis.outcomes import describe, outcomes
+from townsquare.core import registry
 from townsquare.core.text_table import Table, table
-from townsquare.pages.report.attribution import attribution_section
 from townsquare.pages.report.cautions import limits, warnings
-from townsquare.pages.report.diffusion import diffusion_section, influence_section
-from townsquare.pages.report.engagement import engagement_section
-from townsquare.pages.report.health import health_section
-from townsquare.pages.report.moderation import moderation_section
 from townsquare.pages.report.page import Page
-from townsquare.pages.report.polarization import polarization_section
-from townsquare.pages.report.stances import stance_section
+from townsquare.pages.report.section import FAMILY, section
 from townsquare.pages.report.summary import facts, summary
 from townsquare.pages.report.top_posts import top_posts
-from townsquare.pages.report.treatments import treatment_section
-from townsquare.pages.report.words import clean, number
+from townsquare.pages.report.words import number, printable
 
 
 def write_report(run: Reads, path: Path | str) -> Path:
@@ -42,26 +36,15 @@ def run_page(run: Reads) -> Page:
     kept = CachedRun(run, large=True)
     found = outcomes(kept)
     most, false = top_posts(kept)
-    treated = treatment_section(kept)
-    scenario = clean(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
+    scenario = printable(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
     return Page.of(
         "run.html",
         title=scenario,
-        facts=[(name, clean(value)) for name, value in facts(kept)],
+        facts=[(name, printable(value)) for name, value in facts(kept)],
         content_hash=kept.content_hash,
         summary=summary(kept, found),
         warnings=warnings(kept, found),
-        sections=[
-            engagement_section(kept),
-            stance_section(kept),
-            moderation_section(kept),
-            health_section(kept),
-            diffusion_section(kept),
-            polarization_section(kept),
-            attribution_section(kept),
-            *([treated] if treated else []),
-            influence_section(kept),
-        ],
+        sections=[made for name in registry.names(FAMILY) if (made := section(name, kept))],
         most_posts=most,
         false_posts=false,
         outcomes=outcome_table(found),
@@ -71,14 +54,14 @@ def run_page(run: Reads) -> Page:
 
 
 def outcome_table(found: Mapping[str, float]) -> Table:
-    """All outcomes of a run, with what a higher value means."""
+    """All outcomes of a run, with which values are better and what a higher value means."""
     rows = [
-        (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.higher)
+        (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.direction, what.higher)
         for name, value in found.items()
         for what in [describe(name)]
     ]
-    columns = (partial(clean, longest=80), "outcome", "value", "unit", "higher means")
-    return table("Outcomes", rows, columns, words=("outcome", "unit", "higher means"))
+    columns = (partial(printable, longest=80), "outcome", "value", "unit", "direction", "higher means")
+    return table("Outcomes", rows, columns, words=("outcome", "unit", "direction", "higher means"))
 
 
 _DIGITS = {"posts": 0, "exposures": 0, "0 or 1": 0, "agents": 1, "steps": 1, "actions per post": 1}

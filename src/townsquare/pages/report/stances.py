@@ -18,7 +18,7 @@ from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import clean, count, number, percent, short, signed_three, three
+from townsquare.pages.report.words import count, number, percent, printable, short, signed_three, three
 
 TITLE = "Beliefs: where people stood, and how they moved"
 _HOW_TO_READ = (
@@ -58,7 +58,7 @@ def stance_section(run: Reads) -> Section:
 def _figures(
     row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, last: int
 ) -> list[Figure]:
-    proposition, name = row["proposition"], clean(row["name"], 60)
+    proposition, name = row["proposition"], printable(row["name"], 60)
     histogram, bands, single = (frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines))
     return [
         Figure(
@@ -109,7 +109,7 @@ def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int
 def _sentence(row: dict[str, Any], text: str, course: pl.DataFrame, side: float) -> str:
     mine = course.filter(pl.col("proposition") == row["proposition"])
     start, end = mine.row(0, named=True), mine.row(-1, named=True)
-    name = clean(row["name"], 60) + (f" (“{clean(text)}”)" if text else "")
+    name = printable(row["name"], 60) + (f" (“{printable(text)}”)" if text else "")
     went = f"{signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
     if row["agents"] == 1:
         return f"{name}: the one person went from {went}."

@@ -13,7 +13,7 @@ from townsquare.analysis.health import run_health
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.schema import AgentKind
-from townsquare.pages.report.words import clean, count, number, percent
+from townsquare.pages.report.words import count, number, percent, printable
 
 STRATEGIES = {
     "none": "without moderation",
@@ -98,5 +98,5 @@ def _moved(run: Reads, outcome: Mapping[str, float]) -> str:
     if not known:
         return ""
     name = max(known, key=lambda proposition: known[proposition])
-    most = f" most on {clean(name, 60)}:" if len(known) > 1 else f" on {clean(name, 60)}"
+    most = f" most on {printable(name, 60)}:" if len(known) > 1 else f" on {printable(name, 60)}"
     return f"Stances moved{most} by {number(known[name], 3)} on average, on a scale from −1 to +1."

@@ -20,7 +20,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as Canvas
 
 from townsquare.pages.report.theme import SHADES, style
-from townsquare.pages.report.words import clean
+from townsquare.pages.report.words import printable
 
 POINTS = 72.0
 WIDTH = 420.0
@@ -107,7 +107,7 @@ def inline(text: str, key: str, label: str) -> str:
         _rename(element, key)
     for name in ("width", "height", "version"):
         svg.attrib.pop(name, None)
-    svg.attrib |= {"class": "figure", "role": "img", "aria-label": clean(label)}
+    svg.attrib |= {"class": "figure", "role": "img", "aria-label": printable(label)}
     return ElementTree.tostring(svg, encoding="unicode")
 
 

@@ -12,7 +12,7 @@ from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
 from townsquare.core.schema import PostKind
-from townsquare.pages.report.words import clean, number
+from townsquare.pages.report.words import number, printable
 
 LONGEST_TEXT = 420
 MOST = 10
@@ -61,7 +61,7 @@ def _shown(run: Reads, posts: pl.DataFrame) -> list[ShownPost]:
     authors = _authors(run, posts)
     return [
         ShownPost(
-            text=clean(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
+            text=printable(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
             author=authors.get(row["author"], f"account {row['author']}"),
             veracity=row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
             step=row["step"],
@@ -81,7 +81,7 @@ _KINDS = {int(PostKind.ORIGINAL): "written by a person", int(PostKind.COMMENT): 
 def _authors(run: Reads, posts: pl.DataFrame) -> dict[int, str]:
     rows = run.table("agents").filter(pl.col("agent").is_in(posts["author"].implode())).select("agent", "name")
     texts = dict(run.table("texts").filter(pl.col("text").is_in(rows["name"].implode())).rows())
-    return {agent: clean(str(texts.get(name, f"person {agent}")), 80) for agent, name in rows.rows()}
+    return {agent: printable(str(texts.get(name, f"person {agent}")), 80) for agent, name in rows.rows()}
 
 
 def _moderation(mark: dict[str, int | None]) -> str:

@@ -13,7 +13,7 @@ from townsquare.pages.report.axes import amounts_across, intervals
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import colour
-from townsquare.pages.report.words import clean, number, percent, signed, significant, three
+from townsquare.pages.report.words import number, percent, printable, signed, significant, three
 
 TITLE = "Treatments: what they did to those who got them, and to others"
 _NOTES = [
@@ -35,7 +35,7 @@ def treatment_section(run: Reads) -> Section | None:
     figures: list[Figure] = []
     tables: list[Table] = []
     for at, treatment in enumerate(listed):
-        name = clean(str(treatment["name"]), 40)
+        name = printable(str(treatment["name"]), 40)
         found = treatment_effect(run, at)
         if not found.height:
             says.append(f"{name}: too few people were assigned, or left out, to say anything.")
@@ -73,7 +73,7 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
 
 def _outcome(name: str) -> str:
     kind, dot, proposition = name.partition(".")
-    return clean(f"move of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
+    return printable(f"move of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 
 
 def _draw(axes: Axes, rows: pl.DataFrame) -> None:

@@ -88,15 +88,15 @@ def listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
 
 
-def clean(text: str, longest: int = 200) -> str:
+def printable(text: str, longest: int = 200) -> str:
     """Text without control characters, which XML may not hold, and cut to a length.
 
-    >>> clean("a\\x00b", 2)
+    >>> printable("a\\x00b", 2)
     'a…'
     """
     kept = "".join(character if character.isprintable() else " " for character in text)
     return kept if len(kept) <= longest else kept[: longest - 1] + "…"
 
 
-short = partial(clean, longest=40)
+short = partial(printable, longest=40)
 """A text for a cell of a table."""

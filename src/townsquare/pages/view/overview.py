@@ -15,6 +15,7 @@ from townsquare.analysis.contract import setting
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation, refusals
 from townsquare.analysis.moderation import moderation_events
+from townsquare.analysis.outcomes import outcome_table
 from townsquare.pages.view import queries
 from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot, said_of
@@ -47,6 +48,11 @@ def beliefs(of: Snapshot) -> dict[str, Any]:
         "bins": columns(stance_bins(of.kept)),
         "change": belief_change(of.kept).select(_CHANGE).to_dicts(),
     }
+
+
+def outcomes(of: Snapshot) -> dict[str, Any]:
+    """Every registered measure that sums up the run in a number: value, unit, direction, definition."""
+    return {"outcomes": outcome_table(of.kept).to_dicts()}
 
 
 def activity(of: Snapshot) -> dict[str, Any]:

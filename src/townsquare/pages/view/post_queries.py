@@ -10,19 +10,15 @@ from itertools import chain
 import polars as pl
 
 from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.moderation import note_scores
 from townsquare.core import schema
+from townsquare.core.actions import COUNTED
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind
+from townsquare.core.schema import ActionStatus, PostKind
 from townsquare.pages.view import queries
 from townsquare.pages.view.library import Snapshot
 
-_ENGAGING = {
-    "likes": (ActionKind.LIKE, ActionKind.LIKE_COMMENT),
-    "dislikes": (ActionKind.DISLIKE,),
-    "shares": (ActionKind.SHARE,),
-    "comments": (ActionKind.COMMENT,),
-    "flags": (ActionKind.FLAG,),
-}
+_ENGAGING = {column: COUNTED[column] for column in ("likes", "dislikes", "shares", "comments", "flags")}
 
 
 def engagement_by_root(of: Snapshot) -> pl.DataFrame:
@@ -82,25 +78,32 @@ def moderation_of(kept: CachedRun, root: int) -> pl.DataFrame:
 
 
 def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
-    """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``not_helpful``, ``shown``,
-    ``decided`` (step of the last decision, or null).
+    """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``somewhat``,
+    ``not_helpful``, ``shown``, ``decided`` (step of the last decision, or null), ``status`` (word), and ``intercept``
+    and ``factor`` as last recorded (null for no number).
     """
-    found = (pl.col("helpful").sum().cast(pl.Int64), (~pl.col("helpful")).sum().cast(pl.Int64).alias("not_helpful"))
-    ratings = kept.table("note_ratings").group_by("note").agg(*found)
+    given = pl.col("rating").fill_nan(None).fill_null(pl.col("helpful").cast(pl.Float64))
+    found = {"helpful": given == 1, "somewhat": given == 0.5, "not_helpful": given == 0}
+    counted = [said.sum().cast(pl.Int64).alias(name) for name, said in found.items()]
+    ratings = kept.table("note_ratings").group_by("note").agg(counted)
     log = kept.table("moderation_log")
     # The log names a note in `value`; the last of showing and withdrawing decides.
     states = log.filter(pl.col("kind").is_in([int(schema.LogKind.NOTE_SHOWN), int(schema.LogKind.NOTE_WITHDRAWN)]))
     last = states.group_by(pl.col("value").cast(pl.Int32).alias("note"), maintain_order=True).agg(
         (pl.col("kind").last() == int(schema.LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
     )
+    scores = note_scores(kept).select("note", "intercept", "factor", scored="status")
     posts = kept.table("posts").select("post", "root")
     rows = kept.table("notes").join(posts, on="post", maintain_order="left").filter(pl.col("root") == root)
     rows = queries.with_who(queries.with_text(rows, kept), kept)
-    for part in (ratings, last):
+    for part in (ratings, last, scores):
         rows = rows.join(part, on="note", how="left", maintain_order="left")
-    counts = pl.col("helpful", "not_helpful").fill_null(0)
+    counts = pl.col(*found).fill_null(0)
     text, shown = pl.col("content").fill_null(""), pl.col("shown").fill_null(False)
-    return rows.select("note", "step", "author", "who", text, counts, shown, "decided")
+    other = pl.when(pl.col("scored") == "not_helpful").then(pl.lit("not_helpful")).otherwise(pl.lit("pending"))
+    status = pl.when(shown).then(pl.lit("shown")).otherwise(other).alias("status")
+    numbers = pl.col("intercept", "factor")
+    return rows.select("note", "step", "author", "who", text, counts, shown, "decided", status, numbers)
 
 
 def thread_of(kept: CachedRun, root: int) -> pl.DataFrame:

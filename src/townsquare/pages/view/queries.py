@@ -14,6 +14,7 @@ import polars as pl
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.core import schema
+from townsquare.core.actions import SPECS, WORDS, On
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.pages.view.library import Snapshot
@@ -222,18 +223,18 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """What an agent did or tried in a step and why, with the texts; untrusted."""
     rows = worded(of.run.rows_where("actions", agent=agent, step=step), "actions")
     rows = with_text(with_text(rows, of.kept, name="written"), of.kept, "reasoning", "why")
-    on_post, on_note = ~pl.col("kind").is_in(["follow", "unfollow", "rate_note"]), pl.col("kind") == "rate_note"
-    target = pl.col("target")
+    target, done_to = pl.col("target"), {word: str(SPECS[kind].on) for kind, word in WORDS.items()}
+    rows = rows.with_columns(pl.col("kind").replace_strict(done_to, default="", return_dtype=pl.String).alias("on"))
     rows = rows.with_columns(
-        pl.when(on_post).then(target).otherwise(-1).alias("post"),
-        pl.when(on_note).then(target).otherwise(-1).alias("note"),
+        pl.when(pl.col("on").is_in([On.AUTHOR, On.NOTE])).then(-1).otherwise(target).alias("post"),
+        pl.when(pl.col("on") == On.NOTE).then(target).otherwise(-1).alias("note"),
     )
     notes = with_text(of.kept.table("notes"), of.kept, name="noted").select("note", "noted").drop_nulls("noted")
     posts = post_texts(of.kept).select("post", "root", "content")
     for on, part in (("note", notes), ("post", posts)):
         rows = rows.join(part, on=on, how="left", maintain_order="left")
     return rows.select(
-        "step", "ordinal", "kind", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
+        "step", "ordinal", "kind", "on", "rank", "target", "root", "content", "written", pl.col("noted").alias("note"),
         "helpful", "why", "status", "reason",
     )  # fmt: skip
 

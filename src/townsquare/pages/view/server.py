@@ -90,6 +90,7 @@ QUESTIONS: Mapping[str, Question] = {
     "run": asks(overview.head),
     "beliefs": _lasting(overview.beliefs),
     "activity": _lasting(overview.activity),
+    "outcomes": lambda of, _: of.kept.once("outcomes", lambda: overview.outcomes(of)),
     "network": lambda of, _: of.kept.once("network", lambda: network.network(of)),
     "influence": _lasting(network.influence),
     "neighbors": asks(network.neighbors, "agent"),

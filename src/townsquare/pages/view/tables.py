@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
-from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.catalogue import analyze
+from townsquare.analysis.contract import CachedRun, MissingExtra
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
@@ -118,6 +119,14 @@ def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(flat, infer_schema_length=None)
 
 
+def _measure(of: Snapshot, asked: Asked) -> pl.DataFrame:
+    """The table of the measure ``name``: every registered one can be asked for."""
+    ((_, found),) = analyze(of.kept, [asked.word("name", "outcomes")])
+    if isinstance(found, MissingExtra):
+        raise found
+    return found
+
+
 def _seen_by(of: Snapshot, root: int) -> pl.DataFrame:
     return posts.first_seen(of, post_queries.shown_to(of, root))
 
@@ -131,6 +140,7 @@ def _of_record(query: Callable[[CachedRun, int], pl.DataFrame]) -> Callable[[Sna
 
 
 TABLES: Mapping[str, TableOf] = {
+    "measure": _measure,
     "course": measured(belief_course),
     "lines": measured(partial(stance_lines, lines=overview.LINES)),
     "distribution": measured(stance_bins),

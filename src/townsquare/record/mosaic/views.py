@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from townsquare.core.actions import SPECS, ActionKind, On, kinds_where
 from townsquare.core.schema import (
     EPOCH,
-    ActionKind,
     ActionStatus,
     AgentKind,
     LogKind,
@@ -28,20 +28,7 @@ from townsquare.core.schema import (
     Verdict,
 )
 
-ACTION_WORDS = {
-    ActionKind.POST: "post",
-    ActionKind.LIKE: "like_post",
-    ActionKind.DISLIKE: "dislike_post",
-    ActionKind.SHARE: "share_post",
-    ActionKind.COMMENT: "comment_post",
-    ActionKind.LIKE_COMMENT: "like_comment",
-    ActionKind.FLAG: "flag_post",
-    ActionKind.FOLLOW: "follow_user",
-    ActionKind.UNFOLLOW: "unfollow_user",
-    ActionKind.ADD_NOTE: "add_note",
-    ActionKind.RATE_NOTE: "rate_note",
-    ActionKind.IGNORE: "ignore",
-}
+ACTION_WORDS = {kind: spec.mosaic for kind, spec in SPECS.items()}
 """``user_actions.action_type``; MOSAIC has no dislikes."""
 NEWS_TYPES = {Veracity.TRUE: "real", Veracity.FALSE: "fake"}
 """``posts.news_type`` and ``fact_checks.groundtruth``."""
@@ -116,6 +103,10 @@ def _among(kinds: tuple[IntEnum, ...]) -> str:
     return f"({', '.join(str(int(kind)) for kind in kinds)})"
 
 
+def _done_to(on: On) -> str:
+    return _among(kinds_where(lambda spec: spec.on == on))
+
+
 def _n(column: str, kind: int) -> str:
     """How many rows have that kind; PostgreSQL does not sum comparisons."""
     return f"count(*) FILTER (WHERE {column} = {int(kind)})"
@@ -130,7 +121,6 @@ _INFLUENCE = " + ".join(
 )
 
 
-ON_POSTS = (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
 _SEEN = -1  # a view, among the kinds of action
 
 
@@ -208,11 +198,11 @@ FROM ts_follows GROUP BY follower, followed HAVING sum(change) > 0
         "user_actions": f"""
 SELECT a.rowid AS id, 'user-' || a.agent AS user_id, {_case("a.kind", ACTION_WORDS)} AS action_type,
   CASE
-    WHEN a.kind IN {_among(ON_POSTS)} THEN 'post-' || a.target
-    WHEN a.kind = {ActionKind.LIKE_COMMENT:d} THEN 'comment-' || a.target
-    WHEN a.kind = {ActionKind.FLAG:d} THEN {_ITEM}
-    WHEN a.kind IN {_among((ActionKind.FOLLOW, ActionKind.UNFOLLOW))} THEN 'user-' || a.target
-    WHEN a.kind = {ActionKind.RATE_NOTE:d} THEN 'note-' || a.target
+    WHEN a.kind IN {_done_to(On.POST)} THEN 'post-' || a.target
+    WHEN a.kind IN {_done_to(On.COMMENT)} THEN 'comment-' || a.target
+    WHEN a.kind IN {_done_to(On.ITEM)} THEN {_ITEM}
+    WHEN a.kind IN {_done_to(On.AUTHOR)} THEN 'user-' || a.target
+    WHEN a.kind IN {_done_to(On.NOTE)} THEN 'note-' || a.target
     WHEN a.kind = {ActionKind.POST:d} THEN 'post-' || a.result
   END AS target_id,
   t.content, r.content AS reasoning, {sql.day("a.step")} AS created_at
@@ -232,7 +222,8 @@ WHERE p.kind = {PostKind.COMMENT:d}
 """,
         "community_notes": f"""
 WITH rated AS (
-  SELECT note, sum(helpful) AS helpful, sum(1 - helpful) AS not_helpful FROM ts_note_ratings GROUP BY note
+  SELECT note, sum(helpful) AS helpful, sum(CASE WHEN rating = 0.5 THEN 0 ELSE 1 - helpful END) AS not_helpful
+  FROM ts_note_ratings GROUP BY note
 )
 SELECT 'note-' || n.note AS note_id, 'post-' || n.post AS post_id, 'user-' || n.author AS author_id,
   t.content, coalesce(r.helpful, 0) AS helpful_ratings,
@@ -241,7 +232,7 @@ FROM ts_notes n LEFT JOIN rated r ON r.note = n.note {_TEXT.format("t", "n.text"
 """,
         "note_ratings": f"""
 SELECT 'note-' || note AS note_id, 'user-' || agent AS user_id,
-  CASE helpful WHEN 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
+  CASE WHEN rating = 0.5 THEN 'somewhat_helpful' WHEN helpful = 0 THEN 'not_helpful' ELSE 'helpful' END AS rating,
   {sql.day("step")} AS created_at
 FROM ts_note_ratings
 """,

@@ -56,7 +56,7 @@ class PostgresReader(DatabaseReader):
         """Answer one SELECT by PostgreSQL, in a transaction that cannot write; values as SQLite holds them."""
         checked = checked_query(query)
         check_functions(checked)
-        full = with_later_columns(checked, self.header.record_version, self.address.schema)
+        full = with_later_columns(checked, self.header.record_version, self._fingerprints, self.address.schema)
         faults = server.driver()
         with self._connection() as connection:
             try:

@@ -11,7 +11,7 @@ from townsquare.core.errors import RecordError
 from townsquare.core.private_files import make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepMark, check_same_run, mark_rows
+from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import FILE, Address, address_in, write_address
 from townsquare.record.postgresql.reader import PostgresReader
@@ -59,11 +59,11 @@ class PostgresRecorder:
             undo.pop_all()
         return self._last
 
-    def save_step(self, out: Batches, mark: StepMark) -> None:
+    def save_step(self, out: Batches, summary: StepSummary) -> None:
         """Commit the rows of a step, or compare those of a committed one."""
         connection = self._opened()
-        if check_next(mark, out.step, self._last):
-            self._compare(connection, out, mark)
+        if check_next(summary, out.step, self._last):
+            self._compare(connection, out, summary)
             return
         counts = {name: out.count(name) for name in out.tables()}
         with self._writing():
@@ -73,7 +73,7 @@ class PostgresRecorder:
                 with connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
                     for name, n in (*counts.items(), ("steps", 1)):
                         copy.write_row((out.step, name, n))
-                copy_in(connection, "steps", mark_rows([mark]), out.step)
+                copy_in(connection, "steps", summary_rows([summary]), out.step)
             for name in counts:
                 if schema.TABLES[name].bulky:
                     tables.summarize(connection, name)
@@ -99,12 +99,12 @@ class PostgresRecorder:
         finally:
             self._release()
 
-    def _compare(self, connection: server.Connection, out: Batches, mark: StepMark) -> None:
+    def _compare(self, connection: server.Connection, out: Batches, summary: StepSummary) -> None:
         with self._writing():
-            row = connection.execute("SELECT hash FROM ts_steps WHERE step = %s", (mark.step,)).fetchone()
+            row = connection.execute("SELECT hash FROM ts_steps WHERE step = %s", (summary.step,)).fetchone()
         recorded = str(row[0]) if row else "no hash"
-        if recorded != mark.hash:
-            check_same_step(PostgresReader(self.address), out, mark, recorded)
+        if recorded != summary.hash:
+            check_same_step(PostgresReader(self.address), out, summary, recorded)
 
     def _check_folder(self) -> None:
         with database.explained(self.folder, "choose another folder"):

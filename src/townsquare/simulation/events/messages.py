@@ -52,12 +52,14 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
 def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:
     """The messages at the top of each feed in step ``world.step + 1``: (n, m) rows of posts, -1 for none.
 
-    A column a message that is sent in this step, in the order of the events; one that was taken down is sent no more.
+    A column a message that is sent in this step, in the order of the events; one that was taken down is sent no more,
+    and one by an author that an agent has hidden is not sent to that agent.
     """
     columns = []
     for post, message in _running(world, config):
         if world.posts["status"][post] == PostStatus.ACTIVE:
             meant = in_audience(agents, message.audience, config, world.posts["key"][post])
+            meant &= ~world.has(world.hidden, agents, np.full(agents.size, world.posts["author"][post]))
             columns.append(np.where(meant, post, NONE).astype(np.int32))
     return np.stack(columns, axis=1) if columns else np.empty((agents.shape[0], 0), np.int32)
 

@@ -22,6 +22,7 @@ from townsquare.beliefs.contract import (
     BeliefState,
     Holdings,
     Records,
+    no_authors,
     no_exposures,
     no_holdings,
     no_own,
@@ -186,7 +187,8 @@ def _with_records(
     more = np.full(n - (records.indptr.size - 1), records.indptr[-1])  # sources hold none
     none = no_holdings(n)
     held = replace(records, indptr=np.r_[records.indptr, more])
-    inputs = BeliefInputs(first, no_exposures(n), no_own(n, p), Holdings(held, none.changes, none.showings))
+    holdings = Holdings(held, none.changes, none.showings)
+    inputs = BeliefInputs(first, no_exposures(n), no_own(n, p), holdings, no_authors(n))
     after, _ = rule.step(state, inputs, settings, draws(Stage.BELIEF))
     check_state(rule, state, after, first)
     return replace(after, start=after.stance.copy())

@@ -4,8 +4,9 @@ From followed accounts: the newest few rows of each, one row a root, the best of
 shared pool of roots, of which live injected ones of the last steps take up to half; each agent gets those with the
 smallest draw by (agent, root), so that nobody's feed depends on anybody else's. Where the pool holds fewer injected
 roots than others, their draws are scaled so that both kinds weigh the same: more agents, who write more, do not crowd
-them out. Then the ranker's order, and comments under posts. A feed shows a root once, never one's own, and nothing
-that was taken down.
+them out. Then the ranker's order, and comments under posts. A feed shows a root once, never one's own, nothing that was
+taken down, and nothing by an author that the reader has hidden. A ranker that scores for each reader, or retrieves the
+rows from others itself, takes the way in :mod:`townsquare.simulation.feed.rank`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from townsquare.core.pairs import rows_between, spans
 from townsquare.core.schema import NONE, Slot
 from townsquare.simulation.feed.candidates import FeedInputs, feed_inputs, per_root
 from townsquare.simulation.feed.options import FeedOptions
-from townsquare.simulation.feed.rank_kernels import FEED_ROW, Ranked, Readers, rank
+from townsquare.simulation.feed.rank import rank_all, rank_for_readers
+from townsquare.simulation.feed.rank_kernels import FEED_ROW, Ranked, Readers
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.feed.row_kernels import Rows, count_rows, write_rows
 from townsquare.simulation.world import World
 
@@ -45,8 +48,9 @@ class Feed:
 
 def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws) -> Feed:
     """Build the feeds of ``options.agents`` in step ``world.step + 1``. Reads the world only."""
-    inputs, agents = feed_inputs(world, ranker, options, draw), options.agents
-    _, _, comments, roots, notes = inputs
+    view, agents = RankingView(world), options.agents
+    inputs = feed_inputs(world, view, ranker, options, draw)
+    comments, roots, notes = inputs.comments, inputs.roots, inputs.notes
     most = options.settings.followed * agents.size + int(options.others.sum()) + options.sent.size
     rows = Rows(*(np.empty(most * (1 + comments.limit), _DTYPES[name]) for name in Rows._fields))
     indptr = np.zeros(agents.size + 1, np.int64)
@@ -54,8 +58,10 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
         lo, hi = rows_between(agents, first, stop)
         if hi > lo:
             part, ptr = options.part(lo, hi), indptr[lo : hi + 1]
-            readers = _readers(world, number, first, part)
-            ranked = _ranked(world, inputs, readers, part.sent)
+            readers = readers_of(world, number, first, part)
+            ranked = rank_all(inputs, readers) if ranker.is_uniform else rank_for_readers(view, ranker, inputs, readers)
+            if part.sent.size:
+                ranked = put_on_top(_messages(world, inputs, part.sent), ranked)
             count_rows(readers, ranked, comments, roots, ptr)
             np.cumsum(ptr, out=ptr)
             write_rows(readers, ranked, comments, roots, notes, ptr, rows)
@@ -66,23 +72,20 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
     return Feed(agents, indptr, CodedRows(columns, code, per_root(world, roots, options)))
 
 
-def _readers(world: World, number: int, first: int, options: FeedOptions) -> Readers:
+def readers_of(world: World, number: int, first: int, options: FeedOptions) -> Readers:
     """The agents of one block, and what they know."""
-    follows, seen, rated = (store.blocks[number][:2] for store in (world.follows, world.seen, world.ratings))
-    return Readers(options.agents, first, *follows, *seen, *rated, options.others, options.labels)
+    follows, seen, rated, hidden = (
+        store.blocks[number][:2] for store in (world.follows, world.seen, world.ratings, world.hidden)
+    )
+    return Readers(options.agents, first, *follows, *seen, *rated, *hidden, options.others, options.labels)
 
 
-def _ranked(world: World, inputs: FeedInputs, readers: Readers, sent: npt.NDArray[np.int32]) -> Ranked:
-    """The feeds of one block in order, messages above."""
-    shape = readers.agents.size, inputs.candidates.limit + int(readers.others.max(initial=0))
-    ranked = Ranked(np.empty(shape, FEED_ROW), np.empty(shape[0], np.int64))
-    rank(inputs.candidates, inputs.pool, readers, ranked)
-    if not sent.size:
-        return ranked
+def _messages(world: World, inputs: FeedInputs, sent: npt.NDArray[np.int32]) -> npt.NDArray[np.void]:
+    """Messages to the agents of one block, as rows of feeds."""
     messages = np.empty(sent.shape, FEED_ROW)
     messages["post"], messages["slot"] = sent, Slot.SENT
     messages["root"], messages["author"] = inputs.roots.index_of[sent], world.posts["author"][sent]
-    return put_on_top(messages, ranked)
+    return messages
 
 
 def put_on_top(messages: npt.NDArray[np.void], ranked: Ranked) -> Ranked:

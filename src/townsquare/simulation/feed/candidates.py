@@ -14,9 +14,9 @@ from townsquare.core.schema import NONE, NoteStatus, PostKind, PostStatus, Verdi
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rankers.contract import ChosenRanker
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 
-MANY_AGENTS = 100_000  # above this many persons, comments are not shown under posts unless the settings say so
 _COUNTS = ("likes", "dislikes", "shares", "comments", "flags")
 
 CANDIDATE = np.dtype([("key", "u8"), ("score", "f8"), ("post", "i4"), ("root", "i4"), ("author", "i4"), ("step", "i4")])
@@ -92,24 +92,31 @@ class Notes(NamedTuple):
 
 
 class FeedInputs(NamedTuple):
-    """What the feeds of one step are made of. Parts go to kernels one by one: Numba takes no tuples in tuples there."""
+    """What the feeds of one step are made of; ``score`` is one a post, (posts,).
+
+    Parts go to kernels one by one: Numba takes no tuples in tuples there.
+    """
 
     candidates: Candidates
     pool: Pool
     comments: Comments
     roots: Roots
     notes: Notes
+    score: npt.NDArray[np.float64]
 
 
-def feed_inputs(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws) -> FeedInputs:
-    """Score posts, and gather candidates, the shared pool, comments and notes."""
-    posts, settings = world.posts, options.settings
-    score = ranker.scores(posts, world.step + 1)
+def feed_inputs(
+    world: World, view: RankingView, ranker: ChosenRanker, options: FeedOptions, draw: StageDraws
+) -> FeedInputs:
+    """Score posts, and gather candidates, the shared pool, comments and notes; no pool where the ranker retrieves."""
+    posts, settings, retrieves = world.posts, options.settings, ranker.member.retrieve is not None
+    score = ranker.scores(view)
     ptr, row = _in_rings(world, score)
-    pool, n_injected = shared_pool(world, settings, draw)
-    comments = _comments(world, draw, comments_per_post(world, settings))
+    pool, n_injected = (np.empty(0, np.int32), 0) if retrieves else shared_pool(world, settings, draw)
+    comments = _comments(world, draw, settings.comments_per_post(int(np.count_nonzero(world.persons()))))
     sent = options.sent[options.sent >= 0]
-    roots = _roots(world, [row["root"], pool, np.asarray(posts["root"])[sent]], comments, options.labels_differ)
+    others = view.live_roots if retrieves else pool
+    roots = _roots(world, [row["root"], others, np.asarray(posts["root"])[sent]], comments, options.labels_differ)
     row["root"] = roots.index_of[row["root"]]
     author, key = (np.asarray(posts[name])[pool] for name in ("author", "key"))
     return FeedInputs(
@@ -118,6 +125,7 @@ def feed_inputs(world: World, ranker: ChosenRanker, options: FeedOptions, draw: 
         comments,
         roots,
         _notes(world, roots, draw.base("offer")),
+        score,
     )
 
 
@@ -210,13 +218,6 @@ def _recent_roots(world: World, limit: int, without: Array) -> Array:
     return np.concatenate(recent)
 
 
-def comments_per_post(world: World, settings: FeedSettings) -> int:
-    """Comments shown under a post: as set, else 3, or 0 in very large runs."""
-    if settings.comments is not None:
-        return settings.comments
-    return 3 if np.count_nonzero(world.persons()) <= MANY_AGENTS else 0
-
-
 def _comments(world: World, draw: StageDraws, per_post: int) -> Comments:
     """Live comments by post, most liked first, equal ones by a draw; none if none are shown."""
     if not per_post:
@@ -249,7 +250,7 @@ def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
         return Notes(np.empty(0, NOTE), np.empty(0, ROOT_NOTES), draw)
     at = np.flatnonzero(roots.index_of[post] >= 0)
     root, shown = roots.index_of[post[at]], status[at] == NoteStatus.SHOWN
-    at = at[np.argsort(2 * root.astype(np.int64) + shown, kind="stable")]
+    at = np.sort((2 * root.astype(np.int64) + shown) * post.size + at) % post.size  # quicker than a stable sort
     note, by_root = np.empty(at.size, NOTE), np.empty(roots.row.size, ROOT_NOTES)
     note["note"], note["author"] = at, author[at]
     by_root["key"] = world.posts["key"][roots.row]

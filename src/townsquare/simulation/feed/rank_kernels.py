@@ -26,7 +26,7 @@ _BUCKET = np.dtype([("agent", "i4"), ("at", "i4")])
 class Readers(NamedTuple):
     """Whose feeds: ``agents`` (n,) int32 ascend, all of the block that starts at agent ``first``.
 
-    Follows, seen roots and rated notes of the block's agents are offsets and keys of pair stores, see
+    Follows, seen roots, rated notes and hidden authors of the block's agents are offsets and keys of pair stores, see
     :class:`townsquare.core.pairs.PairBlock`. ``others`` (n,) int64 is how many rows from other accounts each agent is
     shown at most; ``labels`` (n,) bool whether it is shown labels.
     """
@@ -39,6 +39,8 @@ class Readers(NamedTuple):
     seen: npt.NDArray[np.int32]
     rated_ptr: npt.NDArray[np.int64]
     rated: npt.NDArray[np.int32]
+    hidden_ptr: npt.NDArray[np.int64]
+    hidden: npt.NDArray[np.int32]
     others: npt.NDArray[np.int64]
     labels: npt.NDArray[np.bool_]
 
@@ -50,12 +52,20 @@ class Ranked(NamedTuple):
     counts: npt.NDArray[np.int64]
 
 
+class Given(NamedTuple):
+    """Roots that a ranker retrieved: those of the reader at place ``i`` are ``row[ptr[i] : ptr[i + 1]]``."""
+
+    ptr: npt.NDArray[np.int64]
+    row: Array
+
+
 class Scratch(NamedTuple):
     """Memory of one thread for one feed at a time.
 
     ``candidate`` holds those of all followed accounts, ``owner`` whose ring each is from, ``newest`` places of the
-    newest of each root, ``table`` places in ``newest`` by root. ``best`` and ``picked`` are entries in order, ``root``
-    the roots of ``best``; ``drawn`` are the draws of the pool.
+    newest of each root, ``table`` places in ``newest`` by root. ``best`` are entries in order, ``root`` their roots.
+    ``drawn`` are the draws of the pool, ``smallest`` the smallest of these in order, ``place`` their places,
+    ``picked`` those of the roots that are shown.
     """
 
     candidate: Array
@@ -63,9 +73,11 @@ class Scratch(NamedTuple):
     newest: Array
     table: Array
     best: Array
-    picked: Array
     root: Array
     drawn: Array
+    place: Array
+    smallest: Array
+    picked: Array
 
 
 @nb.njit(cache=True)
@@ -83,10 +95,11 @@ def _scratch(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: Read
     table = np.empty(n_buckets, _BUCKET)
     for x in range(n_buckets):
         table[x].agent = -1
-    rows = candidates.limit + others
+    rows, n_pool = candidates.limit + others, pool.post.shape[0]
     return Scratch(
         np.empty(most, CANDIDATE), np.empty(most, np.int32), np.empty(most, np.int32), table, np.empty(rows, _ENTRY),
-        np.empty(others, _ENTRY), np.empty(rows, np.int32), np.empty(pool.post.shape[0], np.uint64),
+        np.empty(rows, np.int32), np.empty(n_pool, np.uint64), np.empty(n_pool + 1, np.int64),
+        np.empty(n_pool, np.uint64), np.empty(others, np.int64),
     )  # fmt: skip
 
 
@@ -128,8 +141,10 @@ def _gather(followed: Array, candidates: Candidates, scratch: Scratch) -> int:
 
 
 @nb.njit(cache=True)
-def _newest_of_roots(agent: int, n_candidates: int, start: U64, scratch: Scratch) -> int:
-    """Find the newest candidate of each root that is not the agent's own; equal age by draw. Returns how many.
+def _newest_of_roots(agent: int, hidden: Array, n_candidates: int, start: U64, scratch: Scratch) -> int:
+    """Find the newest candidate of each root by neither the agent nor a hidden author; equal age by draw.
+
+    Returns how many.
 
     Buckets of another agent count as empty, so that nobody empties the table.
     """
@@ -137,7 +152,7 @@ def _newest_of_roots(agent: int, n_candidates: int, start: U64, scratch: Scratch
     mask, n = table.shape[0] - 1, 0
     for c in range(n_candidates):
         one = candidate[c]
-        if one.author == agent:
+        if one.author == agent or has(hidden, 0, hidden.shape[0], one.author):
             continue
         h = (np.int64(one.root) * 2654435761) & mask
         while table[h].agent == agent and candidate[newest[table[h].at]].root != one.root:
@@ -154,14 +169,14 @@ def _newest_of_roots(agent: int, n_candidates: int, start: U64, scratch: Scratch
 
 
 @nb.njit(cache=True)
-def _rank_followed(agent: int, followed: Array, candidates: Candidates, scratch: Scratch) -> int:
+def _rank_followed(agent: int, followed: Array, hidden: Array, candidates: Candidates, scratch: Scratch) -> int:
     """Put the best candidates of followed accounts into ``best``; returns how many."""
     if candidates.limit == 0:
         return 0
     candidate, newest, best, root = scratch.candidate, scratch.newest, scratch.best, scratch.root
     n_candidates, n = _gather(followed, candidates, scratch), 0
     order = key1(candidates.order, agent)
-    for x in range(_newest_of_roots(agent, n_candidates, key1(candidates.newest, agent), scratch)):
+    for x in range(_newest_of_roots(agent, hidden, n_candidates, key1(candidates.newest, agent), scratch)):
         one = candidate[newest[x]]
         n = _insert(best, n, candidates.limit, one.score, mix(order ^ one.key), newest[x])
     for x in range(n):
@@ -178,48 +193,65 @@ def _among(values: Array, n: int, wanted: int) -> bool:
 
 
 @nb.njit(cache=True)
-def _pick(agent: int, followed: Array, n: int, pool: Pool, limit: int, bound: U64, scratch: Scratch) -> int:
-    """Put the ``limit`` roots with the smallest draws up to ``bound`` into ``picked``; returns how many there are.
+def _smallest(pool: Pool, wanted: int, scratch: Scratch) -> int:
+    """Put about ``wanted`` roots of the pool with the smallest draws into ``place``, in order; returns how many.
 
-    Roots of the agent, of followed accounts, and the ``n`` roots chosen already are left out. Injected roots that are
-    fewer than the rest weigh as much as the rest: their draws are scaled by how many there are.
+    Injected roots that are fewer than the rest weigh as much as the rest: their draws are scaled by how many there are.
     """
-    n_rest = pool.post.shape[0] - pool.n_injected
+    drawn, smallest, place, size, n = scratch.drawn, scratch.smallest, scratch.place, pool.post.shape[0], 0
+    n_rest = size - pool.n_injected
     n_scaled = pool.n_injected if pool.n_injected < n_rest else 0
+    bound = _ALL if wanted >= size else _ALL // U64(2 * n_rest if n_scaled else size) * U64(wanted)
     bound_scaled = _ALL
     if n_scaled and bound // U64(n_scaled) < _ALL // U64(n_rest):
         bound_scaled = (bound // U64(n_scaled) + U64(1)) * U64(n_rest) - U64(1)
-    drawn, picked, chosen, author, root, m = scratch.drawn, scratch.picked, scratch.root, pool.author, pool.root, 0
-    for x in range(drawn.shape[0]):
-        draw = drawn[x]
-        if draw > (bound_scaled if x < n_scaled else bound):
-            continue
-        if x < n_scaled:
+    for x in range(n_scaled):  # without a branch that the processor could guess wrong
+        place[n] = x
+        n += drawn[x] <= bound_scaled
+    for x in range(n_scaled, size):
+        place[n] = x
+        n += drawn[x] <= bound
+    for x in range(n):
+        p = place[x]
+        draw, y = drawn[p], x
+        if p < n_scaled:
             draw = draw // U64(n_rest) * U64(n_scaled)
-        hidden = author[x] == agent or has(followed, 0, followed.shape[0], author[x]) or _among(chosen, n, root[x])
-        if not hidden:
-            m = _insert(picked, m, limit, 0.0, draw, x)
-    return m
+        while y > 0 and draw < smallest[y - 1]:
+            smallest[y], place[y] = smallest[y - 1], place[y - 1]
+            y -= 1
+        smallest[y], place[y] = draw, p
+    return n
 
 
 @nb.njit(cache=True)
-def _pick_others(agent: int, followed: Array, n: int, limit: int, pool: Pool, scratch: Scratch) -> int:
-    """Put the roots of the pool with the smallest draws by (agent, root) into ``picked``; returns how many."""
-    size, start = pool.post.shape[0], key1(pool.draw, agent)
+def _pick_others(agent: int, followed: Array, hidden: Array, n: int, limit: int, pool: Pool, scratch: Scratch) -> int:
+    """Put the ``limit`` roots of the pool with the smallest draws by (agent, root) into ``picked``; returns how many.
+
+    Roots of the agent, of followed and hidden accounts, and the ``n`` roots chosen already are left out.
+    """
+    size, start, chosen = pool.post.shape[0], key1(pool.draw, agent), scratch.root
     if limit == 0 or size == 0:
         return 0
     for x in range(size):
         scratch.drawn[x] = mix(start ^ pool.key[x])
     # Only the smallest draws are looked at, some more than are wanted; many more where those do not do.
-    wanted, weight = limit + limit // 2 + 6, size
-    if 0 < pool.n_injected < size - pool.n_injected:
-        weight = 2 * (size - pool.n_injected)
-    while wanted < size:
-        m = _pick(agent, followed, n, pool, limit, _ALL // U64(weight) * U64(wanted), scratch)
-        if m == limit:
+    wanted = limit + limit // 2 + 6
+    while True:
+        m = 0
+        for y in range(_smallest(pool, wanted, scratch)):
+            x = scratch.place[y]
+            author = pool.author[x]
+            if author == agent or has(followed, 0, followed.shape[0], author) or _among(chosen, n, pool.root[x]):
+                continue
+            if has(hidden, 0, hidden.shape[0], author):
+                continue
+            scratch.picked[m] = x
+            m += 1
+            if m == limit:
+                return m
+        if wanted >= size:
             return m
         wanted *= 4
-    return _pick(agent, followed, n, pool, limit, _ALL, scratch)
 
 
 @nb.njit(cache=True)
@@ -228,11 +260,12 @@ def _rank_chunk(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: R
     for i in range(lo, hi):
         agent, local = readers.agents[i], readers.agents[i] - readers.first
         followed = readers.followed[readers.follow_ptr[local] : readers.follow_ptr[local + 1]]
-        n = _rank_followed(agent, followed, candidates, scratch)
-        m = _pick_others(agent, followed, n, readers.others[i], pool, scratch)
+        hidden = readers.hidden[readers.hidden_ptr[local] : readers.hidden_ptr[local + 1]]
+        n = _rank_followed(agent, followed, hidden, candidates, scratch)
+        m = _pick_others(agent, followed, hidden, n, readers.others[i], pool, scratch)
         order = key1(candidates.order, agent)
         for x in range(m):
-            p = scratch.picked[x].place
+            p = scratch.picked[x]
             _insert(scratch.best, n + x, n + m, pool.score[p], mix(order ^ pool.key[p]), -1 - p)
         for x in range(n + m):
             c, row = scratch.best[x].place, out.rows[i, x]
@@ -254,3 +287,121 @@ def rank(candidates: Candidates, pool: Pool, readers: Readers, out: Ranked) -> N
     n = readers.agents.shape[0]
     for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
         _rank_chunk(chunk * CHUNK, min(n, (chunk + 1) * CHUNK), candidates, pool, readers, out)
+
+
+# In two stages: :func:`collect` gathers candidates, a ranker scores them, :func:`choose` makes feeds of them.
+
+
+@nb.njit(cache=True)
+def _collect_chunk(
+    lo: int,
+    hi: int,
+    candidates: Candidates,
+    pool: Pool,
+    given: Given,
+    readers: Readers,
+    ptr: Array,
+    rows: Array,
+    counts: Array,
+) -> None:
+    scratch = _scratch(lo, hi, candidates, pool, readers)
+    for i in range(lo, hi):
+        agent, local, at = readers.agents[i], readers.agents[i] - readers.first, ptr[i]
+        followed = readers.followed[readers.follow_ptr[local] : readers.follow_ptr[local + 1]]
+        hidden = readers.hidden[readers.hidden_ptr[local] : readers.hidden_ptr[local + 1]]
+        if candidates.limit > 0:
+            n = _gather(followed, candidates, scratch)
+            for x in range(_newest_of_roots(agent, hidden, n, key1(candidates.newest, agent), scratch)):
+                c = scratch.newest[x]
+                one, row = scratch.candidate[c], rows[at]
+                row.post, row.root, row.author, row.slot = one.post, one.root, scratch.owner[c], 0
+                at += 1
+        for x in range(_pick_others(agent, followed, hidden, 0, readers.others[i], pool, scratch)):
+            p, row = scratch.picked[x], rows[at]
+            row.post, row.root, row.author, row.slot = pool.post[p], pool.root[p], pool.author[p], 1
+            at += 1
+        for x in range(given.ptr[i], given.ptr[i + 1]):
+            author = given.row[x].author
+            if (
+                author == agent
+                or has(followed, 0, followed.shape[0], author)
+                or has(hidden, 0, hidden.shape[0], author)
+            ):
+                continue
+            rows[at] = given.row[x]
+            at += 1
+        counts[i] = at - ptr[i]
+
+
+@nb.njit(parallel=True, cache=True)
+def collect(
+    candidates: Candidates, pool: Pool, given: Given, readers: Readers, ptr: Array, rows: Array, counts: Array
+) -> None:
+    """Gather candidates of ``readers`` into ``rows`` of :data:`FEED_ROW`, ``counts[i]`` of them from ``ptr[i]`` on.
+
+    First the newest row of each root from followed accounts, then the ``others`` roots of the pool with the smallest
+    draws, in order, then what is given.
+    """
+    n = readers.agents.shape[0]
+    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
+        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
+        _collect_chunk(lo, hi, candidates, pool, given, readers, ptr, rows, counts)
+
+
+@nb.njit(cache=True)
+def _choose_chunk(
+    lo: int,
+    hi: int,
+    readers: Readers,
+    limit: int,
+    order: U64,
+    by_score: bool,
+    ptr: Array,
+    rows: Array,
+    key: Array,
+    score: Array,
+    out: Ranked,
+) -> None:
+    most = 0
+    for i in range(lo, hi):
+        most = max(most, readers.others[i])
+    best, rest, root = np.empty(limit + most, _ENTRY), np.empty(most, _ENTRY), np.empty(limit, np.int32)
+    for i in range(lo, hi):
+        start, n, m = key1(order, readers.agents[i]), 0, 0
+        for e in range(ptr[i], ptr[i + 1]):
+            if rows[e].slot == 0:
+                n = _insert(best, n, limit, score[e], mix(start ^ key[e]), e)
+        for x in range(n):
+            root[x] = rows[best[x].place].root
+        for e in range(ptr[i], ptr[i + 1]):
+            if rows[e].slot == 1 and not _among(root, n, rows[e].root):
+                place = score[e] if by_score else -float(e)  # the pool's are in the order of their draws
+                m = _insert(rest, m, readers.others[i], place, mix(start ^ key[e]), e)
+        for x in range(m):
+            e = rest[x].place
+            _insert(best, n + x, n + m, score[e], mix(start ^ key[e]), e)
+        for x in range(n + m):
+            out.rows[i, x] = rows[best[x].place]
+        out.counts[i] = n + m
+
+
+@nb.njit(parallel=True, cache=True)
+def choose(
+    readers: Readers,
+    limit: int,
+    order: U64,
+    by_score: bool,
+    ptr: Array,
+    rows: Array,
+    key: Array,
+    score: Array,
+    out: Ranked,
+) -> None:
+    """Make feeds of what :func:`collect` gave: the best ``limit`` rows of followed accounts, ``others`` from others.
+
+    ``key`` and ``score`` (m,) are of the rows. From others come the best where ``by_score``, else the first ones.
+    """
+    n = readers.agents.shape[0]
+    for chunk in nb.prange((n + CHUNK - 1) // CHUNK):
+        lo, hi = chunk * CHUNK, min(n, (chunk + 1) * CHUNK)
+        _choose_chunk(lo, hi, readers, limit, order, by_score, ptr, rows, key, score, out)

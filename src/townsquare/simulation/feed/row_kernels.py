@@ -30,13 +30,17 @@ class Rows(NamedTuple):
 
 
 @nb.njit(inline="always", cache=True)
-def _comments_under(agent: int, root: int, comments: Comments, roots: Roots, out: Array) -> int:
-    """Write places of the comments of others that are shown under a root into ``out``; returns how many."""
-    n, r = 0, roots.row[root]
+def _comments_under(i: int, root: int, readers: Readers, comments: Comments, roots: Roots, out: Array) -> int:
+    """Write places of the comments that reader ``i`` is shown under a root into ``out``; returns how many.
+
+    These are of others, but of no hidden author.
+    """
+    n, r, agent = 0, roots.row[root], readers.agents[i]
+    first, last = readers.hidden_ptr[agent - readers.first], readers.hidden_ptr[agent - readers.first + 1]
     for c in range(comments.ptr[r], comments.ptr[r + 1]):
         if n == comments.limit:
             break
-        if comments.author[c] != agent:
+        if comments.author[c] != agent and not has(readers.hidden, first, last, comments.author[c]):
             out[n] = c
             n += 1
     return n
@@ -50,7 +54,7 @@ def count_rows(readers: Readers, ranked: Ranked, comments: Comments, roots: Root
         if comments.limit > 0:
             under = np.empty(comments.limit, np.int64)
             for x in range(ranked.counts[i]):
-                n += _comments_under(readers.agents[i], ranked.rows[i, x].root, comments, roots, under)
+                n += _comments_under(i, ranked.rows[i, x].root, readers, comments, roots, under)
         out[i + 1] = n
 
 
@@ -86,7 +90,7 @@ def _write_feed(
         out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, row.post, row.author
         out.slot[at], out.code[at] = row.slot, row.root
         at += 1
-        shown = _comments_under(agent, row.root, comments, roots, under) if comments.limit > 0 else 0
+        shown = _comments_under(i, row.root, readers, comments, roots, under) if comments.limit > 0 else 0
         for y in range(shown):
             c = under[y]
             out.agent[at], out.rank[at], out.post[at], out.author[at] = agent, x, comments.post[c], comments.author[c]

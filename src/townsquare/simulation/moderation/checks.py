@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,40 +17,44 @@ from townsquare.core.schema import NONE, LogKind, NoteStatus, PostStatus, Verdic
 from townsquare.record.batches import Batches
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.contract import Moderator
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.world import World
 
 FAMILY = "moderator"
 Columns = Mapping[str, Array]
-_MAY_WRITE = {"texts", "verdicts", "moderation_log"}
+_MAY_WRITE = {"texts", "verdicts", "moderation_log", "note_scores"}
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModerator:
-    """A moderator with its parameters."""
+    """A moderator with its parameters, and the scorer of notes."""
 
     member: Moderator
     params: Any
+    scorer: ChosenNoteScorer
 
     def review(self, world: World, draws: StageDraws, takedown: bool) -> Change:
         """Return what the moderator decides in step ``world.step + 1``, checked.
 
-        Checked: rows of ``verdicts``, ``moderation_log`` and ``texts`` alone, of this step, that point at what is
-        there; a post gets one verdict with a confidence in [0, 1] and a row of the log for it; values are finite; notes
-        are shown that were not and withdrawn that were; roots that are up are taken down, each with a reason, and none
-        where ``takedown`` is off.
+        Checked: rows of ``verdicts``, ``moderation_log``, ``note_scores`` and ``texts`` alone, of this step, that
+        point at what is there; a post gets one verdict with a confidence in [0, 1] and a row of the log for it; values
+        are finite; notes are shown that were not and withdrawn that were, and their scores say the same; roots that are
+        up are taken down, each with a reason, and none where ``takedown`` is off.
 
         Raises
         ------
         ContractError
             Names the moderator and the post.
         """
-        name, review = self.member.name, self.member.review
-        change: object = call_member(FAMILY, name, "review", lambda: review(world, draws, self.params, takedown))
+        name, more = self.member.name, {"scorer": self.scorer} if self.member.scores_notes else {}
+        review = partial(self.member.review, world, draws, self.params, takedown, **more)
+        change: object = call_member(FAMILY, name, "review", review)
         if not isinstance(change, Change) or change.newborn is not None or change.belief:
             raise breach(FAMILY, name, f"review returned {type(change).__name__}", "a Change of rows alone")
         rows = rows_of(name, change, world.step + 1)
         _check_verdicts(name, world, rows)
         _check_log(name, world, rows, takedown)
+        _check_scores(name, world, rows)
         return change
 
 
@@ -60,7 +65,7 @@ def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
     out = Batches(step)
     call_member(FAMILY, name, "review", lambda: out.add(change.rows))
     got: dict[str, Any] = {table: dict(out.get(table)) for table in sorted(_MAY_WRITE)}
-    for table in ("verdicts", "moderation_log"):
+    for table in sorted(_MAY_WRITE - {"texts"}):
         if (np.asarray(got[table]["step"]) != step).any():
             raise breach(FAMILY, name, f"{table} with another step", f"step {step}, the one being taken")
     return got
@@ -110,16 +115,33 @@ def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: b
     _check_each(name, changes, "a log row for a note that does not change", number, allowed, posts)
 
 
+def _check_scores(name: str, world: World, rows: Mapping[str, Columns]) -> None:
+    scores, log = rows["note_scores"], rows["moderation_log"]
+    note, status = scores["note"], scores["status"]
+    there = (note >= 0) & (note < world.notes.n)
+    _check_each(name, there & _once(note), "a score of no note, or two of one", note, "one a note", note, "note")
+    shown = world.notes["status"] == NoteStatus.SHOWN
+    for kind in (LogKind.NOTE_WITHDRAWN, LogKind.NOTE_SHOWN):
+        shown[log["value"][log["kind"] == kind].astype(np.int64)] = kind == LogKind.NOTE_SHOWN
+    as_logged = (status < len(NoteStatus)) & ((status == NoteStatus.SHOWN) == shown[note])
+    _check_each(name, as_logged, "a score with another status than the log", status, "the same", note, "note")
+    for column in ("intercept", "factor"):
+        good = ~np.isinf(scores[column])
+        _check_each(name, good, column, scores[column], "a finite number, or NaN for none", note, "note")
+
+
 def _check_posts(name: str, what: str, post: Array, world: World) -> None:
     there = (post >= 0) & (post < world.posts.n)
     _check_each(name, there, f"{what} on a post that is not there", post, f"rows 0 to {world.posts.n - 1}", post)
 
 
-def _check_each(name: str, good: Array, got: str, values: Array, allowed: str, post: Array) -> None:
-    """Raise for the first row that is not good, with its post and what it says."""
+def _check_each(
+    name: str, good: Array, got: str, values: Array, allowed: str, about: Array, what: str = "post"
+) -> None:
+    """Raise for the first row that is not good, with the post or note that it is about and what it says."""
     if not good.all():
         at = int(np.argmin(good))
-        raise breach(FAMILY, name, f"{got}: {values[at]} (post {post[at]})", allowed)
+        raise breach(FAMILY, name, f"{got}: {values[at]} ({what} {about[at]})", allowed)
 
 
 def _once(rows: Array) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
 from townsquare.simulation.moderation.log import joined
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.simulation.world import World
 
@@ -15,9 +16,9 @@ class Params(CrowdParams):
     """Settings of the strategy `community`."""
 
 
-def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
-    """Notes that pass the threshold are shown; posts come down by flags or notes only where a threshold is set."""
-    return Change(joined(review_notes(world, params), crowd_takedowns(world, params) if takedown else {}))
+def review(world: World, draws: StageDraws, params: Params, takedown: bool, *, scorer: ChosenNoteScorer) -> Change:
+    """Notes are shown as they are scored; posts come down by flags or notes only where a threshold is set."""
+    return Change(joined(review_notes(world, scorer), crowd_takedowns(world, params) if takedown else {}))
 
 
-MODERATOR = Moderator("community", Params, NOTE_KINDS, review)
+MODERATOR = Moderator("community", Params, NOTE_KINDS, review, scores_notes=True)

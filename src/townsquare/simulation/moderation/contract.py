@@ -6,12 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from townsquare.core.draws import StageDraws
 from townsquare.core.schema import ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
-from townsquare.simulation.world import World
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +32,15 @@ class Moderator:
         ``asks(params)``: whether it asks a language model under these settings.
     bind : callable, optional
         ``bind(asker)`` gives the same moderator with a language model to ask.
+    scores_notes : bool
+        Whether ``review`` takes ``scorer=`` too: the note scorer that the settings choose, with its parameters
+        (:class:`townsquare.simulation.moderation.note_scorers.contract.ChosenNoteScorer`).
     """
 
     name: str
     params: type[MemberParams]
     adds: frozenset[ActionKind]
-    review: Callable[[World, StageDraws, Any, bool], Change]
+    review: Callable[..., Change]
     asks: Callable[[Any], bool] | None = None
     bind: Callable[[Asker], Moderator] | None = None
+    scores_notes: bool = False

@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.schema import LogKind, PostKind, PostStatus
-from townsquare.settings.base import setting
+from townsquare.settings.base import MemberParams, setting
 from townsquare.simulation.moderation.log import joined, logged
-from townsquare.simulation.moderation.notes import NoteParams
 from townsquare.simulation.world import World
 
 
-class CrowdParams(NoteParams):
+class CrowdParams(MemberParams):
     """When readers alone take a post down; by default never."""
 
     takedown_flags: int | None = setting(None, "flags at which a post is taken down; unset: never", ge=1)

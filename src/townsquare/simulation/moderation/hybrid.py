@@ -19,6 +19,7 @@ from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.moderation.crowd import CrowdParams, crowd_takedowns
 from townsquare.simulation.moderation.findings import asks, findings
 from townsquare.simulation.moderation.log import joined, logged
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.moderation.notes import NOTE_KINDS, review_notes
 from townsquare.simulation.world import World
 
@@ -31,13 +32,21 @@ class Params(CheckerParams, CrowdParams):
     )
 
 
-def review(world: World, draws: StageDraws, params: Params, takedown: bool, asker: Asker | None = None) -> Change:
+def review(
+    world: World,
+    draws: StageDraws,
+    params: Params,
+    takedown: bool,
+    *,
+    scorer: ChosenNoteScorer,
+    asker: Asker | None = None,
+) -> Change:
     """Notes first, so that a note that passes in this step counts for the verdicts of this step and of earlier ones.
 
     A post whose verdict is older than its shown note is looked at again under the lower bar. The verdict stands: it is
     neither drawn nor asked for anew, and takes no place in the queue.
     """
-    rows = review_notes(world, params)
+    rows = review_notes(world, scorer)
     noted = _noted_posts(world, rows)
     posts = queue(world, draws, params.posts_per_step, noted_first=True)
     found = findings(world, posts, draws, params, asker, with_notes=True)
@@ -88,4 +97,4 @@ def bind(asker: Asker) -> Moderator:
     return replace(MODERATOR, review=partial(review, asker=asker))
 
 
-MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review, asks, bind)
+MODERATOR = Moderator("hybrid", Params, NOTE_KINDS, review, scores_notes=True, asks=asks, bind=bind)

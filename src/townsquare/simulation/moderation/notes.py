@@ -1,35 +1,70 @@
-"""Which community notes are shown: the threshold of MOSAIC's section 3, checked after every step."""
+"""Which community notes are shown, as the chosen scorer finds after every step, and what it found on record."""
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.schema import ActionKind, LogKind, NoteStatus
-from townsquare.settings.config import MemberParams, setting
-from townsquare.simulation.moderation.log import logged
+from townsquare.simulation.moderation.log import joined, logged
+from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer, NoteRatings, NoteScores
 from townsquare.simulation.world import World
 
 NOTE_KINDS = frozenset({ActionKind.ADD_NOTE, ActionKind.RATE_NOTE})
 
 
-class NoteParams(MemberParams):
-    """When a note is shown."""
+def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Columns]:
+    """Log rows for notes that the scorer shows, and for shown ones that it no longer does; and rows of note_scores.
 
-    helpful_at_least: int = setting(3, "helpful ratings that a shown note needs", ge=1)
-    helpful_ratio: float = setting(2.0, "and more than this many times as many as not helpful", ge=0)
-
-
-def review_notes(world: World, params: NoteParams) -> dict[str, schema.Columns]:
-    """Log rows for notes that pass the threshold, and for shown ones that no longer do.
-
-    A note is shown when ``helpful >= helpful_at_least`` and ``helpful > helpful_ratio * not_helpful``; it is withdrawn
-    when later ratings take that away.
+    A note has a row of note_scores when its status, intercept or factor changed. It has none where it got no number,
+    had none, and went from pending to shown or back: the log says that.
     """
-    helpful, not_helpful = world.notes["helpful"], world.notes["not_helpful"]
-    passes = (helpful >= params.helpful_at_least) & (helpful > params.helpful_ratio * not_helpful)
-    shown = world.notes["status"] == NoteStatus.SHOWN
-    changed = np.flatnonzero(passes != shown)
-    kinds = np.where(passes[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
-    reasons = [f"{helpful[note]} helpful, {not_helpful[note]} not helpful" for note in changed]
-    return logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))
+    ratings, before = rated_notes(world), scores_before(world)
+    found = scorer.scores(ratings, before)
+    shown = found.status == NoteStatus.SHOWN
+    changed = np.flatnonzero(shown != (before.status == NoteStatus.SHOWN))
+    kinds = np.where(shown[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
+    reasons = [_why(world, found, note) for note in changed.tolist()]
+    log = logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))
+    return joined(log, _recorded(world, before, found))
+
+
+def rated_notes(world: World) -> NoteRatings:
+    """Every note and rating of the world, as a scorer takes them."""
+    given, notes = world.note_ratings, world.notes
+    return NoteRatings(
+        given["note"], given["agent"], given["rating"], given["step"], notes["author"], notes["step"],
+        notes["decided"], notes["helpful"], notes["not_helpful"], world.step + 1,
+    )  # fmt: skip
+
+
+def scores_before(world: World) -> NoteScores:
+    """What the scorer found in the step before."""
+    return NoteScores(*(world.notes[name] for name in ("status", "intercept", "factor")))
+
+
+def _recorded(world: World, before: NoteScores, found: NoteScores) -> dict[str, schema.Columns]:
+    changed = found.status != before.status
+    says_more = (found.status == NoteStatus.NOT_HELPFUL) | (before.status == NoteStatus.NOT_HELPFUL)
+    for old, new in ((before.intercept, found.intercept), (before.factor, found.factor)):
+        changed |= _differ(old, new)
+        says_more |= ~np.isnan(old) | ~np.isnan(new)
+    note = np.flatnonzero(changed & says_more)
+    columns = {name: getattr(found, name)[note] for name in ("status", "intercept", "factor")}
+    rows = schema.rows("note_scores", note.size, step=world.step + 1, note=note, **columns)
+    return {"note_scores": rows} if note.size else {}
+
+
+def _differ(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Where two columns hold different numbers, NaN being equal to NaN."""
+    return np.asarray((old != new) & ~(np.isnan(old) & np.isnan(new)))
+
+
+def _why(world: World, found: NoteScores, note: int) -> str:
+    """The reason that the log gives for showing a note, or for withdrawing it."""
+    counts = {name: int(world.notes[name][note]) for name in ("helpful", "somewhat", "not_helpful")}
+    said = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n or name != "somewhat"]
+    if not np.isnan(found.intercept[note]):
+        said.append(f"intercept {found.intercept[note]:.2f}")
+    return ", ".join(said)

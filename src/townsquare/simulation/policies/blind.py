@@ -8,36 +8,42 @@ differed by arm; here they give four arms the same rows.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
+from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical import decide as decide_statistically
-from townsquare.simulation.policies.statistical_params import ROW_KINDS, KindParams
+from townsquare.simulation.policies.statistical_params import KindParams, by_kind
 from townsquare.simulation.policies.statistical_params import Params as StatisticalParams
 from townsquare.simulation.views import Chosen, Views
 
 
-class Params(MemberParams):
+def _chance(kind: ActionKind) -> tuple[type[Any], Any]:
+    spec = SPECS[kind]
+    return float, setting(spec.chance, f"chance of {spec.called}", ge=0, lt=1)
+
+
+if TYPE_CHECKING:
+
+    class ByKind(MemberParams):
+        """A setting for each kind of action."""
+
+else:
+    ByKind = by_kind({kind: _chance(kind) for kind in ROW_KINDS})
+
+
+class Params(ByKind):
     """Chances a shown row at activity 1; they scale with activity as in `statistical`."""
 
-    like: float = setting(0.1, "chance of a like", ge=0, lt=1)
-    dislike: float = setting(0.02, "chance of a dislike", ge=0, lt=1)
-    share: float = setting(0.04, "chance of a share", ge=0, lt=1)
-    comment: float = setting(0.04, "chance of a comment", ge=0, lt=1)
-    like_comment: float = setting(0.05, "chance of liking a comment", ge=0, lt=1)
-    flag: float = setting(0.01, "chance of a flag", ge=0, lt=1)
-    follow: float = setting(0.01, "chance of following the author", ge=0, lt=1)
-    unfollow: float = setting(0.001, "chance of unfollowing the author", ge=0, lt=1)
-    add_note: float = setting(0.02, "chance of a community note", ge=0, lt=1)
-    rate_note: float = setting(0.3, "chance of rating an offered note; helpful or not is a coin", ge=0, lt=1)
     posts_per_step: float = setting(0.05, "posts a step at activity 1", ge=0)
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """As `statistical`, with every coefficient but the base at 0, and arguments of either side."""
-    chances = {kind.name.lower(): getattr(params, kind.name.lower()) for kind in ROW_KINDS}
-    kinds = {name: KindParams(base=math.log(p / (1 - p)) if p else -1e6) for name, p in chances.items()}
+    chances = {WORDS[kind]: getattr(params, WORDS[kind]) for kind in ROW_KINDS}
+    kinds: dict[str, Any] = {name: KindParams(base=math.log(p / (1 - p)) if p else -1e6) for name, p in chances.items()}
     flat = StatisticalParams(
         **kinds, attention=0.0, posts_per_step=params.posts_per_step, side=0.0, text_width=1e6, helpful_distance=0.0,
         helpful_doubt=0.0,

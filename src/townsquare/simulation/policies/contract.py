@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import Rating
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.schema import NONE, TABLES, ActionKind
 from townsquare.models.contract import Asker
@@ -24,7 +26,6 @@ _DTYPES = {
     "text": np.int32,
     "helpful": np.int8,
     "reasoning": np.int32,
-    "unread": np.int64,
 }
 
 
@@ -83,9 +84,9 @@ def check_chosen(name: str, chosen: object, views: Views) -> None:
     ------
     ContractError
         If an array has another dtype or length than :class:`townsquare.simulation.views.Chosen` says; agents do not
-        ascend, or are not of the views; a row, kind, text or rating is none; a row is acted on and unread; a declared
-        stance names no action or proposition, comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN for none).
-        Names the policy, the agent and the value.
+        ascend, or are not of the views; a row, kind, text or rating is none; ``examined`` says nothing of some rows; a
+        declared stance names no action or proposition, comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN
+        for none). Names the policy, the agent and the value.
     """
     if not isinstance(chosen, Chosen):
         raise breach(FAMILY, name, f"decide returned {type(chosen).__name__}", "Chosen")
@@ -101,31 +102,32 @@ def check_chosen(name: str, chosen: object, views: Views) -> None:
         ("row", (chosen.row >= NONE) & (chosen.row < n_rows), "-1, or a row of the agent's own feed"),
         ("text", (chosen.text >= NONE) & (chosen.text < n_texts), f"-1 to {n_texts - 1}"),
         ("reasoning", (chosen.reasoning >= NONE) & (chosen.reasoning < n_texts), f"-1 to {n_texts - 1}"),
-        ("helpful", (chosen.helpful >= NONE) & (chosen.helpful <= 1), "1, 0, or -1 for no rating"),
+        ("helpful", (chosen.helpful >= NONE) & (chosen.helpful < len(Rating)), "of Rating, or -1 for no rating"),
     )
     for column, good, allowed in checks:
         if not good.all():
             at = int(np.argmin(good))
             got = f"{column} {getattr(chosen, column)[at]}"
             raise breach(FAMILY, name, got, allowed, agent=int(chosen.agent[at]))
-    if chosen.unread.size:
-        if chosen.unread.min() < 0 or chosen.unread.max() >= n_rows:
-            raise breach(FAMILY, name, "an unread row that is not there", f"0 to {n_rows - 1}")
-        if np.isin(chosen.row, chosen.unread).any():
-            raise breach(FAMILY, name, "an action on a row that was not read", "rows that were")
+    if chosen.examined is not None:
+        _check_array(name, "examined", chosen.examined, np.bool_)
+        if chosen.examined.size != n_rows:
+            raise breach(FAMILY, name, f"examined of {chosen.examined.size} rows", f"{n_rows}, or None for every row")
     _check_declared(name, chosen, views.stance.shape[1])
+
+
+def _check_array(name: str, column: str, array: object, dtype: npt.DTypeLike) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+        raise breach(FAMILY, name, f"{column} of {kind}", f"(n,) {np.dtype(dtype)}")
 
 
 def _check_columns(name: str, chosen: Chosen) -> None:
     """Dtypes and lengths."""
     for column, dtype in _DTYPES.items():
-        array: object = getattr(chosen, column)
-        if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
-            got = (
-                f"{column} of {array.dtype}" if isinstance(array, np.ndarray) else f"{column} of {type(array).__name__}"
-            )
-            raise breach(FAMILY, name, got, f"(n,) {np.dtype(dtype)}")
-        if column != "unread" and array.shape != chosen.agent.shape:
+        array = getattr(chosen, column)
+        _check_array(name, column, array, dtype)
+        if array.shape != chosen.agent.shape:
             raise breach(FAMILY, name, f"columns of different lengths: {column} {array.size}", f"{chosen.agent.size}")
     if not all(isinstance(text, str) for text in chosen.new_texts):
         raise breach(FAMILY, name, "new texts that are no texts", "a tuple of str")

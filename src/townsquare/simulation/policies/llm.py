@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from townsquare.core.actions import ActionKind, On, kinds_where
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import ActionKind
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
@@ -31,7 +31,7 @@ REACT, POST = 0, 1
 SAID = 120
 """Characters of the line that says what was shortened, at most."""
 NO_FEED = FeedPage("", {}, {}, [], [])
-_NO_FEED = (ActionKind.POST, ActionKind.IGNORE)
+_NO_FEED = frozenset(kinds_where(lambda spec: spec.on == On.NOTHING))
 
 
 class Params(MemberParams):
@@ -44,6 +44,7 @@ class Params(MemberParams):
     beliefs_as: Literal["bands", "ten_bins"] = setting("bands", "how a stance is put into words")
     posts_per_step: float = setting(0.2, "chance that an agent is asked for a post in a step", ge=0, le=1)
     own_posts: int = setting(3, "own latest posts that it is shown before it writes", ge=0, le=50)
+    somewhat: bool = setting(False, "agents may also find a note somewhat helpful")
     max_actions: int = setting(8, "actions in one reply at most", ge=1, le=100)
     text_shown: int = setting(400, "of each text in a feed at most", ge=20, le=10000, unit="characters")
     prompt_tokens: int | None = setting(
@@ -75,7 +76,7 @@ class Waiting(NamedTuple):
     place: int
     turn: int
     targets: Mapping[str, int]  # id on the page -> row of Views.rows
-    unread: tuple[int, ...]
+    truncated: tuple[int, ...]  # rows of Views.rows that found no room in the prompt
     told: tuple[int, ...]  # in the order of TOLD
 
     @classmethod
@@ -103,8 +104,8 @@ class Questions:
 
     def __init__(self, views: Views, draws: StageDraws, params: Params) -> None:
         self._views, self._params, self._room = views, params, room_of(params)
-        self._wording = Wording.of(views, params.nudge, params.reasoning)
-        self._kinds = sorted(views.allowed - set(_NO_FEED))
+        self._wording = Wording.of(views, params.nudge, params.reasoning, params.somewhat)
+        self._kinds = sorted(views.allowed - _NO_FEED)
         self._empty: dict[tuple[bool, bool], int] = {}
         may_write = ActionKind.POST in views.allowed
         self._writes = may_write & (draws.uniform("asked", views.agents) < params.posts_per_step)
@@ -178,9 +179,10 @@ def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None 
             replies.add_post(waiting.place, reply.value)
         else:
             replies.add_reactions(waiting.place, waiting.targets, reply.value)
-    unread = np.array([row for waiting in asked for row in waiting.unread], np.int64)
+    examined = np.ones(int(views.indptr[-1]), np.bool_)
+    examined[[row for waiting in asked for row in waiting.truncated]] = False
     told = np.array([waiting.told for waiting in asked], np.int32).reshape(-1, len(TOLD))
-    return replace(replies.chosen(), unread=np.sort(unread), told=dict(zip(TOLD, told.T.copy(), strict=True)))
+    return replace(replies.chosen(), examined=examined, told=dict(zip(TOLD, told.T.copy(), strict=True)))
 
 
 def bind(asker: Asker) -> Policy:

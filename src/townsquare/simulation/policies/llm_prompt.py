@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import SPECS, WORDS, ActionKind, On
 from townsquare.models.prompts.bands import (
     CONFIDENCE_BANDS,
     STANCE_BANDS,
@@ -26,18 +26,6 @@ from townsquare.simulation.policies.llm_room import (
 )
 from townsquare.simulation.views import Views
 
-ACTION_WORDS = {
-    ActionKind.LIKE: "like (p...)",
-    ActionKind.DISLIKE: "dislike (p...)",
-    ActionKind.SHARE: "share (p...): pass it on to those who read you",
-    ActionKind.COMMENT: "comment (p...): answer it, with content",
-    ActionKind.LIKE_COMMENT: "like_comment (c...)",
-    ActionKind.FLAG: "flag (p..., c...): report it to the moderators",
-    ActionKind.FOLLOW: "follow (p..., c...): whoever put it into your feed",
-    ActionKind.UNFOLLOW: "unfollow (p..., c...): that one",
-    ActionKind.ADD_NOTE: "add_note (p...): put a note with context under it, with content",
-    ActionKind.RATE_NOTE: "rate_note (n...): judge a note you are offered, with helpful",
-}
 _NOTES = (
     "Readers keep this network accurate with notes. Where a note is offered to you, judge it first; add one of your "
     "own only where context is missing."
@@ -60,17 +48,18 @@ class Wording:
     post_length: int
 
     @classmethod
-    def of(cls, views: Views, nudge: bool, reasoning: bool) -> Wording:
+    def of(cls, views: Views, nudge: bool, reasoning: bool, somewhat: bool) -> Wording:
         """The words for what this run allows."""
-        kinds = [kind for kind in ACTION_WORDS if kind in views.allowed]
-        rates = ActionKind.RATE_NOTE in kinds
+        kinds = [kind for kind, spec in SPECS.items() if spec.prompt and kind in views.allowed]
+        rates = any(SPECS[kind].on == On.NOTE for kind in kinds)
         strategy = [_NOTES] if rates and ActionKind.ADD_NOTE in kinds else []
         strategy += [_FLAGS] if views.about.show_flags else []
         strategy += [_NUDGE] if nudge else []
-        more = ', for rate_note also "helpful" (yes or no)' if rates else ""
+        answers = "yes, somewhat or no" if somewhat else "yes or no"
+        more = f', for rate_note also "helpful" ({answers})' if rates else ""
         why = ', "reasoning"' if reasoning else ""
         return cls(
-            actions="\n".join(f"- {ACTION_WORDS[kind]}" for kind in kinds),
+            actions="\n".join(f"- {WORDS[kind]} {SPECS[kind].prompt}" for kind in kinds),
             strategy="\n".join(strategy),
             reasoning=_REASONING if reasoning else "",
             fields=more + why,

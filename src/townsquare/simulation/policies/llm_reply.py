@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from townsquare.core.actions import SPECS, WORDS, ActionKind, Length, On, Tie
+from townsquare.core.enums import Rating
 from townsquare.core.files import clean
-from townsquare.core.schema import NONE, ActionKind
+from townsquare.core.schema import NONE
 from townsquare.models.contract import object_schema
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.simulation.policies.llm_feed import FeedPage
@@ -17,9 +19,9 @@ from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
 WRITTEN = 600  # characters of a post or note that a model is asked for at most
 REASON = 300
 TENTHS = 10  # a stance of 1 in a reply
-_WORDS = {kind.name.lower(): kind for kind in ActionKind}
-_WORD_OF = {kind: word for word, kind in _WORDS.items()}
-_WRITES = (ActionKind.COMMENT, ActionKind.ADD_NOTE)
+RATED = {"yes": Rating.HELPFUL, "somewhat": Rating.SOMEWHAT, "no": Rating.NOT_HELPFUL}
+"""What an agent may answer of a note."""
+_KINDS = {word: kind for kind, word in WORDS.items()}
 
 
 class _Params(Protocol):
@@ -27,6 +29,8 @@ class _Params(Protocol):
     def reasoning(self) -> bool: ...
     @property
     def max_actions(self) -> int: ...
+    @property
+    def somewhat(self) -> bool: ...
 
 
 def _stance(names: tuple[str, ...]) -> dict[str, Any]:
@@ -46,41 +50,49 @@ def react_schema(
 
     It holds a post too where the agent ``writes`` one.
     """
-    on_posts, on_comments = page.ids_of("p"), page.ids_of("c")
-    long = min(settings.post_length, WRITTEN)
-    branches = [
-        _branch(kinds, (ActionKind.LIKE, ActionKind.DISLIKE, ActionKind.SHARE), on_posts, {}, params),
-        _branch(kinds, (ActionKind.COMMENT,), on_posts, _writing(settings.comment_length) | _stance(names), params),
-        _branch(kinds, (ActionKind.LIKE_COMMENT,), on_comments, {}, params),
-        _branch(kinds, (ActionKind.FLAG,), [*page.ids], {}, params),
-        _branch(kinds, (ActionKind.FOLLOW,), page.strangers, {}, params),
-        _branch(kinds, (ActionKind.UNFOLLOW,), page.friends, {}, params),
-        _branch(kinds, (ActionKind.ADD_NOTE,), on_posts, _writing(long), params),
-        _branch(kinds, (ActionKind.RATE_NOTE,), [*page.notes], {"helpful": {"enum": ["yes", "no"]}}, params),
-    ]
-    entries = [branch for branch in branches if branch]
+    alike: dict[tuple[On, Tie, Length, bool], list[ActionKind]] = {}
+    for kind in kinds:
+        spec = SPECS[kind]
+        alike.setdefault((spec.on, spec.tie, spec.writes, spec.declares), []).append(kind)
+    entries = [_branch(these, page, names, settings, params) for these in alike.values() if _targets(these[0], page)]
     post = {"post": post_schema(names, settings, params)} if writes else {}
     actions = {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}
     return object_schema(actions=actions, **post)
 
 
+def _targets(kind: ActionKind, page: FeedPage) -> list[str]:
+    """Ids of what the page shows that an action of this kind can be done to."""
+    match SPECS[kind].on, SPECS[kind].tie:
+        case On.POST, _:
+            return page.ids_of("p")
+        case On.COMMENT, _:
+            return page.ids_of("c")
+        case On.NOTE, _:
+            return [*page.notes]
+        case On.AUTHOR, Tie.STARTS:
+            return page.strangers
+        case On.AUTHOR, Tie.ENDS:
+            return page.friends
+        case On.AUTHOR, _:
+            return [*page.strangers, *page.friends]
+    return [*page.ids]
+
+
 def _branch(
-    kinds: list[ActionKind],
-    these: tuple[ActionKind, ...],
-    targets: list[str],
-    more: dict[str, Any],
-    params: _Params,
+    kinds: list[ActionKind], page: FeedPage, names: tuple[str, ...], settings: ActionSettings, params: _Params
 ) -> dict[str, Any]:
-    """Entries of some kinds of action; nothing if the run allows none of them, or nothing on the page can be meant."""
-    words = [_WORD_OF[kind] for kind in these if kind in kinds]
-    if not words or not targets:
-        return {}
-    why = {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
-    return object_schema(action={"enum": words}, target={"enum": targets}, **more, **why)
-
-
-def _writing(longest: int) -> dict[str, Any]:
-    return {"content": {"type": "string", "maxLength": longest}}
+    """Entries of kinds of action that have the same targets and fields."""
+    spec, more = SPECS[kinds[0]], dict[str, Any]()
+    if spec.writes:
+        longest = min(settings.post_length, WRITTEN) if spec.writes == Length.POST else settings.comment_length
+        more = {"content": {"type": "string", "maxLength": longest}}
+    more |= _stance(names) if spec.declares else {}
+    if spec.on == On.NOTE:
+        more["helpful"] = {"enum": [word for word in RATED if params.somewhat or word != "somewhat"]}
+    more |= {"reasoning": {"type": "string", "maxLength": REASON}} if params.reasoning else {}
+    return object_schema(
+        action={"enum": [WORDS[kind] for kind in kinds]}, target={"enum": _targets(kinds[0], page)}, **more
+    )
 
 
 def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Params) -> dict[str, Any]:
@@ -114,11 +126,11 @@ class Replies:
         ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
         """
         for entry in value["actions"]:
-            kind, target = _WORDS[entry["action"]], str(entry["target"])
+            kind, target = _KINDS[entry["action"]], str(entry["target"])
             row = targets.get(target, NONE)
             if row < 0:
                 continue  # cannot be: the schema holds the ids
-            helpful = {"yes": 1, "no": 0}.get(str(entry.get("helpful", "")), -1)
+            helpful = RATED.get(str(entry.get("helpful", "")), NONE)
             self._add(place, kind, row, entry, helpful=helpful)
         if "post" in value:
             self.add_post(place, value["post"])
@@ -134,8 +146,7 @@ class Replies:
         )  # fmt: skip
 
     def _add(self, place: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
-        writes = kind is ActionKind.POST or kind in _WRITES
-        content = clean(str(entry["content"])).strip() if writes else ""
+        content = clean(str(entry["content"])).strip() if SPECS[kind].writes else ""
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
         if content and entry.get("about", "none") != "none":
             about = self._views.about.names.index(entry["about"])

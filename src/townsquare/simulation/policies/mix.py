@@ -101,14 +101,14 @@ def decide(
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
             parts.append((ChosenPolicy(policy, settings).decide(views.only(mask), draws), keep))
-    return _together(parts, views.n_texts) if parts else nothing_chosen()
+    return _together(parts, views) if parts else nothing_chosen()
 
 
-def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -> Chosen:
+def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], views: Views) -> Chosen:
     """One choice from several; ``keep`` maps rows of a part's views back to the whole."""
     chosen: list[Chosen] = []
     texts: tuple[str, ...] = ()
-    done = 0
+    done, n_texts, examined = 0, views.n_texts, np.ones(int(views.indptr[-1]), np.bool_)
     for part, keep in parts:
         row = np.full(part.n, NONE, np.int64)
         row[part.row >= 0] = keep[part.row[part.row >= 0]]
@@ -116,8 +116,9 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -
             np.where(column >= n_texts, column + np.int32(len(texts)), column) for column in (part.text, part.reasoning)
         )
         declared = (part.declared[0] + done, *part.declared[1:])
-        unread = keep[part.unread]
-        chosen.append(replace(part, row=row, text=text, reasoning=reasoning, declared=declared, unread=unread))
+        if part.examined is not None:
+            examined[keep] = part.examined
+        chosen.append(replace(part, row=row, text=text, reasoning=reasoning, declared=declared))
         texts += part.new_texts
         done += part.n
 
@@ -132,7 +133,7 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], n_texts: int) -
         **{name: joined(name)[order] for name in ("agent", "kind", "row", "target", "text", "helpful", "reasoning")},
         declared=(action[by_action], *(column[by_action] for column in stances)),
         new_texts=texts,
-        unread=np.sort(joined("unread")),
+        examined=examined,
         told=_told(chosen),
     )
 

@@ -18,17 +18,17 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from townsquare.core.actions import SPECS, ActionKind, On
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import Rating
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import NONE, ActionKind, Slot
+from townsquare.core.schema import NONE, Slot
+from townsquare.settings.base import ActionName
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
 
-Word = Literal[
-    "post", "like", "dislike", "share", "comment", "like_comment", "flag", "follow", "unfollow", "add_note",
-    "rate_note", "ignore",
-]  # fmt: skip
+_RATINGS = {None: NONE, True: Rating.HELPFUL, False: Rating.NOT_HELPFUL, "somewhat": Rating.SOMEWHAT}
 Stance = Annotated[float, Field(ge=-1, le=1)]
 
 
@@ -37,12 +37,12 @@ class Line(MemberParams):
 
     step: int = Field(ge=1)
     agent: int = Field(ge=0, json_schema_extra={"names": "agents"})
-    action: Word
+    action: ActionName
     rank: int | None = Field(None, ge=0, description="place in the feed, from 0")
     post: int | None = Field(None, ge=0, description="row of posts, instead of a rank")
     text: str | None = Field(None, max_length=100_000)
     stance: dict[int, Stance] = Field(default_factory=dict, description="declared stance by number of the proposition")
-    helpful: bool | None = Field(None, description="rating of a note")
+    helpful: bool | Literal["somewhat"] | None = Field(None, description="rating of a note")
 
 
 class Params(MemberParams):
@@ -84,7 +84,7 @@ def _row(views: Views, line: Line, place: int) -> int:
     if line.post is not None:
         hits = np.flatnonzero(post == line.post)
     elif line.rank is not None:
-        wanted = (slot == Slot.COMMENT) == (line.action == "like_comment")
+        wanted = (slot == Slot.COMMENT) == (SPECS[ActionKind[line.action.upper()]].on == On.COMMENT)
         hits = np.flatnonzero((rank == line.rank) & wanted)
     else:
         hits = np.empty(0, np.int64)
@@ -103,7 +103,7 @@ def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> Chosen:
         row,
         target=np.where(row >= 0, views.targets(row, np.array(kind)), missing),
         text=np.where([line.text is None for line in lines], NONE, number),
-        helpful=[NONE if line.helpful is None else int(line.helpful) for line in lines],
+        helpful=[_RATINGS[line.helpful] for line in lines],
         declared=[(k, p, s, np.nan) for k, line in enumerate(lines) for p, s in sorted(line.stance.items())],
         new_texts=texts,
     )

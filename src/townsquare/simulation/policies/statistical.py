@@ -9,15 +9,19 @@ fitted to people in ``docs/policy-fit.md``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind, On, kinds_where
 from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import NONE, ActionKind
+from townsquare.core.schema import NONE
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical_kernels import (
+    COEFFICIENTS,
     Kinds,
     Posts,
     Readers,
@@ -29,10 +33,10 @@ from townsquare.simulation.policies.statistical_kernels import (
     laid_out,
     lanes_of,
     list_choices,
-    rate_helpful,
+    rate_notes,
     read,
 )
-from townsquare.simulation.policies.statistical_params import COEFFICIENTS, ROW_KINDS, Params
+from townsquare.simulation.policies.statistical_params import Params
 from townsquare.simulation.policies.text_features import FEATURES, feature_table
 from townsquare.simulation.views import Bank, Chosen, Views, chosen
 
@@ -41,16 +45,19 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
     shown, posts = CodedRows.of(views.rows), _posts(views, params)
     seen = read(posts, *(shown.beside[name] for name in ("root", "likes", "verdict", "note")))
-    bits, counts = np.empty(shown.n, np.uint16), np.empty(views.agents.size, np.int64)
+    a_bit_each = np.min_scalar_type((1 << len(ROW_KINDS)) - 1)
+    bits, counts = np.empty(shown.n, a_bit_each), np.empty(views.agents.size, np.int64)
     rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
-    choose_kinds(readers, rows, posts, seen, _kinds(views, draws, params), params.attention, bits, counts)
+    kinds = _kinds(views, draws, params)
+    wide = (0,) * kinds.lanes.shape[1]
+    choose_kinds(readers, rows, posts, seen, kinds, wide, params.attention, bits, counts)
     place, row, kind = _choices(views, bits, counts, _writers(views, draws, params))
     text, declared = _texts(views, draws, params, place, row, kind)
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
-    helpful[rated] = rate_helpful(
-        readers, place[rated], posts, seen[shown.code[row[rated]]], params.helpful_distance, params.helpful_doubt,
-        draws.base("helpful"),
+    helpful[rated] = rate_notes(
+        readers, place[rated], posts, seen, shown.code[row[rated]],
+        (params.helpful_distance, params.helpful_doubt, params.helpful_band), draws.base("helpful"),
     )  # fmt: skip
     return chosen(views, views.agents[place], kind, row, text=text, helpful=helpful, declared=declared)
 
@@ -64,16 +71,17 @@ def _posts(views: Views, params: Params) -> Posts:
 
 def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:
     """Coefficients and draws of the kinds in ``ROW_KINDS``."""
-    names = [kind.name.lower() for kind in ROW_KINDS]
+    names = [WORDS[kind] for kind in ROW_KINDS]
     table = np.array([[getattr(getattr(params, name), one) for name in names] for one in COEFFICIENTS], np.float64)
     bases = np.array([draws.base(name) for name in names])
     tastes = np.array([draws.base(f"taste:{name}", lasting=True) for name in names])
-    lanes = lanes_of(np.array([kind in views.allowed for kind in ROW_KINDS]))
-    return Kinds(table, bases, tastes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
+    on_notes = np.array([SPECS[kind].on == On.NOTE for kind in ROW_KINDS])
+    lanes = lanes_of([SPECS[kind].slots if kind in views.allowed else () for kind in ROW_KINDS])
+    return Kinds(table, bases, tastes, on_notes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
 
 
 def _choices(
-    views: Views, bits: npt.NDArray[np.uint16], counts: Array, writes: npt.NDArray[np.bool_]
+    views: Views, bits: npt.NDArray[Any], counts: Array, writes: npt.NDArray[np.bool_]
 ) -> tuple[Array, Array, Array]:
     """Place of the agent, row and kind of everything that is done, agent by agent: posts before other actions."""
     at = np.r_[0, np.cumsum(counts + writes)]
@@ -88,7 +96,7 @@ def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
     text = views.post("text")
     appeal = np.zeros(text.size)
     weights = np.array([getattr(params.appeal, name) for name in FEATURES])
-    if not weights.any() or not any(getattr(params, kind.name.lower()).appeal for kind in ROW_KINDS):
+    if not weights.any() or not any(getattr(params, WORDS[kind]).appeal for kind in ROW_KINDS):
         return appeal
     shown = np.zeros(text.size, np.bool_)
     shown[CodedRows.of(views.rows).beside["root"]] = True
@@ -112,23 +120,23 @@ def _texts(
     """What is written, and rows of the stances it declares."""
     text = np.full(row.size, NONE, np.int32)
     bank = views.bank
-    writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
+    limits = {one: getattr(views.settings, spec.writes) for one, spec in SPECS.items() if spec.declares}
+    writes = np.flatnonzero(np.isin(kind, list(limits)))
     agents = views.agents[place[writes]]
     on = row[writes] >= 0
     keys = np.zeros(writes.size, np.uint64)
     keys[on] = views.post("key")[column_at(views.rows, "root", row[writes][on])]
     proposition = _propositions(views, draws, agents, keys, row[writes])
     entry = np.full(writes.size, NONE, np.int64)
-    limits = {ActionKind.POST: views.settings.post_length, ActionKind.COMMENT: views.settings.comment_length}
     for what, limit in limits.items():
         of = kind[writes] == what
         args = place[writes[of]], agents[of], keys[of], proposition[of]
         entry[of] = _arguments(views, draws, params, *args, limit)
     has = entry >= 0
     text[writes[has]] = bank.text[entry[has]]
-    plain = writes[~has & (kind[writes] == ActionKind.COMMENT)]
+    plain = writes[~has & on]
     text[plain] = _line(bank.comments, draws, "comment line", views, place[plain], row[plain])
-    notes = np.flatnonzero(kind == ActionKind.ADD_NOTE)
+    notes = np.flatnonzero(np.isin(kind, kinds_where(lambda spec: spec.writes and not spec.declares)))
     text[notes] = _line(bank.notes, draws, "note line", views, place[notes], row[notes])
     said = entry[has]
     return text, np.column_stack([writes[has], bank.proposition[said], bank.stance[said], bank.strength[said]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numba as nb
@@ -11,23 +12,27 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, key1, key2, mix, u01
+from townsquare.core.enums import Rating, Slot
 
 _GOLDEN = U64(0x9E3779B97F4A7C15)
-# Positions in statistical_params.ROW_KINDS; kernels cannot read an enum.
-_LIKE_COMMENT, _FOLLOW, _UNFOLLOW, _RATE_NOTE = 4, 6, 7, 9
-# Positions in statistical_params.COEFFICIENTS.
-_BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-_PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = 9, 10, 11, 12
-_FOLLOWED_SLOT, _OTHER_SLOT, _COMMENT_SLOT = 0, 1, 2
+_NOT_HELPFUL, _HELPFUL, _SOMEWHAT = int(Rating.NOT_HELPFUL), int(Rating.HELPFUL), int(Rating.SOMEWHAT)
+COEFFICIENTS = (
+    "base", "distance", "engagement", "followed", "verdict_false", "verdict_true", "verdict_unverified", "unlabeled",
+    "noted", "plausibility", "appeal", "repeated", "taste",
+)  # fmt: skip
+"""Rows of tables of coefficients, by the names of their settings."""
+_BASE, _DISTANCE, _ENGAGEMENT, _FOLLOWED, _FALSE, _TRUE, _UNVERIFIED, _UNLABELED, _NOTED, *_REST = range(13)
+_PLAUSIBILITY, _APPEAL, _REPEATED, _TASTE = _REST
+_FOLLOWED_SLOT, _COMMENT_SLOT = int(Slot.FOLLOWED), int(Slot.COMMENT)
 _ABSENT, _NO_LABEL = 8, 0
 # No draw above entry k is below the chance at a logit of -k or less; at a logit above 0 any may be.
 _UP_TO = np.array(
     [min(int((1 + 1e-9) / (1.0 + math.exp(k)) * 2.0**64), 2**64 - 1) if k else 2**64 - 1 for k in range(32)], np.uint64
 )
-LANES = 8
-"""Kinds of action that kernels take at once: as many as can be done to one row, and a whole register wide."""
-SLOTS = 4
-"""Words of ``schema.Slot``: which kinds can be done to a row follows from its slot."""
+REGISTER = 8
+"""Kinds of action that kernels take at once: a row has room for so many, or for a multiple of it."""
+SLOTS = len(Slot)
+"""Which kinds can be done to a row follows from its slot."""
 _CHUNK = 128  # agents that one thread takes at a time, with room made once for all of them
 REFERENCE_POSTS, FEWEST_POSTS, MOST_POSTS = 15.0, 10, 20
 """Posts in the feed that bases refer to, and the lengths between which attention was measured: none is known beyond."""
@@ -109,41 +114,40 @@ def _distance(stance: Array, one: Any, posts: Posts, missing: float) -> float:
 
 
 class Kinds(NamedTuple):
-    """What there is to know of the kinds of action in ``ROW_KINDS``.
+    """What there is to know of the kinds of action that are done to rows.
 
     ``table`` (13, kinds) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``draws`` (kinds,) uint64,
-    one base a kind, and ``tastes`` likewise, lasting ones. ``lanes`` (SLOTS, LANES) int64 are the kinds that can be
-    done to a row of each slot, -1 for none, see :func:`lanes_of`; ``laid`` (SLOTS, 13, LANES) and ``labels`` (SLOTS, 9,
-    LANES) are the table, and what labels add, laid out like them.
+    one base a kind, and ``tastes`` likewise, lasting ones; ``on_notes`` (kinds,) bool is for those done to an offered
+    note. ``lanes`` (SLOTS, width) int64 are the kinds that can be done to a row of each slot, -1 for none, see
+    :func:`lanes_of`; ``laid`` (SLOTS, 13, width) and ``labels`` (SLOTS, 9, width) are the table, and what labels add,
+    laid out like them.
     """
 
     table: Array
     draws: Array
     tastes: Array
+    on_notes: Array
     lanes: Array
     laid: Array
     labels: Array
 
 
-def lanes_of(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Which kinds can be done to a row of each slot, (SLOTS, LANES), -1 for none; ``allowed`` (kinds,).
+def lanes_of(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
+    """Which kinds can be done to a row of each slot, (SLOTS, width), -1 for none; ``slots`` are those of each kind.
 
-    A comment can be liked only. Who is not followed can be followed, and the other way round.
-
-    >>> lanes_of(np.ones(10, np.bool_)).tolist()[:3]
-    [[0, 1, 2, 3, 5, 7, 8, 9], [0, 1, 2, 3, 5, 6, 8, 9], [4, -1, -1, -1, -1, -1, -1, -1]]
+    >>> lanes_of([{Slot.FOLLOWED, Slot.OTHER}, {Slot.COMMENT}, {Slot.OTHER}])[:, :3].tolist()
+    [[0, -1, -1], [0, 2, -1], [1, -1, -1], [-1, -1, -1]]
     """
-    out = np.full((SLOTS, LANES), -1, np.int64)
-    for slot in range(SLOTS):
-        only = {_LIKE_COMMENT: _COMMENT_SLOT, _FOLLOW: _OTHER_SLOT, _UNFOLLOW: _FOLLOWED_SLOT}
-        rest = slot != _COMMENT_SLOT  # of the kinds that are not tied to one slot
-        kinds = [k for k in range(allowed.size) if allowed[k] and (only[k] == slot if k in only else rest)]
+    found = [[k for k, where in enumerate(slots) if slot in where] for slot in Slot]
+    registers = max(1, math.ceil(max(map(len, found)) / REGISTER))
+    out = np.full((SLOTS, registers * REGISTER), -1, np.int64)
+    for slot, kinds in enumerate(found):
         out[slot, : len(kinds)] = kinds
     return out
 
 
 def laid_out(table: Array, lanes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Columns of a table (rows, kinds) by lane, (SLOTS, rows, LANES); 0 where a lane is not used."""
+    """Columns of a table (rows, kinds) by lane, (SLOTS, rows, width); 0 where a lane is not used."""
     return np.ascontiguousarray(np.where(lanes[:, None, :] >= 0, table[:, lanes].transpose(1, 0, 2), 0.0))
 
 
@@ -163,11 +167,13 @@ def label_sums(table: Array) -> npt.NDArray[np.float64]:
 
 
 @nb.njit(inline="always", cache=True, error_model="numpy")
-def _prepare(a: int, activity: float, crowding: float, kinds: Kinds, start: Array, words: Array) -> None:
+def _prepare(
+    a: int, activity: float, crowding: float, kinds: Kinds, wide: tuple[int, ...], start: Array, words: Array
+) -> None:
     """The agent's part of each logit, and of each draw, by slot and lane."""
     table, known = kinds.table, math.log(activity)
     for slot in range(SLOTS):
-        for lane in range(LANES):
+        for lane in range(len(wide)):
             k = kinds.lanes[slot, lane]
             if k < 0:
                 start[slot, lane], words[slot, lane] = -np.inf, U64(0)
@@ -208,13 +214,15 @@ def _choose_chunk(
     posts: Posts,
     seen: Array,
     kinds: Kinds,
+    wide: tuple[int, ...],
     attention: float,
     out: Array,
     counts: Array,
 ) -> None:
     agents, indptr, activity, stance = readers
-    start, words, scratch = np.empty((SLOTS, LANES)), np.empty((SLOTS, LANES), np.uint64), np.empty(64, READ)
-    z, draws, place = np.empty(LANES), np.empty(LANES, np.uint64), np.empty(LANES, np.int64)
+    width = len(wide)
+    start, words, scratch = np.empty((SLOTS, width)), np.empty((SLOTS, width), np.uint64), np.empty(64, READ)
+    z, draws, place = np.empty(width), np.empty(width, np.uint64), np.empty(width, np.int64)
     for i in range(first, last):
         if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
             out[indptr[i] : indptr[i + 1]], counts[i] = 0, 0
@@ -223,7 +231,7 @@ def _choose_chunk(
         if n > scratch.shape[0]:
             scratch = np.empty(2 * n, READ)
         crowding, labeled = _look(lo, n, stance[i], rows, posts, seen, scratch)
-        _prepare(agents[i], activity[i], attention * crowding, kinds, start, words)
+        _prepare(agents[i], activity[i], attention * crowding, kinds, wide, start, words)
         for x in range(n):
             e, slot, one = lo + x, rows.slot[lo + x], scratch[x]
             doubt, words_add, distance, engaged = one.doubt, one.appeal, one.stance, one.engagement
@@ -232,22 +240,24 @@ def _choose_chunk(
             followed, repeated = 1.0 if slot == _FOLLOWED_SLOT else 0.0, 0.0 if rows.first_seen[e] else 1.0
             laid, begin, word, lanes = kinds.laid[slot], start[slot], words[slot], kinds.lanes[slot]
             # All kinds at once, without a branch, and few arrays in each loop: that is compiled to wide registers.
-            for k in range(LANES):
+            for k in range(width):
                 z[k] = begin[k] + laid[_DISTANCE, k] * distance
-            for k in range(LANES):
+            for k in range(width):
                 z[k] = z[k] + laid[_ENGAGEMENT, k] * engaged + laid[_PLAUSIBILITY, k] * doubt
-            for k in range(LANES):
+            for k in range(width):
                 z[k] += laid[_APPEAL, k] * words_add + label[k]
-            for k in range(LANES):
+            for k in range(width):
                 z[k] = z[k] + laid[_FOLLOWED, k] * followed + laid[_REPEATED, k] * repeated
-            for k in range(LANES):
+            for k in range(width):
                 draws[k] = mix(word[k] ^ row_key)
-            for k in range(LANES):
+            for k in range(width):
                 place[k] = int(min(max(-z[k], 0.0), 31.0))
             bits = 0
-            for k in range(LANES):
+            for k in range(width):
                 # Of most draws the exponential is spared.
-                if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0 and (lanes[k] != _RATE_NOTE or rows.offered[e] >= 0):
+                if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0:
+                    if kinds.on_notes[lanes[k]] and rows.offered[e] < 0:
+                        continue
                     hit = int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k])))
                     bits |= hit << lanes[k]
                     done += hit
@@ -257,16 +267,26 @@ def _choose_chunk(
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def choose_kinds(
-    readers: Readers, rows: Rows, posts: Posts, seen: Array, kinds: Kinds, attention: float, out: Array, counts: Array
+    readers: Readers,
+    rows: Rows,
+    posts: Posts,
+    seen: Array,
+    kinds: Kinds,
+    wide: tuple[int, ...],
+    attention: float,
+    out: Array,
+    counts: Array,
 ) -> None:
-    """Bit k of ``out[row]``: the agent does ``ROW_KINDS[k]`` to this row. Kinds are drawn independently.
+    """Bit k of ``out[row]``: the agent does kind ``k`` of ``kinds`` to this row. Kinds are drawn independently.
 
-    ``seen`` (k,) are what is :func:`read`; ``out`` (m,) uint16; ``counts`` (n,) says how much each agent does.
+    ``seen`` (k,) are what is :func:`read`; ``out`` (m,) has a bit a kind; ``counts`` (n,) is how much an agent does.
+    ``wide`` has one 0 a lane: the length of a tuple is known when a kernel is compiled, so that its loops over lanes
+    become whole registers.
     """
     n = readers.agents.shape[0]
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
         lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
-        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, attention, out, counts)
+        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, wide, attention, out, counts)
 
 
 @nb.njit(parallel=True, cache=True)
@@ -299,19 +319,32 @@ def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: 
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
-def rate_helpful(
-    readers: Readers, place: Array, posts: Posts, seen: Array, by_distance: float, by_doubt: float, base: U64
+def rate_notes(
+    readers: Readers,
+    place: Array,
+    posts: Posts,
+    seen: Array,
+    code: Array,
+    coefficients: tuple[float, float, float],
+    base: U64,
 ) -> npt.NDArray[np.int8]:
-    """Whether each rating finds its note helpful, (n,); ``place`` (n,) is that of the agent, ``seen`` (n,) the post.
+    """What each rating finds its note, (n,) of ``Rating``; ``place`` (n,) is that of the agent, ``code`` (n,) of the
+    post; ``coefficients`` are of the distance, of the doubt, and the half width of what is somewhat helpful.
 
-    Drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes are no keys.
+    An ordered logit, drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes
+    are no keys.
     """
+    by_distance, by_doubt, band = coefficients
     out = np.empty(place.shape[0], np.int8)
     for i in nb.prange(place.shape[0]):
-        distance = _distance(readers.stance[place[i]], seen[i], posts, 1.0)
-        z = by_distance * (distance - 1.0) - by_doubt * seen[i].doubt
-        u = u01(key2(base, readers.agents[place[i]], seen[i].key))
-        out[i] = 1 if u < 1.0 / (1.0 + math.exp(-z)) else 0
+        post = seen[code[i]]
+        distance = _distance(readers.stance[place[i]], post, posts, 1.0)
+        z = by_distance * (distance - 1.0) - by_doubt * post.doubt
+        u = u01(key2(base, readers.agents[place[i]], post.key))
+        if u < 1.0 / (1.0 + math.exp(band - z)):
+            out[i] = _HELPFUL
+        else:
+            out[i] = _SOMEWHAT if u < 1.0 / (1.0 + math.exp(-band - z)) else _NOT_HELPFUL
     return out
 
 

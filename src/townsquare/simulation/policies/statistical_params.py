@@ -1,20 +1,15 @@
-"""Parameters of the statistical policy, each with where its default comes from.
-
-*Fitted* by ``townsquare fit-policy`` (docs/policy-fit.md): base, plausibility, appeal and taste of like, share, comment
-and add_note, the weights of appeal, attention, and with them the settings of activity in ``population``. Source: 126
-of the 204 participants of MOSAIC's human study (genglinliu/MOSAIC at de373bd, 2025-04-22), two feeds, 10 and 20 posts.
-*Measured*: what verdicts do to sharing, 24 headlines by condition; ``unlabeled`` is the nearest thing that they tell.
-Both on 2026-11-22.
-*Assumed*: every other number. Verdicts are taken to do to likes what they do to shares. The bases of other kinds give
-stated mean rates over the default distribution of activity; `tests/simulation/test_policies.py` checks them. Signs
-follow common findings (people like and share what they agree with, flag what they doubt); sizes are guesses.
+"""Parameters of the statistical policy. Defaults of each kind of action, and where they come from, stand in
+:mod:`townsquare.core.actions`; *assumed* or *fitted* stands beside each of the others.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from townsquare.core.schema import ActionKind
+from pydantic import create_model
+
+from townsquare.core.actions import ROW_KINDS, SPECS, WORDS, ActionKind
 from townsquare.settings.config import MemberParams, setting
 
 
@@ -56,50 +51,29 @@ class Appeal(MemberParams):
     numbers: float = setting(0.0, "per unit of ln(1 + numbers)")
 
 
-def _kind(description: str, **coefficients: float) -> Any:
-    return setting(lambda: KindParams(**coefficients), description)
+def by_kind(fields: Mapping[ActionKind, tuple[type[Any], Any]]) -> type[MemberParams]:
+    """Make a base of parameters with a setting for each kind of action: its type, and its field."""
+    named: dict[str, Any] = {WORDS[kind]: given for kind, given in fields.items()}
+    return create_model("ByKind", __base__=MemberParams, **named)
 
 
-_FITTED = "fitted and measured in part, see the module"
+def _coefficients(kind: ActionKind) -> tuple[type[Any], Any]:
+    spec = SPECS[kind]
+    return KindParams, setting(lambda: KindParams(**spec.coefficients), spec.source)
 
 
-class Params(MemberParams):
-    """Settings of the policy `statistical`; see the module for sources."""
+if TYPE_CHECKING:
 
-    like: KindParams = _kind(
-        _FITTED, base=-2.76, distance=-1.2, engagement=0.08, followed=0.3, verdict_false=0.02, verdict_true=0.39,
-        verdict_unverified=0.18, noted=-0.4, plausibility=2.17, appeal=1.0, repeated=-1.5, taste=0.51,
-    )  # fmt: skip
-    dislike: KindParams = _kind(
-        "assumed; rate 0.02", base=-3.8512, distance=1.5, engagement=0.05, followed=-0.3, verdict_false=0.5, noted=0.3,
-        plausibility=-1.0, repeated=-1.5,
-    )  # fmt: skip
-    share: KindParams = _kind(
-        _FITTED, base=-3.98, distance=-1.0, engagement=0.12, followed=0.3, verdict_false=0.02, verdict_true=0.39,
-        verdict_unverified=0.18, unlabeled=0.15, noted=-0.7, plausibility=-0.05, appeal=1.0, repeated=-2.0, taste=0.51,
-    )  # fmt: skip
-    comment: KindParams = _kind(
-        _FITTED, base=-3.33, distance=0.3, engagement=0.1, followed=0.4, plausibility=-2.32, appeal=1.0, repeated=-2.0,
-        taste=0.58,
-    )  # fmt: skip
-    like_comment: KindParams = _kind(
-        "assumed; rate 0.03", base=-3.4145, distance=-1.2, engagement=0.08, repeated=-1.5
-    )  # fmt: skip
-    flag: KindParams = _kind(
-        "assumed; rate 0.01", base=-4.5748, distance=0.8, verdict_false=-0.5, noted=-0.3, plausibility=-3.0,
-        repeated=-1.5,
-    )  # fmt: skip
-    follow: KindParams = _kind(
-        "assumed; rate 0.01", base=-4.5748, distance=-1.0, engagement=0.1, verdict_false=-0.8, plausibility=0.5
-    )
-    unfollow: KindParams = _kind(
-        "assumed; rate 0.001", base=-6.9047, distance=1.5, verdict_false=0.5, plausibility=-1.0
-    )  # fmt: skip
-    add_note: KindParams = _kind(
-        _FITTED, base=-3.52, distance=0.5, engagement=0.1, verdict_false=-1.0, noted=-1.5, plausibility=-9.34,
-        repeated=-1.5, taste=0.56,
-    )  # fmt: skip
-    rate_note: KindParams = _kind("assumed; rate 0.1 of the notes offered", base=-1.994)
+    class ByKind(MemberParams):
+        """A setting for each kind of action."""
+
+else:
+    ByKind = by_kind({kind: _coefficients(kind) for kind in ROW_KINDS})
+
+
+class Params(ByKind):
+    """Settings of the policy `statistical`."""
+
     attention: float = setting(
         -1.0,
         "per unit of ln(posts shown / 15), from 10 to 20 posts; -1: more posts, no more actions (fitted)",
@@ -120,20 +94,6 @@ class Params(MemberParams):
     helpful_doubt: float = setting(
         4.0, "rating a note helpful: log odds per unit of 0.5 - plausibility of the post (assumed)"
     )
-
-
-ROW_KINDS = (
-    ActionKind.LIKE,
-    ActionKind.DISLIKE,
-    ActionKind.SHARE,
-    ActionKind.COMMENT,
-    ActionKind.LIKE_COMMENT,
-    ActionKind.FLAG,
-    ActionKind.FOLLOW,
-    ActionKind.UNFOLLOW,
-    ActionKind.ADD_NOTE,
-    ActionKind.RATE_NOTE,
-)
-"""Kinds that act on a row, in the order in which an agent does them."""
-
-COEFFICIENTS = tuple(KindParams.model_fields)
+    helpful_band: float = setting(
+        0.0, "rating a note somewhat helpful: log odds on either side of the border with helpful (assumed)", ge=0
+    )

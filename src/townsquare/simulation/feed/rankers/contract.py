@@ -1,23 +1,56 @@
-"""What a ranker takes and gives."""
+"""What a ranker takes and gives: scores per post or per reader; and, if it declares so, which other roots to score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.core.array_types import Bool, Float, Int32, Int64
+from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
-from townsquare.core.table import GrowingTable
 from townsquare.settings.config import MemberParams
+from townsquare.simulation.feed.ranking_view import RankingView
 
 FAMILY = "ranker"
 
 
+class ReaderCandidates(NamedTuple):
+    """What could stand in the feeds of k readers, a row each; those of the i-th are ``indptr[i] : indptr[i + 1]``.
+
+    ``indptr`` is (k + 1,) int64, the others are (m,). ``reader`` int32 is the agent whose feed it is. ``post`` int32 is
+    the row of posts, ``root`` int32 its root, ``author`` int32 who wrote the post or shared it. ``followed`` bool says
+    whether it comes from an account that the reader follows. A reader has each root once from followed accounts, and
+    once from others at most.
+    """
+
+    indptr: Int64
+    reader: Int32
+    post: Int32
+    root: Int32
+    author: Int32
+    followed: Bool
+
+
+class Retrieved(NamedTuple):
+    """Roots for each of k readers: those of the i-th are ``root[indptr[i] : indptr[i + 1]]``, rows of posts, int32."""
+
+    indptr: Int64
+    root: Int32
+
+
+Retrieve = Callable[[RankingView, Int32, Any], Retrieved]
+"""``retrieve(view, readers, params)``: live roots for each reader (k,), each once.
+
+Roots of the reader, of accounts that it follows and of accounts that it blocked are left out of the feed.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """A member of the family ``ranker``.
+    """A member of the family ``ranker`` that gives each post one score, the same for every reader.
 
     Attributes
     ----------
@@ -26,39 +59,133 @@ class Ranker:
     params : type of MemberParams
         Its settings.
     score : callable
-        ``score(posts, step, params) -> (n_posts,) float64``: one number a row of posts, higher stands further up. It
-        is the same for every reader; equal scores are put in order by a draw keyed by reader and post, so a ranker
-        that gives every post the same score shows them in a different random order to everybody.
+        ``score(view, params) -> (n_posts,) float64``: one number a row of posts, higher stands further up. Equal scores
+        are put in order by a draw keyed by reader and post, so a ranker that gives every post the same score shows
+        them in a different random order to everybody.
+    retrieve : callable, optional
+        Where rows from other accounts come from, see :data:`Retrieve`; the best of them by score are shown. Without it,
+        they are drawn from the shared pool.
     """
 
     name: str
     params: type[MemberParams]
-    score: Callable[[GrowingTable, int, MemberParams], npt.NDArray[np.float64]]
+    score: Callable[[RankingView, Any], Float]
+    retrieve: Retrieve | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRanker:
+    """A member of the family ``ranker`` that scores posts for each reader.
+
+    As :class:`Ranker`, but ``score(view, readers, candidates, params) -> (m,) float64`` gives one number a row of
+    ``candidates``, see :class:`ReaderCandidates`. ``readers`` (k,) int32 are agents in any order: what a row is given
+    does not depend on who else is asked about.
+    """
+
+    name: str
+    params: type[MemberParams]
+    score: Callable[[RankingView, Int32, ReaderCandidates, Any], Float]
+    retrieve: Retrieve | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenRanker:
     """A ranker with its parameters."""
 
-    member: Ranker
+    member: Ranker | ReaderRanker
     params: MemberParams
 
-    def scores(self, posts: GrowingTable, step: int) -> npt.NDArray[np.float64]:
-        """Score ``posts`` in ``step``, (n_posts,) float64, all finite.
+    @property
+    def is_uniform(self) -> bool:
+        """Whether every reader has the same candidates from others, with the same scores."""
+        return isinstance(self.member, Ranker) and self.member.retrieve is None
+
+    def scores(self, view: RankingView) -> Float:
+        """Score every post, (n_posts,) float64, all finite; 0 where the ranker scores for each reader.
 
         Raises
         ------
         ContractError
             The ranker gives something else; names the first post at fault and its score.
         """
-        name = self.member.name
-        score: object = call_member(FAMILY, name, "score", lambda: self.member.score(posts, step, self.params))
-        if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (posts.n,):
-            got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
-            raise breach(FAMILY, name, f"score returned {got}", f"float64 ({posts.n},): one number a row of posts")
-        finite = np.isfinite(score)
-        if not finite.all():
-            post = int(np.argmin(finite))
-            got = f"a score that is not finite: {score[post]} of post {post}"
-            raise breach(FAMILY, name, got, "finite numbers, which can be put in order")
+        member, n = self.member, view.posts.n
+        if isinstance(member, ReaderRanker):
+            return np.zeros(n)
+        score = call_member(FAMILY, member.name, "score", lambda: member.score(view, self.params))
+        bad = self._first_bad(score, n, "posts")
+        if bad is not None:
+            raise self._not_finite(score[bad], bad)
         return score
+
+    def scores_of(self, view: RankingView, readers: Int32, candidates: ReaderCandidates, of_posts: Float) -> Float:
+        """Score the candidates of ``readers``, (m,) float64, all finite; ``of_posts`` is what :meth:`scores` gave.
+
+        Raises
+        ------
+        ContractError
+            The ranker gives something else; names the first reader and post at fault, and the score.
+        """
+        member = self.member
+        if isinstance(member, Ranker):
+            return of_posts[candidates.post]
+        score = call_member(FAMILY, member.name, "score", lambda: member.score(view, readers, candidates, self.params))
+        bad = self._first_bad(score, candidates.post.size, "candidates")
+        if bad is not None:
+            raise self._not_finite(score[bad], int(candidates.post[bad]), int(candidates.reader[bad]))
+        return score
+
+    def retrieved(self, view: RankingView, readers: Int32) -> Retrieved | None:
+        """The roots that the ranker itself retrieves for ``readers``; None where it leaves that to the shared pool.
+
+        Raises
+        ------
+        ContractError
+            It gives anything but live roots, each once a reader; names the reader and the root.
+        """
+        name, retrieve = self.member.name, self.member.retrieve
+        if retrieve is None:
+            return None
+        found: object = call_member(FAMILY, name, "retrieve", lambda: retrieve(view, readers, self.params))
+        if not isinstance(found, Retrieved):
+            raise breach(FAMILY, name, f"retrieve returned {type(found).__name__}", "Retrieved(indptr, root)")
+        for what, dtype in (("indptr", np.int64), ("root", np.int32)):
+            array: object = getattr(found, what)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+                raise breach(FAMILY, name, f"retrieve returned {what} {_form(array)}", f"{np.dtype(dtype)}, one axis")
+        indptr, root = found
+        if indptr.size != readers.size + 1 or indptr[0] or (np.diff(indptr) < 0).any() or indptr[-1] != root.size:
+            raise breach(
+                FAMILY,
+                name,
+                "retrieve returned offsets of other rows",
+                f"({readers.size + 1},), from 0 up to {root.size}",
+            )
+        place = np.repeat(np.arange(readers.size), np.diff(indptr))
+        live = np.isin(root, view.live_roots)
+        order = np.lexsort((root, place))
+        twice = np.zeros(root.size, np.bool_)
+        twice[order[1:]] = (np.diff(root[order]) == 0) & (np.diff(place[order]) == 0)
+        for good, what, allowed in (
+            (live, "of no live root", "of view.live_roots"),
+            (~twice, "twice", "each root once"),
+        ):
+            if not good.all():
+                at = int(np.argmin(good))
+                raise breach(FAMILY, name, f"row {root[at]} {what}", allowed, agent=int(readers[place[at]]))
+        return found
+
+    def _first_bad(self, score: object, n: int, of: str) -> int | None:
+        """Where the first score that is not finite stands; None if all are."""
+        if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (n,):
+            allowed = f"float64 ({n},): one number a row of {of}"
+            raise breach(FAMILY, self.member.name, f"score returned {_form(score)}", allowed)
+        finite = np.isfinite(score)
+        return None if finite.all() else int(np.argmin(finite))
+
+    def _not_finite(self, score: float, post: int, agent: int | None = None) -> ContractError:
+        got = f"a score that is not finite: {score} of post {post}"
+        return breach(FAMILY, self.member.name, got, "finite numbers, which can be put in order", agent=agent)
+
+
+def _form(array: object) -> str:
+    return f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__

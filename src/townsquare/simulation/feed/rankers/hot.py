@@ -8,14 +8,12 @@ are 0.52 steps. Its rounding to seven decimals and its epoch change no order and
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.table import GrowingTable
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.ranking_view import RankingView
 
 _SECONDS_A_TENFOLD, _SECONDS_A_STEP = 45_000, 86_400
 
@@ -31,14 +29,15 @@ class Params(MemberParams):
     )
 
 
-def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
+def score(view: RankingView, params: Params) -> Float:
     """``sign(s) log10(max(|s|, 1)) + step of the row / tenfold``; a share is as new as the sharing."""
-    votes = (np.asarray(posts["likes"]) - np.asarray(posts["dislikes"]))[np.asarray(posts["root"])]
+    posts = view.posts
+    votes = (posts["likes"] - posts["dislikes"])[posts["root"]]
     size = np.abs(votes)
     # Few distinct counts: logarithms are taken once each, so that they are the same wherever the count stands.
     logarithms = np.log10(np.maximum(np.arange(int(size.max(initial=0)) + 1), 1))
-    new = posts["step"].astype(np.float64) / cast("Params", params).tenfold
-    return cast("npt.NDArray[np.float64]", np.sign(votes) * logarithms[size] + new)
+    new = posts["step"].astype(np.float64) / params.tenfold
+    return np.asarray(np.sign(votes) * logarithms[size] + new)
 
 
 RANKER = Ranker("hot", Params, score)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.table import GrowingTable
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.ranking_view import RankingView
 
 
 class Params(MemberParams):
     """No settings."""
 
 
-def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
+def score(view: RankingView, params: Params) -> Float:
     """Less for later rows."""
-    return -np.arange(posts.n, dtype=np.float64)
+    return -np.arange(view.posts.n, dtype=np.float64)
 
 
 RANKER = Ranker("oldest", Params, score)

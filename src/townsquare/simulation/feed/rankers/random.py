@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.table import GrowingTable
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.ranking_view import RankingView
 
 
 class Params(MemberParams):
     """No settings."""
 
 
-def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
+def score(view: RankingView, params: Params) -> Float:
     """The same for every row, so that the keyed draw alone decides."""
-    return np.zeros(posts.n)
+    return np.zeros(view.posts.n)
 
 
 RANKER = Ranker("random", Params, score)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.table import GrowingTable
+from townsquare.core.array_types import Float
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.rankers.contract import Ranker
+from townsquare.simulation.feed.ranking_view import RankingView
 
 
 class Params(MemberParams):
     """No settings."""
 
 
-def score(posts: GrowingTable, step: int, params: MemberParams) -> npt.NDArray[np.float64]:
+def score(view: RankingView, params: Params) -> Float:
     """The step in which the row was made: a share is as new as the sharing."""
-    return posts["step"].astype(np.float64)
+    return view.posts["step"].astype(np.float64)
 
 
 RANKER = Ranker("recent", Params, score)

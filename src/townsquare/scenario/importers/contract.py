@@ -1,0 +1,142 @@
+"""What an importer is: files of a platform become accounts, follows and posts of a scenario.
+
+An importer reads what it is given and nothing else, and writes nothing. Its rows are checked as those of every scenario
+are, so that an error names the file and row that they came from.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from townsquare.core import registry
+from townsquare.core.errors import SettingError
+from townsquare.core.member_errors import breach, call_member
+from townsquare.core.tabular import Record, Records, columns_of
+from townsquare.scenario.contents import Scenario
+from townsquare.scenario.read import FILE_KEYS, SCENARIO_FILE, YAML_KINDS, scenario_of_document
+from townsquare.settings.config import MemberParams
+
+FAMILY = "importer"
+TABLES = ("accounts", "follows", "posts")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Rows of a scenario. Each record says by its place where it came from.
+
+    Attributes
+    ----------
+    posts : list of Record
+        Columns of posts as in docs/scenarios.md: ``text``; any of ``account``, ``source``, ``time``, ``veracity``,
+        ``topic``, ``stance:<proposition>`` and the others. At least one.
+    accounts, follows : list of Record
+        Likewise; none if the export has none.
+    head : mapping
+        Other keys of ``scenario.yaml``: ``propositions``, ``step_length``, ``settings`` and the like.
+    notices : sequence of str
+        What the files hold and the scenario does not, in sentences: nothing is dropped in silence.
+    """
+
+    posts: list[Record]
+    accounts: list[Record] = field(default_factory=list)
+    follows: list[Record] = field(default_factory=list)
+    head: Mapping[str, Any] = field(default_factory=dict)
+    notices: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Importer:
+    """A member of the family ``importer``.
+
+    Attributes
+    ----------
+    name : str
+        As registered.
+    params : type of MemberParams
+        What its mapping file may say; without fields if it needs none.
+    read : callable
+        ``read(files, params)``: the rows of the files, in the order in which they were given. Raises ``DataError``.
+    """
+
+    name: str
+    params: type[MemberParams]
+    read: Callable[[Sequence[Path], Any], Imported]
+
+
+def importer(name: str) -> Importer:
+    """The registered importer called ``name``. Raises ``UnknownName`` or ``ContractError``."""
+    found = registry.get(FAMILY, name)
+    if not isinstance(found, Importer):
+        raise breach(FAMILY, name, f"a {type(found).__name__}", "an Importer")
+    return found
+
+
+def read_import(member: Importer, files: Sequence[Path], params: MemberParams) -> tuple[Imported, dict[str, Any]]:
+    """The rows of files, and the scenario's document that holds them; nothing is written.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read, or a row that no scenario may hold, with file and row.
+    ContractError
+        The importer gives something else, or makes a mistake.
+    """
+    found: object = call_member(FAMILY, member.name, "read", lambda: member.read(files, params))
+    if not isinstance(found, Imported):
+        raise breach(FAMILY, member.name, f"a {type(found).__name__}", "Imported")
+    given = [key for key in FILE_KEYS if isinstance(found.head.get(key), str) or (key in TABLES and key in found.head)]
+    if given:
+        raise breach(FAMILY, member.name, f"the key {given[0]!r} in the head", "rows, not names of files")
+    where = ", ".join(str(file) for file in files)
+    tables: dict[str, Any] = {
+        name: Records(f"{name} of {where}", columns_of(records), records)
+        for name in TABLES
+        if (records := getattr(found, name)) or name == "posts"
+    }
+    return found, {**found.head, **tables}
+
+
+def import_scenario(
+    member: Importer, files: Sequence[Path], params: MemberParams, into: Path
+) -> tuple[Scenario, Sequence[str]]:
+    """Write a scenario of a platform's files into a new folder; return it, and what was not taken over.
+
+    Raises
+    ------
+    SettingError
+        The folder is there already, or cannot be written.
+    DataError, ContractError
+        See :func:`read_import`. Nothing is written then.
+    """
+    if into.exists() or into.suffix.lower() in YAML_KINDS:
+        raise SettingError(str(into), got="a folder that is there", allowed="a new folder", do="name another")
+    found, document = read_import(member, files, params)
+    name = into.resolve().name
+    scenario = scenario_of_document(into / SCENARIO_FILE, str(into), name, document)
+    draft = into
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{into.name}-", dir=into.parent))
+        for table, rows in document.items():
+            if isinstance(rows, Records):
+                lines = (json.dumps(dict(record.cells), ensure_ascii=False) for record in rows.records)
+                (draft / f"{table}.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        head = {table: f"{table}.jsonl" if isinstance(rows, Records) else rows for table, rows in document.items()}
+        text = yaml.safe_dump({"name": name, **head}, sort_keys=False, allow_unicode=True)
+        (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")
+        draft.replace(into)
+    except OSError as error:
+        said = error.strerror or "an error of the file system"
+        raise SettingError(str(into), got=said, allowed="a folder that can be written") from None
+    finally:
+        if draft != into:
+            shutil.rmtree(draft, ignore_errors=True)
+    return scenario, found.notices

@@ -1,0 +1,131 @@
+"""``tables``: any export in CSV, JSON lines or Parquet, by a mapping of its columns.
+
+::
+
+    posts:
+      file: statuses.jsonl           # one of the files that were given, by its name
+      columns: {text: content, account: user_id, time: created_at, reply_to: parent, reshare_of: reblog}
+    accounts: {file: users.csv, columns: {id: user_id, name: handle}}
+    follows: {file: edges.csv, columns: {follower: source, followed: target}}
+    propositions: [{name: dam, text: The dam should be built.}]
+    step_length: 1 day
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from townsquare.core.cells import is_filled, name_cell
+from townsquare.core.errors import DataError
+from townsquare.core.registry import did_you_mean
+from townsquare.core.tabular import TABLE_KINDS, Record, Records, column_name, read_table
+from townsquare.scenario.importers.contract import Imported, Importer
+from townsquare.settings.config import MemberParams
+
+RESHARE, REPLY, LIKES = "reshare_of", "reply_to", "likes"
+LOST = (REPLY, RESHARE, LIKES)
+"""Columns of posts that a scenario has no place for; they are counted and said."""
+
+
+class TableMapping(MemberParams):
+    """Where one table of the scenario stands: a file, and its column for each column of the scenario."""
+
+    file: str = Field(description="name of one of the files that were given")
+    columns: dict[str, str] = Field(min_length=1, description="column of the scenario -> column of the file")
+
+
+class Mapped(MemberParams):
+    """A mapping file."""
+
+    posts: TableMapping
+    accounts: TableMapping | None = None
+    follows: TableMapping | None = None
+    propositions: tuple[dict[str, str], ...] = ()
+    step_length: str = Field("1 day", description="how long a step lasts, where posts have times")
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Rows in the scenario's columns, and the columns of the file that are not used."""
+
+    rows: list[Record]
+    spare: tuple[str, ...]
+
+
+def read(files: Sequence[Path], params: Mapped) -> Imported:
+    """Map the columns of files."""
+    mappings = {"posts": params.posts, "accounts": params.accounts, "follows": params.follows}
+    tables = {name: _mapped(files, name, mapping) for name, mapping in mappings.items() if mapping}
+    posts = [record for record in tables["posts"].rows if not is_filled(record, RESHARE)]
+    accounts = tables["accounts"].rows if "accounts" in tables else _named(tables)
+    head: dict[str, Any] = {"propositions": list(params.propositions)} if params.propositions else {}
+    if "time" in params.posts.columns:
+        head["step_length"] = params.step_length
+    return Imported(
+        [_without_lost(record) for record in posts],
+        accounts,
+        tables["follows"].rows if "follows" in tables else [],
+        head,
+        tuple(_notices(tables, posts)),
+    )
+
+
+def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
+    """One table, in the scenario's columns; every other column of the file is left out."""
+    known = {file.name: file for file in files}
+    where = f"mapping, {name}"
+    if mapping.file not in known:
+        do = did_you_mean(mapping.file, list(known))
+        raise DataError(f"{where}, file", got=repr(mapping.file), allowed=", ".join(known), do=do)
+    table = read_table(known[mapping.file], TABLE_KINDS)
+    places = {column_name(ours): _place(table, theirs, f"{where}, columns") for ours, theirs in mapping.columns.items()}
+    rows = [
+        Record(record.place, {ours: record.cells.get(theirs) for ours, theirs in places.items()}, record.part)
+        for record in table.records
+    ]
+    return _Table(rows, tuple(column for column in table.columns if column not in places.values()))
+
+
+def _place(table: Records, name: str, where: str) -> str:
+    """The name under which records hold a column of the file."""
+    place = column_name(name)
+    if place not in table.columns:
+        do = did_you_mean(place, table.columns)
+        raise DataError(where, got=repr(name), allowed="a column of the file: " + ", ".join(table.columns)[:300], do=do)
+    return place
+
+
+def _named(tables: Mapping[str, _Table]) -> list[Record]:
+    """An account for each id that posts and follows name, in order of first appearance."""
+    found: dict[str, Record] = {}
+    for name, columns in (("posts", ("account",)), ("follows", ("follower", "followed"))):
+        for record in tables[name].rows if name in tables else ():
+            for column in columns:
+                if is_filled(record, column):
+                    known = name_cell(record, column)
+                    found.setdefault(known, Record(record.place, {"id": known}, record.part))
+    return list(found.values())
+
+
+def _without_lost(record: Record) -> Record:
+    return Record(record.place, {name: cell for name, cell in record.cells.items() if name not in LOST}, record.part)
+
+
+def _notices(tables: Mapping[str, _Table], posts: Sequence[Record]) -> list[str]:
+    """What is lost, in sentences."""
+    reshares = len(tables["posts"].rows) - len(posts)
+    replies = sum(is_filled(record, REPLY) for record in posts)
+    said = [f"{reshares:,} reshares are left out: a scenario holds posts only"] if reshares else []
+    if replies:
+        said.append(f"{replies:,} replies enter as posts of their own: a scenario has no threads")
+    if any(is_filled(record, LIKES) for record in posts):
+        said.append("likes are left out: every post starts without any")
+    return said + [f"columns of {name} not used: {', '.join(one.spare)}" for name, one in tables.items() if one.spare]
+
+
+IMPORTER = Importer("tables", Mapped, read)

@@ -1,0 +1,126 @@
+"""What a ranker may read of the world: posts, stances, who reacted and how, who follows whom, how close they are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.actions import REACTIONS
+from townsquare.core.array_types import Array, Bool, Float, Int32, Int64
+from townsquare.core.schema import ActionKind, PostKind, PostStatus
+from townsquare.simulation.world import World
+
+_CLOSE = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.LIKE_COMMENT)
+
+
+class Follows(NamedTuple):
+    """Agent ``a`` follows ``followed[indptr[a] : indptr[a + 1]]`` (int32, ascending) since the steps ``since``."""
+
+    indptr: Int64
+    followed: Int32
+    since: Int32
+
+
+class RankingView:
+    """The world as it stands before the feeds of a step are built. Every array is read-only.
+
+    Attributes
+    ----------
+    step : int
+        The step whose feeds are being built.
+    posts, post_stances, agents : GrowingTable
+        Tables of the record with their current columns, by name: ``posts["likes"]`` is (n_posts,).
+    """
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.step = world.step + 1
+        self.posts, self.post_stances, self.agents = world.posts, world.post_stances, world.agents
+
+    @cached_property
+    def stance(self) -> Float:
+        """Stances of all agents, (n_agents, P), -1 to 1; rows of sources are 0."""
+        return frozen(self._world.stance())
+
+    @cached_property
+    def confidence(self) -> Float:
+        """Confidences of all agents, (n_agents, P), 0 to 1."""
+        return frozen(self._world.confidence())
+
+    def stances_of(self, posts: npt.ArrayLike) -> tuple[Int64, Int64]:
+        """Rows of ``post_stances`` of some posts, post after post, and for each the place of its post in ``posts``."""
+        return self._world.stances_of(np.asarray(posts))
+
+    def reacted(self, *kinds: ActionKind) -> tuple[Int32, Int32]:
+        """Who did any of these to which root: agents and roots, (n,) each, by agent, each pair once.
+
+        ``kinds`` are of like, dislike, share, flag, add_note, like_comment. Comments stand in ``posts``: their author
+        wrote under ``posts["parent"]``.
+        """
+        agent, root, done = self._reactions
+        bits = sum(REACTIONS[kind] for kind in kinds)
+        did = (done & bits) > 0
+        return agent[did], root[did]
+
+    @cached_property
+    def follows(self) -> Follows:
+        """Who follows whom."""
+        indptr, followed, since = self._world.follows.whole()
+        return Follows(frozen(indptr), frozen(followed), frozen(since))
+
+    def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
+        """Whether each reader follows the author beside it, (m,); in any order."""
+        return _find(self._follow_keys, self._pairs(readers, authors))[1]
+
+    def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
+        """How many roots of the author beside it each reader has liked or shared so far, comments among them, (m,)."""
+        keys, count = self._tie_counts
+        at, known = _find(keys, self._pairs(readers, authors))
+        out = np.zeros(at.shape, np.int64)
+        out[known] = count[at[known]]
+        return out
+
+    @cached_property
+    def live_roots(self) -> Int32:
+        """Original and injected posts that were not taken down, rows of posts, ascending: what can be retrieved."""
+        kind, status = self.posts["kind"], self.posts["status"]
+        is_root = (kind == PostKind.ORIGINAL) | (kind == PostKind.INJECTED)
+        return frozen(np.flatnonzero(is_root & (status == PostStatus.ACTIVE)).astype(np.int32))
+
+    @cached_property
+    def _reactions(self) -> tuple[Int32, Int32, Array]:
+        indptr, root, done = self._world.reactions.whole()
+        return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr)), root, done
+
+    @cached_property
+    def _follow_keys(self) -> Int64:
+        indptr, followed, _ = self.follows
+        return self._pairs(np.repeat(np.arange(indptr.size - 1), np.diff(indptr)), followed)
+
+    @cached_property
+    def _tie_counts(self) -> tuple[Int64, Int64]:
+        agent, root = self.reacted(*_CLOSE)
+        keys, count = np.unique(self._pairs(agent, self.posts["author"][root]), return_counts=True)
+        return keys, count
+
+    def _pairs(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
+        """One number a pair of agents."""
+        return np.asarray(readers, np.int64) * self.agents.n + np.asarray(authors, np.int64)
+
+
+def _find(keys: Int64, wanted: Int64) -> tuple[Int64, Bool]:
+    """Where each number stands among ascending ``keys``, and whether it is there."""
+    if not keys.size:
+        return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.bool_)
+    at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+    return at, keys[at] == wanted
+
+
+def frozen(array: Array) -> Array:
+    """The array without leave to write to it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,1 @@
+"""How notes are scored: one file a scorer."""

@@ -1,0 +1,135 @@
+"""What a note scorer takes and gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from townsquare.core.member_errors import breach, call_member
+from townsquare.core.schema import NoteStatus
+from townsquare.settings.config import MemberParams
+
+FAMILY = "note_scorer"
+_DTYPES = {"status": np.uint8, "intercept": np.float64, "factor": np.float64}
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRatings:
+    """Every note so far and every rating of one, r ratings of n notes; all arrays are read-only.
+
+    Attributes
+    ----------
+    note : (r,) int32
+        The note that is rated, 0 to n - 1.
+    rater : (r,) int32
+        Row of agents: who rated it; a rater rates a note once.
+    value : (r,) float64
+        1 helpful, 0.5 somewhat helpful, 0 not helpful.
+    step : (r,) int32
+        When it was rated.
+    author : (n,) int32
+        Row of agents: who wrote the note.
+    written : (n,) int32
+        The step in which it was written.
+    decided : (n,) int32
+        The step in which it got the status it has; -1 for a note that has been pending since it was written.
+    helpful, not_helpful : (n,) int32
+        How many ratings of each note are 1, and how many are 0: counted step by step, where counting all ratings anew
+        takes longer with every step.
+    now : int
+        The step that is being taken; ratings of this step are among those given.
+    """
+
+    note: npt.NDArray[np.int32]
+    rater: npt.NDArray[np.int32]
+    value: npt.NDArray[np.float64]
+    step: npt.NDArray[np.int32]
+    author: npt.NDArray[np.int32]
+    written: npt.NDArray[np.int32]
+    decided: npt.NDArray[np.int32]
+    helpful: npt.NDArray[np.int32]
+    not_helpful: npt.NDArray[np.int32]
+    now: int
+
+    @property
+    def n_notes(self) -> int:
+        """How many notes there are, rated or not."""
+        return int(self.written.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class NoteScores:
+    """What notes are found to be, (n,) each.
+
+    Attributes
+    ----------
+    status : uint8
+        :class:`townsquare.core.schema.NoteStatus`: only a shown note is a label.
+    intercept, factor : float64
+        What the scorer found of a note, in its own unit; NaN where it found no number.
+    """
+
+    status: npt.NDArray[np.uint8]
+    intercept: npt.NDArray[np.float64]
+    factor: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NoteScorer:
+    """A member of the family ``note_scorer``.
+
+    Attributes
+    ----------
+    name : str
+        As in the registry.
+    params : type of MemberParams
+        Its settings, in the section `moderation`.
+    score : callable
+        ``score(ratings, previous, params) -> NoteScores``, pure: from every rating so far, and what was found in the
+        step before; a note that is new was pending, without numbers. The order of ratings and the numbers of notes mean
+        nothing.
+    """
+
+    name: str
+    params: type[MemberParams]
+    score: Callable[[NoteRatings, NoteScores, Any], NoteScores]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenNoteScorer:
+    """A note scorer with its parameters."""
+
+    member: NoteScorer
+    params: Any
+
+    def scores(self, ratings: NoteRatings, previous: NoteScores) -> NoteScores:
+        """Score every note, checked.
+
+        Raises
+        ------
+        ContractError
+            The scorer gives something else than one known status, and one finite number or NaN, a note; names the first
+            note at fault.
+        """
+        name, score, n = self.member.name, self.member.score, ratings.n_notes
+        found: object = call_member(FAMILY, name, "score", lambda: score(ratings, previous, self.params))
+        if not isinstance(found, NoteScores):
+            raise breach(FAMILY, name, f"score returned {type(found).__name__}", "NoteScores")
+        for column, dtype in _DTYPES.items():
+            array: object = getattr(found, column)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != (n,):
+                got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                raise breach(FAMILY, name, f"{column} of {got}", f"{np.dtype(dtype)} ({n},): one a note")
+        for column, good, allowed in (
+            ("status", found.status < len(NoteStatus), "of NoteStatus"),
+            ("intercept", ~np.isinf(found.intercept), "a finite number, or NaN for none"),
+            ("factor", ~np.isinf(found.factor), "a finite number, or NaN for none"),
+        ):
+            if not good.all():
+                at = int(np.argmin(good))
+                raise breach(FAMILY, name, f"{column} {getattr(found, column)[at]} of note {at}", allowed)
+        return found
