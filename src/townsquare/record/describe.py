@@ -15,24 +15,9 @@ from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS
 from townsquare.core.schema import RECORD_VERSION, LogKind, MemoryKind, Verdict
 from townsquare.record.database import INDEXES, create
-from townsquare.record.mosaic.views import ACTION_WORDS, VIEWS, tables_of
+from townsquare.record.mosaic.views import ACTION_WORDS, MEANINGS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS
 
-_MEANINGS = {
-    "users": "an account, persons and sources",
-    "posts": "a post that is no comment",
-    "follows": "a follow that was not undone",
-    "user_actions": "an accepted action",
-    "comments": "a comment",
-    "community_notes": "a note, pending or shown",
-    "note_ratings": "a rating",
-    "moderation_logs": "an act of a moderator",
-    "fact_checks": "the verdict in force on a post",
-    "agent_memories": "a memory of an agent; none where agents have no memory (`memory.enabled`)",
-    "spread_metrics": "a post that is neither share nor comment, and a step from its own on",
-    "feed_exposures": "a post that an agent was shown in a step, acted on or not; comments under it are left out",
-}
-"""What one row of every view is."""
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
     ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
@@ -51,7 +36,7 @@ def views() -> str:
     for view, names in _columns().items():
         remarks = [(name, _REMARKS.get((view, name), "")) for name in names]
         columns = ", ".join(f"`{name}` ({remark})" if remark else f"`{name}`" for name, remark in remarks)
-        lines.append(f"| `{view}` | {_MEANINGS[view]} | {columns} |")
+        lines.append(f"| `{view}` | {MEANINGS[view]} | {columns} |")
     bulky = {name for name, table in schema.TABLES.items() if table.bulky}
     whole = " and ".join(f"`{view}`" for view in VIEWS if not tables_of(view) & bulky)
     lines += ["", f"In a large run, all but {whole} need tables that are in Parquet."]
