@@ -33,7 +33,7 @@ TORCH ?= torch==2.13.0
 test-quality: $(READY) ## the transformer strength judge (extra `quality`), with torch in .venv-quality
 	test -x $(QUALITY)/python || $(BIN)/python -m venv .venv-quality
 	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' '$(TORCH)' 'pytest>=9.2'
-	$(QUALITY)/python -m pytest -q tests/quality $(ARGS)
+	$(QUALITY)/python -m pytest -q tests/system/quality $(ARGS)
 
 check: $(READY) ## format, lint, types, structure, doctests, documentation
 	$(BIN)/ruff format --check $(CODE)

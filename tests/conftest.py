@@ -7,8 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from real_server import real_server
+from browser_pages import browser
+from llama_server import real_server
 from townsquare.core.threads import threads_for
+
+__all__ = ["browser"]
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be what tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

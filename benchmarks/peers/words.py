@@ -13,7 +13,8 @@ HOW = """## How it was measured
 - **Same model, checked.** Both opinion models run on one graph (preferential attachment, 10 follows an agent, made
   symmetric, so about 20 read per agent), from the same starts, everyone at once. After the last measured step the
   stances of each form are compared, at the size that was measured, with an independent loop over the same graph. The
-  column *difference* is the largest, and the run fails above 1e-12. `tests/test_peers.py` does it on a small graph.
+  column *difference* is the largest, and the run fails above 1e-12. `tests/system/program/test_peers.py` does it on a
+  small graph.
 - **Warm.** Imports, compilation and two steps of a circle of 60 agents come first and are in no time given. Set-up
   (the graph into the form's own objects, accounts) is timed apart. A cell takes 10 steps (4 on the platform), or fewer
   once {seconds} s have passed; the median step counts.

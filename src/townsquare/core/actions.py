@@ -10,8 +10,8 @@ fit-policy`` (docs/policy-fit.md): base, plausibility, appeal and taste of like,
 posts. *Measured*: what verdicts do to sharing, 24 headlines by condition; ``unlabeled`` is the nearest thing that they
 tell. Both on 2026-11-22. *Assumed*: every other number. Verdicts are taken to do to likes what they do to shares. The
 bases of other kinds give stated mean rates over the default distribution of activity;
-`tests/simulation/test_policies.py` checks them. Signs follow common findings (people like and share what they agree
-with, flag what they doubt); sizes are guesses.
+`tests/unit/simulation/test_policies.py` checks them. Signs follow common findings (people like and share what they
+agree with, flag what they doubt); sizes are guesses.
 """
 
 from __future__ import annotations

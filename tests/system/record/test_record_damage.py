@@ -1,0 +1,204 @@
+"""Folders that are no runs, files that were changed, cut or lost, full disks: an error that names the place."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from random_records import header, random_batches, record, recorded
+from repository import environment_with_helpers
+from townsquare.core import schema
+from townsquare.core.errors import HashMismatch, RecordError, TownsquareError, WrongVersion
+from townsquare.record.content_hash import hashed_tables
+from townsquare.record.run import Run
+from townsquare.record.sqlite import FolderRecorder
+
+STEPS = [random_batches(step, most=20, least=1) for step in range(3)]
+FULL_DISK = """
+import resource, sys
+from random_records import random_batches, record
+from townsquare.core.errors import RecordError
+from townsquare.record.sqlite import FolderRecorder
+
+def steps():
+    for step in range(6):
+        if step == 3:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        yield random_batches(step, most=200)
+
+recorder = FolderRecorder(sys.argv[1])
+try:
+    record(recorder, steps(), bulky=sys.argv[2] == "parquet")
+except RecordError as error:
+    print(error)
+"""
+
+
+def change(folder: Path, *statements: str) -> None:
+    connection = sqlite3.connect(folder / "run.db")
+    with connection:
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match="no such folder"):
+        Run.open(tmp_path / "nothing")
+    with pytest.raises(RecordError, match=r"a folder without run\.db; name the folder of a recorded run"):
+        Run.open(tmp_path)
+    (tmp_path / "run.db").mkdir()
+    for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
+        with pytest.raises(RecordError, match=re.escape(str(tmp_path))):
+            use()
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match="File exists"):
+        FolderRecorder(tmp_path / "file").open(header())
+
+
+@pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 50, b"short"])
+def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "run.db").write_bytes(content)
+    with pytest.raises(RecordError, match=r"run\.db: got a file that is no SQLite database"):
+        Run.open(tmp_path)
+    with pytest.raises(RecordError, match=r"run\.db"):
+        FolderRecorder(tmp_path).open(header())
+    assert (tmp_path / "run.db").read_bytes() == content
+
+
+def test_the_database_of_something_else(tmp_path: Path) -> None:
+    change(tmp_path, "CREATE TABLE posts (id INTEGER)")
+    for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
+        with pytest.raises(RecordError, match="holds no run"):
+            use()
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9])
+def test_a_database_that_was_cut(tmp_path: Path, kept: float) -> None:
+    recorded("sqlite", tmp_path, STEPS)
+    path = tmp_path / "run.db"
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
+    with pytest.raises(RecordError, match=r"run\.db"):
+        Run.open(tmp_path).verify()
+
+
+def fault_of(folder: Path) -> str:
+    """What reading all of a run says is wrong with it; empty if nothing."""
+    try:
+        run = Run.open(folder)
+        for name in schema.TABLES:
+            run.table(name)
+        run.verify()
+        run.sql("SELECT count(*) FROM ts_posts")
+    except TownsquareError as error:
+        return str(error)
+    return ""
+
+
+def test_bytes_that_were_overwritten(tmp_path: Path) -> None:
+    recorded("sqlite", tmp_path, STEPS)
+    content = (tmp_path / "run.db").read_bytes()
+    assert fault_of(tmp_path) == ""
+    rng = np.random.default_rng(4)
+    faults = []
+    for _ in range(40):
+        at = int(rng.integers(0, len(content) - 64))
+        (tmp_path / "run.db").write_bytes(content[:at] + rng.bytes(64) + content[at + 64 :])
+        faults.append(fault_of(tmp_path))
+    found = [fault for fault in faults if fault]
+    assert found
+    assert all(str(tmp_path) in fault for fault in found)
+
+
+@pytest.mark.parametrize("table", hashed_tables())
+def test_a_changed_value_is_found_in_its_step(tmp_path: Path, table: str) -> None:
+    recorded("sqlite", tmp_path, STEPS)
+    column = [column for column in schema.TABLES[table].recorded if column.hashed][-1]
+    new = "'changed'" if column.dtype == "str" else f"CASE WHEN {column.name} = 1 THEN 0 ELSE 1 END"
+    first = STEPS[0].count(table) + 1  # the first row of step 1
+    change(tmp_path, f"UPDATE ts_{table} SET {column.name} = {new} WHERE rowid = {first}")
+    with pytest.raises(HashMismatch, match="step 1"):
+        Run.open(tmp_path).verify()
+
+
+def test_lost_rows_and_steps(tmp_path: Path) -> None:
+    recorded("sqlite", tmp_path, STEPS)
+    change(tmp_path, "DELETE FROM ts_posts WHERE rowid = 2")
+    run = Run.open(tmp_path)
+    with pytest.raises(RecordError, match=r"ts_posts: got \d+ rows; allowed: \d+, as were recorded"):
+        run.table("posts")
+    change(tmp_path, "DELETE FROM ts_steps WHERE step = 1")
+    with pytest.raises(RecordError):
+        run.verify()
+
+
+def test_lost_and_torn_parts(tmp_path: Path) -> None:
+    recorded("parquet", tmp_path, STEPS)
+    run = Run.open(tmp_path)
+    part = tmp_path / "parts" / "trail" / "step-000001.parquet"
+    content = part.read_bytes()
+    part.write_bytes(content[: len(content) // 2])
+    for read in (lambda: run.table("trail"), run.verify):
+        with pytest.raises(RecordError, match="trail"):
+            read()
+    part.unlink()
+    for ask in (lambda: run.table("trail"), lambda: run.lazy("trail"), lambda: run.sql("SELECT * FROM ts_trail")):
+        with pytest.raises(RecordError, match=r"step-000001\.parquet: got no such file, though its step is committed"):
+            ask()
+    assert run.table("trail", steps=(0, 0)).height == STEPS[0].count("trail")
+    pl.read_parquet(part.with_name("step-000000.parquet")).write_parquet(part)
+    with pytest.raises(RecordError, match="rows"):
+        run.verify()
+
+
+def test_a_changed_part_is_found_in_its_step(tmp_path: Path) -> None:
+    recorded("parquet", tmp_path, STEPS)
+    part = tmp_path / "parts" / "beliefs" / "step-000002.parquet"
+    pl.read_parquet(part).with_columns(pl.col("proposition") ^ 1).write_parquet(part)
+    with pytest.raises(HashMismatch, match="step 2"):
+        Run.open(tmp_path).verify()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "parquet"])
+def test_a_full_disk_loses_no_committed_step(tmp_path: Path, kind: str) -> None:
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path), kind]
+    said = subprocess.run(command, env=environment_with_helpers(), capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) in said
+    assert f"run `townsquare resume {tmp_path}`: steps up to 2 are safe" in said
+    run = Run.open(tmp_path)
+    assert (run.state, run.last_step) == ("stopped", 2)
+    run.verify()
+    steps = [random_batches(step, most=200) for step in range(6)]
+    assert record(FolderRecorder(tmp_path), steps, bulky=kind == "parquet") == 2
+    assert run.last_step == 5
+    run.verify()
+
+
+def test_a_table_with_other_columns_is_left_to_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded("sqlite", tmp_path, STEPS)
+    notes = schema.TABLES["notes"]
+    more = schema.Table("notes", notes.meaning, (*notes.columns, schema.Column("length", "i4", "how long")))
+    monkeypatch.setitem(schema.TABLES, "notes", more)
+    monkeypatch.setitem(schema.TABLES, "gossip", schema.Table("gossip", "new", (schema.Column("gossip", "i4", "row"),)))
+    run = Run.open(tmp_path)
+    with pytest.raises(WrongVersion, match=r"table notes: .* read it with Townsquare 0\.1\.0"):
+        run.table("notes")
+    assert run.table("gossip").height == 0
+    assert run.table("posts").height == sum(out.count("posts") for out in STEPS)
+    with pytest.raises(WrongVersion, match="other tables or columns"):
+        FolderRecorder(tmp_path).open(header())
+
+
+def test_odd_names_of_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "a b%20c#d?e'f" / "run ü"
+    run = recorded("parquet", folder, STEPS)
+    assert run.verify() == Run.open(str(folder)).content_hash
+    glob = recorded("parquet", tmp_path / "run[1]*", STEPS)
+    assert glob.verify() == run.content_hash
