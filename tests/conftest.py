@@ -9,9 +9,10 @@ import pytest
 
 from browser_pages import browser
 from llama_server import real_server
+from skips import pytest_sessionfinish
 from townsquare.core.threads import threads_for
 
-__all__ = ["browser"]
+__all__ = ["browser", "pytest_sessionfinish"]
 
 # A shell without job control starts what it puts in the background deaf to Ctrl-C, and so would be what tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
