@@ -23,21 +23,15 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
         ``shown:unknown``, ``shown:labelled``), ``group`` (a band of counts, about a third of the persons each; equal
         counts stay together).
     """
-    shown = (
-        run.lazy("exposures")
-        .select("agent", "root", CARRIED_LABEL.alias("labelled"))
-        .join(roots(run).lazy().select("root", "veracity"), on="root")
-    )
+    exposures = run.lazy("exposures").select("agent", "root", CARRIED_LABEL.alias("labelled"))
+    shown = exposures.join(roots(run).lazy().select("root", "veracity"), on="root")
     by_class = shown.group_by("agent", "veracity").len("n").pipe(collected)
     labelled = shown.filter("labelled").group_by("agent").len("n").pipe(collected)
     parts = []
     counts = {f"shown:{word}": by_class.filter(pl.col("veracity") == word) for word in ("true", "false", "unknown")}
     for grouping, found in {**counts, "shown:labelled": labelled}.items():
-        everybody = (
-            persons(run)
-            .join(found.select("agent", "n"), on="agent", how="left")
-            .with_columns(pl.col("n").fill_null(0).cast(pl.Int64))
-        )
+        everybody = persons(run).join(found.select("agent", "n"), on="agent", how="left")
+        everybody = everybody.with_columns(pl.col("n").fill_null(0).cast(pl.Int64))
         if everybody["n"].sum():
             bands = pl.Series("group", number_bands(everybody["n"].to_numpy(), BANDS_OF_EXPOSURE), dtype=pl.String)
             parts.append(everybody.select("agent", pl.lit(grouping).alias("grouping")).with_columns(bands))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from townsquare.analysis.beliefs import first_stances, names, person_beliefs
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, int_sum, row_count
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
@@ -35,7 +35,7 @@ def distance_to_start(run: Reads) -> pl.DataFrame:
         _with_start(run)
         .group_by("step", "proposition")
         .agg(
-            pl.len().cast(pl.Int64).alias("persons"),
+            row_count("persons"),
             apart.mean().alias("mean"),
             apart.quantile(0.5, "linear").alias("q50"),
             apart.quantile(0.95, "linear").alias("q95"),
@@ -70,7 +70,7 @@ def crossings(run: Reads) -> pl.DataFrame:
         sided.group_by(_PERSON)
         .agg(
             pl.col("step").filter("crossed").min().alias("first"),
-            pl.col("crossed").sum().cast(pl.Int64).alias("crossings"),
+            int_sum(pl.col("crossed"), "crossings"),
             pl.col("side").first().alias("started"),
             pl.col("side").last().alias("ended"),
         )
@@ -95,11 +95,11 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
         crossings(run)
         .group_by("proposition")
         .agg(
-            pl.len().cast(pl.Int64).alias("crossed"),
+            row_count("crossed"),
             (pl.col("stayed") & (pl.col("ended") > 0)).sum().cast(pl.Int64).alias("to_for"),
             (pl.col("stayed") & (pl.col("ended") < 0)).sum().cast(pl.Int64).alias("to_against"),
-            (~pl.col("stayed")).sum().cast(pl.Int64).alias("returned"),
-            (pl.col("crossings") - 1).sum().cast(pl.Int64).alias("flips"),
+            int_sum(~pl.col("stayed"), "returned"),
+            int_sum(pl.col("crossings") - 1, "flips"),
         )
     )
     filled = pl.col("crossed", "to_for", "to_against", "returned", "flips").fill_null(0)
@@ -155,7 +155,7 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
         .with_columns((pl.col("step") - pl.col("ended")).alias("steps_after"))
         .group_by("proposition", "steps_after")
         .agg(
-            pl.len().cast(pl.Int64).alias("persons"),
+            row_count("persons"),
             pl.col("displaced").abs().mean().alias("displacement"),
             pl.when(size > 0).then(left.sum() / size).otherwise(float("nan")).alias("kept"),
         )

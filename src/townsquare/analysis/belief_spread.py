@@ -11,7 +11,7 @@ import math
 import polars as pl
 
 from townsquare.analysis.beliefs import BINS, belief_course, counts_by_bin, person_beliefs, true_sides
-from townsquare.analysis.contract import Reads
+from townsquare.analysis.contract import Reads, row_count
 from townsquare.analysis.polarization import mean_distance
 from townsquare.core.frames import ORDERED, collected
 
@@ -79,7 +79,7 @@ def convergence(run: Reads) -> pl.DataFrame:
     course = (
         held.group_by("step", "proposition")
         .agg(
-            pl.len().cast(pl.Int64).alias("persons"),
+            row_count("persons"),
             pl.col("stance").std(ddof=0).alias("sd"),
             mean_distance(pl.col("stance")).clip(0.0, None).alias("distance"),
         )

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run
+from townsquare.analysis.contract import Reads, once_a_run, row_count
 from townsquare.analysis.polarization import bimodality, pair_variance
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
@@ -66,21 +66,12 @@ def true_sides(run: Reads) -> pl.DataFrame:
         0).
     """
     true = (pl.col("kind") == PostKind.INJECTED) & (pl.col("veracity") == Veracity.TRUE)
-    said = (
-        run.table("post_stances")
-        .join(run.table("posts").filter(true).select("post"), on="post")
-        .group_by("proposition")
-        .agg(pl.len().cast(pl.Int64).alias("posts"), pl.col("stance").mean().alias("mean_stance"))
-    )
+    stances = run.table("post_stances").join(run.table("posts").filter(true).select("post"), on="post")
+    sums = stances.group_by("proposition").agg(row_count("posts"), pl.col("stance").mean().alias("mean_stance"))
     mean = pl.col("mean_stance")
-    side = pl.when(mean.abs() > 1e-12).then(mean.sign()).otherwise(float("nan"))
-    return (
-        names(run)
-        .select("proposition", "name")
-        .join(said, on="proposition", how="left")
-        .with_columns(pl.col("posts").fill_null(0), side.fill_null(float("nan")).alias("side"))
-        .sort("proposition")
-    )
+    side = pl.when(mean.abs() > 1e-12).then(mean.sign()).otherwise(float("nan")).fill_null(float("nan"))
+    named = names(run).select("proposition", "name").join(sums, on="proposition", how="left")
+    return named.with_columns(pl.col("posts").fill_null(0), side.alias("side")).sort("proposition")
 
 
 def _accuracy(stance: pl.Expr) -> pl.Expr:
@@ -116,7 +107,7 @@ def belief_course(run: Reads) -> pl.DataFrame:
 def _distribution() -> list[pl.Expr]:
     stance = pl.col("stance")
     return [
-        pl.len().cast(pl.Int64).alias("agents"),
+        row_count("agents"),
         stance.mean().alias("mean"),
         stance.std(ddof=0).alias("sd"),
         (stance > 0).mean().alias("share_for"),
@@ -155,7 +146,7 @@ def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
     """As :func:`stance_bins`, of rows of beliefs."""
     place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     known = beliefs.filter(pl.col("stance").is_not_nan())
-    return known.group_by("step", "proposition", place).agg(pl.len().cast(pl.Int64).alias("agents"))
+    return known.group_by("step", "proposition", place).agg(row_count("agents"))
 
 
 @once_a_run
@@ -171,13 +162,8 @@ def belief_change(run: Reads) -> pl.DataFrame:
         whose stance changed its sign); ``side``, ``accuracy_start``, ``accuracy_end``, ``accuracy_shift`` (NaN
         where the truth takes no side).
     """
-    return (
-        starts_and_ends(run)
-        .group_by("proposition", "name")
-        .agg(moves_of())
-        .pipe(collected, ORDERED)
-        .sort("proposition")
-    )
+    moves = starts_and_ends(run).group_by("proposition", "name").agg(moves_of())
+    return moves.pipe(collected, ORDERED).sort("proposition")
 
 
 def first_stances(run: Reads) -> pl.LazyFrame:
@@ -187,14 +173,22 @@ def first_stances(run: Reads) -> pl.LazyFrame:
     return first.select("agent", "proposition", pl.col("stance").alias("start"), "born")
 
 
+def last_stances(run: Reads) -> pl.LazyFrame:
+    """``agent``, ``proposition``, ``end``: the stance of each person after the last step."""
+    last = person_beliefs(run).filter(pl.col("step") == run.last_step)
+    return last.select("agent", "proposition", pl.col("stance").alias("end"))
+
+
+def stances_before(run: Reads) -> pl.LazyFrame:
+    """``step``, ``agent``, ``proposition``, ``before``: the stance of each person with which it went into a step."""
+    step = (pl.col("step") + 1).cast(pl.Int32).alias("step")
+    return person_beliefs(run).select(step, "agent", "proposition", pl.col("stance").alias("before"))
+
+
 def starts_and_ends(run: Reads) -> pl.LazyFrame:
     """Each person's first and last stance: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``."""
-    last = person_beliefs(run).filter(pl.col("step") == run.last_step)
-    return (
-        first_stances(run)
-        .join(last.select("agent", "proposition", pl.col("stance").alias("end")), on=["agent", "proposition"])
-        .join(true_sides(run).lazy().select("proposition", "name", "side"), on="proposition")
-    )
+    sides = true_sides(run).lazy().select("proposition", "name", "side")
+    return first_stances(run).join(last_stances(run), on=["agent", "proposition"]).join(sides, on="proposition")
 
 
 def moves_of() -> list[pl.Expr]:
@@ -202,7 +196,7 @@ def moves_of() -> list[pl.Expr]:
     start, end = pl.col("start"), pl.col("end")
     before, after = start.std(ddof=0), end.std(ddof=0)
     return [
-        pl.len().cast(pl.Int64).alias("agents"),
+        row_count("agents"),
         start.mean().alias("mean_start"),
         end.mean().alias("mean_end"),
         (end - start).mean().alias("shift"),
@@ -240,10 +234,6 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
         chosen.append(ordered[places.tolist()].select("agent", "proposition"))
     if not chosen:
         return first.select("proposition", "agent", pl.lit(0).alias("step"), "stance")
-    return (
-        person_beliefs(run)
-        .select("proposition", "agent", "step", "stance")
-        .join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
-        .pipe(collected)
-        .sort("proposition", "agent", "step")
-    )
+    beliefs = person_beliefs(run).select("proposition", "agent", "step", "stance")
+    lines = beliefs.join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
+    return lines.pipe(collected).sort("proposition", "agent", "step")

@@ -281,6 +281,16 @@ def columns(described: str) -> pl.Schema:
     return pl.Schema((name, _DTYPES[kind]) for name, _, kind in (word.partition(":") for word in described.split()))
 
 
+def row_count(name: str) -> pl.Expr:
+    """Count the rows of a group, as an int64 column of this name."""
+    return pl.len().cast(pl.Int64).alias(name)
+
+
+def int_sum(values: pl.Expr, name: str) -> pl.Expr:
+    """Add up counts, or the rows that meet a condition, as an int64 column of this name."""
+    return values.sum().cast(pl.Int64).alias(name)
+
+
 def setting(run: Reads, *path: str, default: Any = None) -> Any:
     """One value of the configuration, or ``default`` where a run has none.
 

@@ -13,7 +13,7 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, columns, once_a_run
+from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.array_types import Int64
@@ -50,18 +50,15 @@ def cascades(run: Reads) -> pl.DataFrame:
         had; NaN while nobody saw it), ``lifetime`` (steps from its coming to its last share; NaN without one).
     """
     counts = exposure_counts(run)
-    every = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "injected", "step")
+    frame = roots(run).filter(pl.col("kind") != PostKind.COMMENT).select("root", "veracity", "injected", "step")
     shown = counts.group_by("root").agg(pl.col("newly").sum().alias("reach"), pl.col("exposures").sum())
-    undefined = pl.col("structural_virality", "half_reach", "lifetime").fill_null(float("nan"))
+    for part in (_shapes(run), shown, _half_reach(counts)):
+        frame = frame.join(part, on="root", how="left")
+    since = {"half_reach": pl.col("half") - pl.col("step"), "lifetime": pl.col("last_share") - pl.col("step")}
     return (
-        every.join(_shapes(run), on="root", how="left")
-        .join(shown, on="root", how="left")
-        .join(_half_reach(counts), on="root", how="left")
-        .with_columns(pl.col("reach", "exposures", "shares").fill_null(0), pl.col("depth").fill_null(0))
-        .with_columns(pl.col("breadth").fill_null(1))
-        .with_columns((pl.col("half") - pl.col("step")).cast(pl.Float64).alias("half_reach"))
-        .with_columns((pl.col("last_share") - pl.col("step")).cast(pl.Float64).alias("lifetime"))
-        .with_columns(undefined)
+        frame.with_columns(pl.col("reach", "exposures", "shares", "depth").fill_null(0), pl.col("breadth").fill_null(1))
+        .with_columns(**{name: steps.cast(pl.Float64) for name, steps in since.items()})
+        .with_columns(pl.col("structural_virality", "half_reach", "lifetime").fill_null(float("nan")))
         .select("root", "veracity", "injected", "step", *MEASURES)
         .sort("root")
     )
@@ -174,9 +171,7 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
     grid = every.join(ages, how="cross").filter(alive).with_columns((pl.col("step") + pl.col("age")).alias("at"))
     posts, parent = _tree(run)
     made = posts.with_columns(pl.Series("depth", depths(parent))).filter(pl.col("kind") == PostKind.SHARE)
-    shared = made.group_by("root", pl.col("step").alias("at")).agg(
-        pl.len().cast(pl.Int64).alias("shares"), pl.col("depth").max()
-    )
+    shared = made.group_by("root", pl.col("step").alias("at")).agg(row_count("shares"), pl.col("depth").max())
     shown = counts.select("root", pl.col("step").alias("at"), pl.col("newly").alias("reach"))
     grown = (
         grid.join(shown, on=["root", "at"], how="left")
@@ -186,26 +181,19 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
         .with_columns(pl.col("reach", "shares").cum_sum().over("root"), pl.col("depth").cum_max().over("root"))
     )
     long = grown.unpivot(["reach", "shares", "depth"], index=["age", "veracity"], variable_name="measure")
-    return (
-        mean_by(long, ["age", "veracity", "measure"])
-        .with_columns(pl.col("measure").replace_strict(MEASURES, return_dtype=pl.String).alias("unit"))
-        .select("age", "veracity", "measure", "unit", "n", "value", "low", "high")
-        .sort("measure", "age", "veracity")
-    )
+    unit = pl.col("measure").replace_strict(MEASURES, return_dtype=pl.String).alias("unit")
+    means = mean_by(long, ["age", "veracity", "measure"]).sort("measure", "age", "veracity")
+    return means.select("age", "veracity", "measure", unit, "n", "value", "low", "high")
 
 
 def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Mean of ``value`` by ``keys`` with Student's interval: ``n``, ``value``, ``low``, ``high``."""
     value = pl.col("value").cast(pl.Float64)
-    grouped = frame.group_by(keys).agg(
-        pl.len().cast(pl.Int64).alias("n"), value.mean().alias("value"), value.std().alias("sd")
-    )
+    grouped = frame.group_by(keys).agg(row_count("n"), value.mean().alias("value"), value.std().alias("sd"))
     n = grouped["n"].to_numpy()
     reach = stats.t.ppf(0.5 + statistics.LEVEL / 2, np.maximum(n - 1, 1)) / np.sqrt(n)
     half = pl.Series(np.where(n > 1, reach, np.nan)) * grouped["sd"].fill_null(float("nan"))
-    return grouped.with_columns(
-        (pl.col("value") - half).alias("low"), (pl.col("value") + half).alias("high")
-    ).drop("sd")  # fmt: skip
+    return grouped.with_columns(low=pl.col("value") - half, high=pl.col("value") + half).drop("sd")
 
 
 @once_a_run
@@ -221,14 +209,11 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
         (their sum), ``taken_down`` (bool).
     """
     root = "CAST(substr(post_id, length('post-') + 1) AS INTEGER) AS root"
-    query = (
-        f"SELECT time_step AS step, {root}, {', '.join(_SPREAD)}, takedown_executed AS taken_down FROM spread_metrics"
-    )
-    found = query_frames(query, lambda table: _first_shown(run, table)).cast(
-        columns("step:row root:int") | _SPREAD | {"taken_down": pl.Boolean()}
-    )
+    selected = f"time_step AS step, {root}, {', '.join(_SPREAD)}, takedown_executed AS taken_down"
+    rows = query_frames(f"SELECT {selected} FROM spread_metrics", lambda table: _first_shown(run, table))
+    counts = rows.cast(columns("step:row root:int") | _SPREAD | {"taken_down": pl.Boolean()})
     known = roots(run).select(pl.col("root").cast(pl.Int64), "veracity")
-    joined = found.join(known, on="root", how="left").sort("root", "step")
+    joined = counts.join(known, on="root", how="left").sort("root", "step")
     return joined.select("step", "root", "veracity", *_SPREAD, "taken_down")
 
 

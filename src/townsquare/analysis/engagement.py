@@ -9,32 +9,27 @@ their ratio.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run
-from townsquare.analysis.posts import per, posts_so_far, root_of_post, roots, step_grid
+from townsquare.analysis.posts import accepted, per, posts_so_far, root_of_post, roots, step_grid
 from townsquare.core.actions import COUNTED
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionStatus
+from townsquare.core.schema import ActionKind
 
 KINDS = {column: COUNTED[column] for column in ("likes", "dislikes", "shares", "comments")}
 """What counts as engagement; a like of a comment is a like of that comment, never of the post above it."""
 
 
-def accepted_engagement(run: Reads) -> pl.LazyFrame:
-    """Accepted likes, dislikes, shares and comments: ``step``, ``root``, and one 0/1 column a kind."""
-    wanted = [int(kind) for kinds in KINDS.values() for kind in kinds]
-    return (
-        run.lazy("actions")
-        .filter(pl.col("status") == ActionStatus.ACCEPTED, pl.col("kind").is_in(wanted))
-        .join(root_of_post(run).lazy(), left_on="target", right_on="post")
-        .select(
-            "step",
-            "root",
-            *(pl.col("kind").is_in([int(k) for k in kinds]).cast(pl.Int64).alias(n) for n, kinds in KINDS.items()),
-        )
-    )
+def accepted_engagement(run: Reads, kinds: Mapping[str, Iterable[ActionKind]] = KINDS) -> pl.LazyFrame:
+    """Return accepted likes, dislikes, shares and comments: ``step``, ``root``, and one 0/1 column a kind."""
+    counted = chain.from_iterable(kinds.values())
+    rows = accepted(run, counted).join(root_of_post(run).lazy(), left_on="target", right_on="post")
+    codes = {name: [int(kind) for kind in of] for name, of in kinds.items()}
+    return rows.select("step", "root", *(pl.col("kind").is_in(codes[n]).cast(pl.Int64).alias(n) for n in codes))
 
 
 @once_a_run
@@ -48,13 +43,8 @@ def engagement(run: Reads) -> pl.DataFrame:
         ``dislikes``, ``shares``, ``comments``, ``engagement`` (their sum) in that step; ``cumulative``
         engagement so far; ``per_post`` = cumulative / posts (float64, NaN while there are none of the class).
     """
-    by_class = (
-        accepted_engagement(run)
-        .join(roots(run).lazy().select("root", "veracity"), on="root")
-        .group_by("step", "veracity")
-        .agg(pl.col(list(KINDS)).sum())
-        .pipe(collected)
-    )
+    rows = accepted_engagement(run).join(roots(run).lazy().select("root", "veracity"), on="root")
+    by_class = rows.group_by("step", "veracity").agg(pl.col(list(KINDS)).sum()).pipe(collected)
     total = pl.sum_horizontal(list(KINDS))
     return (
         step_grid(run)
@@ -109,16 +99,10 @@ def gaps(levels: pl.DataFrame) -> pl.DataFrame:
     ]
     true, false = pl.col("true"), pl.col("false")
     gap = true - false
-    return (
-        sides[0]
-        .join(sides[1], on="step")
-        .sort("step")
-        .with_columns(gap.alias("gap"), gap.fill_nan(0.0).cum_sum().alias("cumulative_gap"))
-        .with_columns(
-            pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio"),
-            pl.when(true + false > 0).then(false / (true + false)).otherwise(math.nan).alias("false_share"),
-        )
-    )
+    ratio = pl.when(false > 0).then(true / false).otherwise(math.nan).alias("ratio")
+    share = pl.when(true + false > 0).then(false / (true + false)).otherwise(math.nan).alias("false_share")
+    both = sides[0].join(sides[1], on="step").sort("step")
+    return both.with_columns(gap.alias("gap"), gap.fill_nan(0.0).cum_sum().alias("cumulative_gap"), ratio, share)
 
 
 @once_a_run
@@ -131,11 +115,6 @@ def engagement_by_post(run: Reads) -> pl.DataFrame:
         One row a root, most engagement first, ties by row: ``root`` (int32), ``likes``, ``dislikes``, ``shares``,
         ``comments``, ``engagement`` (int64 counts).
     """
-    return (
-        accepted_engagement(run)
-        .group_by("root")
-        .agg(pl.col(list(KINDS)).sum())
-        .with_columns(pl.sum_horizontal(list(KINDS)).alias("engagement"))
-        .pipe(collected)
-        .sort(["engagement", "root"], descending=[True, False])
-    )
+    counts = accepted_engagement(run).group_by("root").agg(pl.col(list(KINDS)).sum())
+    sums = counts.with_columns(pl.sum_horizontal(list(KINDS)).alias("engagement")).pipe(collected)
+    return sums.sort(["engagement", "root"], descending=[True, False])

@@ -36,18 +36,11 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
         :func:`~townsquare.analysis.engagement.engagement` has them.
     """
     every = roots(run).filter(pl.col("veracity") != "unknown").select("root", "veracity", pl.col("step").alias("since"))
-    did = (
-        accepted_engagement(run)
-        .group_by("root", "step")
-        .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value"))
-        .pipe(collected)
-    )
+    amount = pl.sum_horizontal(list(KINDS)).sum().cast(pl.Int64).alias("value")
+    did = accepted_engagement(run).group_by("root", "step").agg(amount).pipe(collected)
     grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
-    so_far = (
-        grid.join(did, on=["root", "step"], how="left")
-        .sort("root", "step")
-        .with_columns(pl.col("value").fill_null(0).cum_sum().over("root"))
-    )
+    amounts = grid.join(did, on=["root", "step"], how="left").sort("root", "step")
+    so_far = amounts.with_columns(pl.col("value").fill_null(0).cum_sum().over("root"))
     distinct = spread_metrics(run).select(
         pl.col("root", "step").cast(pl.Int32), pl.sum_horizontal(MOSAIC_COUNTS).alias("value")
     )

@@ -10,11 +10,14 @@ import polars as pl
 
 from townsquare.analysis.belief_paths import crossing_counts
 from townsquare.analysis.beliefs import belief_change, belief_course, names, person_beliefs
-from townsquare.analysis.contract import Reads, once_a_run, setting
+from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
+from townsquare.analysis.posts import accepted
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
+from townsquare.core.files import bundled_folder
 from townsquare.core.frames import ORDERED, as_words, collected
-from townsquare.core.schema import TABLES, ActionKind, ActionStatus, Reason, TrailKind
+from townsquare.core.schema import TABLES, ActionStatus, Reason, TrailKind
+from townsquare.settings.layers import read_yaml
 
 ROWS_AT_ONCE = 4_000_000
 """Rows of beliefs held in memory at a time; windows of steps are cut to it."""
@@ -88,9 +91,7 @@ def belief_movement(run: Reads) -> pl.DataFrame:
         ``overshoots`` (int64 count; null where the run has no trail in stance units).
     """
     parts = [_moves_in(run, first, last) for first, last in _windows(run)]
-    if not parts:
-        parts = [_moves_in(run, 1, 0)]
-    moves = pl.concat(parts).join(names(run).select("proposition", "name"), on="proposition")
+    moves = pl.concat(parts or [_moves_in(run, 1, 0)]).join(names(run).select("proposition", "name"), on="proposition")
     columns = ["step", "proposition", "name", "moved", "gain", "gain_per_person", "overshoots"]
     return moves.select(columns).sort("step", "proposition")
 
@@ -104,7 +105,7 @@ def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
     both = here.join(before, on=_BELIEF)
     size = (pl.col("stance") - pl.col("before")).abs()
     moves = both.group_by("step", "proposition").agg(
-        (size > 0).sum().cast(pl.Int64).alias("moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
+        int_sum(size > 0, "moved"), size.sum().alias("gain"), size.mean().alias("gain_per_person")
     )
     if not _stance_trail(run):
         return moves.with_columns(pl.lit(None, pl.Int64).alias("overshoots")).pipe(collected, ORDERED)
@@ -139,7 +140,7 @@ def _overshoots(run: Reads, before: pl.LazyFrame, first: int, last: int) -> pl.L
     after, margin = pl.col("before") + pl.col("amount"), 1e-9
     low, high = pl.min_horizontal("low", "before"), pl.max_horizontal("high", "before")
     beyond = (after < low - margin) | (after > high + margin)
-    return pulls.group_by("step", "proposition").agg(beyond.sum().cast(pl.Int64).alias("overshoots"))
+    return pulls.group_by("step", "proposition").agg(int_sum(beyond, "overshoots"))
 
 
 def participation(run: Reads) -> pl.DataFrame:
@@ -153,32 +154,14 @@ def participation(run: Reads) -> pl.DataFrame:
         / online (0 to 1, NaN if nobody was online), ``exposures``, ``accepted`` (actions other than ignoring),
         ``refused`` (actions), ``seconds`` (wall time).
     """
-    done = (pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("kind") != ActionKind.IGNORE)
     who = pl.col("agent").n_unique().cast(pl.Int64).alias("acting")
-    acting = (
-        run.lazy("actions")
-        .filter(done)
-        .group_by("step")
-        .agg(who, pl.len().cast(pl.Int64).alias("accepted"))
-        .pipe(collected)
-    )
-    silent = pl.when(pl.col("online") > 0).then(1.0 - pl.col("acting") / pl.col("online")).otherwise(float("nan"))
+    acting = accepted(run).group_by("step").agg(who, row_count("accepted")).pipe(collected)
+    lurking = pl.when(pl.col("online") > 0).then(1.0 - pl.col("acting") / pl.col("online")).otherwise(float("nan"))
+    steps = run.table("steps").filter(pl.col("step") >= 1).join(acting, on="step", how="left")
+    counts = ["exposures", "accepted", "refused", "seconds"]
     return (
-        run.table("steps")
-        .filter(pl.col("step") >= 1)
-        .join(acting, on="step", how="left")
-        .with_columns(pl.col("acting", "accepted").fill_null(0))
-        .select(
-            "step",
-            "agents",
-            "online",
-            "acting",
-            silent.alias("silent_share"),
-            "exposures",
-            "accepted",
-            "refused",
-            "seconds",
-        )
+        steps.with_columns(pl.col("acting", "accepted").fill_null(0))
+        .select("step", "agents", "online", "acting", lurking.alias("silent_share"), *counts)
         .sort("step")
     )
 
@@ -206,19 +189,11 @@ def refusals(run: Reads) -> pl.DataFrame:
         ``share`` of all actions tried (0 to 1).
     """
     words = {int(reason): reason.name.lower().replace("_", " ") for reason in Reason}
-    counts = (
-        run.lazy("actions").group_by("status", "reason").agg(pl.len().cast(pl.Int64).alias("actions")).pipe(collected)
-    )
-    tried = int(counts["actions"].sum())
-    return (
-        counts.filter(pl.col("status") == ActionStatus.REFUSED)
-        .select(
-            as_words("reason", words),
-            "actions",
-            (pl.col("actions") / max(1, tried)).alias("share"),
-        )
-        .sort(["actions", "reason"], descending=[True, False])
-    )
+    counts = run.lazy("actions").group_by("status", "reason").agg(row_count("actions")).pipe(collected)
+    refused = counts.filter(pl.col("status") == ActionStatus.REFUSED)
+    share = (pl.col("actions") / max(1, int(counts["actions"].sum()))).alias("share")
+    columns = as_words("reason", words), "actions", share
+    return refused.select(columns).sort(["actions", "reason"], descending=[True, False])
 
 
 # Whether a belief rule did what a rule should: how far it moves people, and the ways in which it can go wrong.
@@ -227,22 +202,11 @@ def refusals(run: Reads) -> pl.DataFrame:
 # check.
 
 
-CHECKS = {
-    "gain": (0.1, "largest mean size of a person's move in one step, in stance"),
-    "overshoot": (0.01, "share of moves beyond everything that the person held or was shown"),
-    "flips": (0.5, "crossings of the middle beyond a person's first, by person"),
-    "collapse": (0.5, "spread of the last stances over that of the first ones; flagged below"),
-    "at_bounds": (0.2, "share of persons at the very ends of the scale"),
-    "trust_saturated": (0.5, "share of trust read in the last quarter of the steps that stood at 0 or at 1"),
-    "frozen": (
-        0.0,
-        "most persons who moved in one step; flagged at 0 where people were shown posts that take a stance",
-    ),
-}
-"""Name of a check -> the limit beyond which it is flagged, and what its value is."""
-_BELOW = {"collapse", "frozen"}
+CHECKS, _ = read_yaml(bundled_folder() / "belief_checks.yaml")
+"""The checks by name, each with its limit and the meaning of its value; the first lines of the file say more."""
 EDGE = 1e-3
 """Trust this near to 0 or 1 counts as saturated."""
+_VALUES = {"check": pl.String, "proposition": pl.Int16, "value": pl.Float64}
 
 
 def rule_health(run: Reads) -> pl.DataFrame:
@@ -255,47 +219,35 @@ def rule_health(run: Reads) -> pl.DataFrame:
         the run does not tell), ``limit``, ``flagged`` (bool), ``meaning``.
     """
     change, course, moves = belief_change(run), belief_course(run), belief_movement(run)
-    values = pl.concat(
-        [
-            moves.group_by("proposition").agg(pl.col("gain_per_person").max().alias("value")).select(_named("gain")),
-            _overshoot_finding(moves),
-            _flips(run, change),
-            change.select(pl.lit("collapse").alias("check"), "proposition", pl.col("spread_kept").alias("value")),
-            course.filter(pl.col("step") == run.last_step).select(
-                pl.lit("at_bounds").alias("check"), "proposition", pl.col("share_at_bounds").alias("value")
-            ),
-            _trust(run),
-            _frozen(run, moves),
-        ],
-        how="vertical_relaxed",
-    ).with_columns(pl.col("value").cast(pl.Float64).fill_nan(None))
-    limit = pl.col("check").replace_strict(
-        {name: limit for name, (limit, _) in CHECKS.items()}, return_dtype=pl.Float64
-    )
-    below = pl.col("check").is_in(list(_BELOW))
-    low = pl.when(pl.col("check") == "frozen").then(pl.col("value") <= limit).otherwise(pl.col("value") < limit)
-    order = list(CHECKS)
-    return (
-        values.join(names(run).select("proposition", "name"), on="proposition")
-        .with_columns(
-            limit.alias("limit"),
-            pl.when(below).then(low).otherwise(pl.col("value") > limit).fill_null(False).alias("flagged"),
-            pl.col("check").replace_strict({k: text for k, (_, text) in CHECKS.items()}).alias("meaning"),
-            pl.col("check").replace_strict({k: i for i, k in enumerate(order)}, return_dtype=pl.Int8).alias("at"),
-        )
-        .sort("at", "proposition")
-        .select("check", "proposition", "name", "value", "limit", "flagged", "meaning")
-    )
+    last = course.filter(pl.col("step") == run.last_step)
+    values = [
+        moves.group_by("proposition").agg(pl.col("gain_per_person").max().alias("value")).select(_named("gain")),
+        _overshoot_share(moves),
+        _flips(run, change),
+        change.rename({"spread_kept": "value"}).select(_named("collapse")),
+        last.rename({"share_at_bounds": "value"}).select(_named("at_bounds")),
+        _trust(run),
+        _frozen(run, moves),
+    ]
+    known = pl.concat(values, how="vertical_relaxed").with_columns(pl.col("value").cast(pl.Float64).fill_nan(None))
+    rows = [(at, name, float(check["limit"]), check["meaning"]) for at, (name, check) in enumerate(CHECKS.items())]
+    checks = pl.DataFrame(rows, schema=["at", "check", "limit", "meaning"], orient="row")
+    check, value, limit = pl.col("check"), pl.col("value"), pl.col("limit")
+    beyond = pl.when(check == "frozen").then(value <= limit).when(check == "collapse").then(value < limit)
+    flagged = beyond.otherwise(value > limit).fill_null(False).alias("flagged")
+    named = known.join(names(run).select("proposition", "name"), on="proposition").join(checks, on="check")
+    columns = ["check", "proposition", "name", "value", "limit", flagged, "meaning"]
+    return named.sort("at", "proposition").select(columns)
 
 
 def _named(check: str) -> list[pl.Expr]:
     return [pl.lit(check).alias("check"), pl.col("proposition"), pl.col("value")]
 
 
-def _overshoot_finding(moves: pl.DataFrame) -> pl.DataFrame:
-    told = moves.filter(pl.col("overshoots").is_not_null())
+def _overshoot_share(moves: pl.DataFrame) -> pl.DataFrame:
+    counted = moves.filter(pl.col("overshoots").is_not_null())
     share = pl.when(pl.col("moved").sum() > 0).then(pl.col("overshoots").sum() / pl.col("moved").sum()).otherwise(0.0)
-    return told.group_by("proposition").agg(share.alias("value")).select(_named("overshoot"))
+    return counted.group_by("proposition").agg(share.alias("value")).select(_named("overshoot"))
 
 
 def _flips(run: Reads, change: pl.DataFrame) -> pl.DataFrame:
@@ -306,7 +258,7 @@ def _flips(run: Reads, change: pl.DataFrame) -> pl.DataFrame:
 
 def _trust(run: Reads) -> pl.DataFrame:
     if not setting(run, "record", "trail", default=True):
-        return pl.DataFrame(schema={"check": pl.String, "proposition": pl.Int16, "value": pl.Float64})
+        return pl.DataFrame(schema=_VALUES)
     late = run.last_step - max(1, math.ceil(run.last_step / 4)) + 1
     edge = (pl.col("trust") <= EDGE) | (pl.col("trust") >= 1 - EDGE)
     return (
@@ -322,7 +274,7 @@ def _trust(run: Reads) -> pl.DataFrame:
 def _frozen(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
     """Only where posts that take a stance were shown, and the rule is one that moves."""
     if str(setting(run, "beliefs", "rule", default="")) == "no_change":
-        return pl.DataFrame(schema={"check": pl.String, "proposition": pl.Int16, "value": pl.Float64})
+        return pl.DataFrame(schema=_VALUES)
     said = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition").unique()
     seen = run.lazy("exposures").select("root").join(said, on="root").select("proposition").unique().pipe(collected)
     share = pl.col("moved").max().alias("value")

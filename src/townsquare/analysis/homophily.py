@@ -14,7 +14,7 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.beliefs import names, person_beliefs
+from townsquare.analysis.beliefs import names, person_beliefs, stances_before
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.follow_graph import FollowGraph, against, follow_graph, measured_steps, null_draws, rewired
 from townsquare.analysis.groups import trait_groups
@@ -213,27 +213,14 @@ def _chance(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _congenial(run: Reads) -> pl.DataFrame:
-    said = run.table("post_stances").filter(pl.col("stance") != 0)
-    said = said.select(pl.col("post").alias("root"), "proposition", (pl.col("stance") > 0).alias("says"))
-    held = person_beliefs(run).filter(pl.col("stance") != 0)
-    held = held.select(
-        (pl.col("step") + 1).alias("step"), "agent", "proposition", (pl.col("stance") > 0).alias("holds")
-    )
-    counts = (
-        run.lazy("exposures")
-        .select("step", "agent", "root")
-        .join(said.lazy(), on="root")
-        .join(held, on=["step", "agent", "proposition"])
-        .group_by("step", "proposition")
-        .agg(
-            pl.len().alias("n"),
-            (pl.col("says") == pl.col("holds")).sum().alias("same"),
-            pl.col("says").mean(),
-            pl.col("holds").mean(),
-        )
-        .pipe(collected)
-        .join(names(run).select("proposition", "name"), on="proposition")
-    )
+    sides = run.table("post_stances").lazy().filter(pl.col("stance") != 0)
+    posts = sides.select(pl.col("post").alias("root"), "proposition", (pl.col("stance") > 0).alias("says"))
+    readers = stances_before(run).filter(pl.col("before") != 0).with_columns((pl.col("before") > 0).alias("holds"))
+    shown = run.lazy("exposures").select("step", "agent", "root").join(posts, on="root")
+    met = shown.join(readers, on=["step", "agent", "proposition"]).group_by("step", "proposition")
+    same = (pl.col("says") == pl.col("holds")).sum().alias("same")
+    sums = met.agg(pl.len().alias("n"), same, pl.col("says", "holds").mean()).pipe(collected)
+    counts = sums.join(names(run).select("proposition", "name"), on="proposition")
     rows = []
     for row in counts.iter_rows(named=True):
         chance = row["says"] * row["holds"] + (1 - row["says"]) * (1 - row["holds"])

@@ -13,9 +13,10 @@ import polars as pl
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.analysis.follow_graph import standing_follows
+from townsquare.analysis.posts import accepted
 from townsquare.analysis.power_law import rank_fits, size_models
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.core.schema import ActionKind, AgentKind
 from townsquare.record.mosaic.views import INFLUENCE, INFLUENCER_ABOVE
 
 RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": ActionKind.COMMENT}
@@ -37,33 +38,21 @@ def influence(run: Reads) -> pl.DataFrame:
         ``influence`` (0 to 1: 0.4, 0.3, 0.2 and 0.1 times each over the largest of any account), ``influencer``
         (bool, above 0.5), ``rank`` (1 for the first; ties by number of the account), ``made`` (accepted actions).
     """
-    accounts = run.table("agents").select(
-        "agent",
-        pl.when(pl.col("kind") == AgentKind.SOURCE).then(pl.lit("source")).otherwise(pl.lit("person")).alias("kind"),
-    )
-    frame = (
-        accounts.join(_followers(run), on="agent", how="left")
-        .join(_received(run), on="agent", how="left")
-        .join(_made(run), on="agent", how="left")
-        .with_columns(pl.col(*INFLUENCE, "made").fill_null(0).cast(pl.Int64))
-    )
+    is_source = pl.col("kind") == AgentKind.SOURCE
+    kind = pl.when(is_source).then(pl.lit("source")).otherwise(pl.lit("person")).alias("kind")
+    frame = run.table("agents").select("agent", kind)
+    for counts in (_followers(run), _received(run), _made(run)):
+        frame = frame.join(counts, on="agent", how="left")
+    frame = frame.with_columns(pl.col(*INFLUENCE, "made").fill_null(0).cast(pl.Int64))
     parts = [
         weight * pl.when(pl.col(name).max() > 0).then(pl.col(name) / pl.col(name).max()).otherwise(0.0)
         for name, weight in INFLUENCE.items()
     ]
-    ordered = frame.with_columns(
-        pl.sum_horizontal(list(INFLUENCE)).alias("popularity"), pl.sum_horizontal(parts).alias("influence")
-    ).sort(["popularity", "agent"], descending=[True, False])
-    return ordered.select(
-        "agent",
-        "kind",
-        *INFLUENCE,
-        "popularity",
-        "influence",
-        (pl.col("influence") > INFLUENCER_ABOVE).alias("influencer"),
-        pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("rank"),
-        "made",
-    )
+    scores = pl.sum_horizontal(list(INFLUENCE)).alias("popularity"), pl.sum_horizontal(parts).alias("influence")
+    ordered = frame.with_columns(*scores).sort(["popularity", "agent"], descending=[True, False])
+    above = (pl.col("influence") > INFLUENCER_ABOVE).alias("influencer")
+    rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("rank")
+    return ordered.select("agent", "kind", *INFLUENCE, "popularity", "influence", above, rank, "made")
 
 
 def _followers(run: Reads) -> pl.DataFrame:
@@ -73,16 +62,14 @@ def _followers(run: Reads) -> pl.DataFrame:
 def _received(run: Reads) -> pl.DataFrame:
     posts = run.table("posts").select("post", "root")
     authors = posts.join(run.table("posts").select(pl.col("post").alias("root"), "author"), on="root")
-    wanted = (pl.col("status") == ActionStatus.ACCEPTED) & pl.col("kind").is_in([int(k) for k in RECEIVED.values()])
-    acts = run.lazy("actions").filter(wanted).select(pl.col("target").alias("post"), "kind")
+    acts = accepted(run, RECEIVED.values()).select(pl.col("target").alias("post"), "kind")
     counts = [(pl.col("kind") == kind).sum().alias(name) for name, kind in RECEIVED.items()]
     by_author = acts.join(authors.lazy(), on="post").group_by(pl.col("author").alias("agent"))
     return by_author.agg(counts).pipe(collected)
 
 
 def _made(run: Reads) -> pl.DataFrame:
-    did = (pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("kind") != ActionKind.IGNORE)
-    return run.lazy("actions").filter(did).group_by("agent").agg(pl.len().alias("made")).pipe(collected)
+    return accepted(run).group_by("agent").agg(pl.len().alias("made")).pipe(collected)
 
 
 def _popularity(run: Reads) -> np.ndarray:

@@ -6,13 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, setting
+from townsquare.analysis.contract import Reads, int_sum, row_count, setting
 from townsquare.core.enums import CallOutcome
 from townsquare.core.frames import as_words
 from townsquare.models.usage import too_many_failed
 
 TURNS = ("react", "post")
 """Purposes of the questions by which an agent takes its turn in a step."""
+_TOKENS = [int_sum(pl.col(name).filter(pl.col(name) >= 0), name) for name in ("tokens_in", "tokens_out")]
+"""Tokens, of the calls whose server counted them."""
 
 
 def model_calls(run: Reads) -> pl.DataFrame:
@@ -27,21 +29,13 @@ def model_calls(run: Reads) -> pl.DataFrame:
         (summed). Empty for a run that asked none.
     """
     calls = run.table("model_calls")
-    words = {int(one): one.name.lower() for one in CallOutcome}
-    counted = (
-        calls.with_columns(as_words("outcome", words))
-        .group_by("purpose", "outcome")
-        .agg(
-            pl.len().cast(pl.Int64).alias("calls"),
-            pl.struct("step", "agent").filter(pl.col("agent") >= 0).n_unique().cast(pl.Int64).alias("agents"),
-            *(pl.col(name).filter(pl.col(name) >= 0).sum().cast(pl.Int64) for name in ("tokens_in", "tokens_out")),
-            pl.col("tries").sum().cast(pl.Int64),
-            pl.col("seconds").sum(),
-        )
-    )
+    words = {int(outcome): outcome.name.lower() for outcome in CallOutcome}
+    of_agents = pl.struct("step", "agent").filter(pl.col("agent") >= 0).n_unique().cast(pl.Int64).alias("agents")
+    sums = [row_count("calls"), of_agents, *_TOKENS, int_sum(pl.col("tries"), "tries"), pl.col("seconds").sum()]
+    counted = calls.with_columns(as_words("outcome", words)).group_by("purpose", "outcome").agg(sums)
     share = (pl.col("calls") / pl.col("calls").sum().over("purpose")).alias("share")
-    columns = ["purpose", "outcome", "calls", "share", "agents", "tokens_in", "tokens_out", "tries", "seconds"]
-    return counted.with_columns(share).select(columns).sort("purpose", "outcome")
+    columns = ["purpose", "outcome", "calls", share, "agents", "tokens_in", "tokens_out", "tries", "seconds"]
+    return counted.select(columns).sort("purpose", "outcome")
 
 
 def calls_by_server(run: Reads) -> pl.DataFrame:
@@ -57,17 +51,13 @@ def calls_by_server(run: Reads) -> pl.DataFrame:
         paid for are in none. Wall times and servers are no part of the content hash.
     """
     calls = run.table("model_calls").filter(pl.col("tries") > 0)
-    counted = calls.group_by("server").agg(
-        pl.len().cast(pl.Int64).alias("calls"),
-        (pl.col("outcome") != CallOutcome.OK).sum().cast(pl.Int64).alias("failed"),
-        (pl.col("tries") - 1).sum().cast(pl.Int64).alias("again"),
-        *(pl.col(name).filter(pl.col(name) >= 0).sum().cast(pl.Int64) for name in ("tokens_in", "tokens_out")),
-        pl.col("seconds").median().alias("median"),
-        pl.col("seconds").quantile(0.95, "nearest").alias("p95"),
-    )
+    failed, again = int_sum(pl.col("outcome") != CallOutcome.OK, "failed"), int_sum(pl.col("tries") - 1, "again")
+    seconds = pl.col("seconds")
+    times = seconds.median().alias("median"), seconds.quantile(0.95, "nearest").alias("p95")
+    counted = calls.group_by("server").agg(row_count("calls"), failed, again, *_TOKENS, *times)
     share = (pl.col("calls") / pl.col("calls").sum()).alias("share")
-    columns = ["server", "calls", "share", "failed", "again", "tokens_in", "tokens_out", "median", "p95"]
-    return counted.with_columns(share).select(columns).sort(["calls", "server"], descending=[True, False])
+    columns = ["server", "calls", share, "failed", "again", "tokens_in", "tokens_out", "median", "p95"]
+    return counted.select(columns).sort(["calls", "server"], descending=[True, False])
 
 
 def tokens_of_turns(run: Reads) -> pl.DataFrame:
@@ -82,24 +72,14 @@ def tokens_of_turns(run: Reads) -> pl.DataFrame:
         ``shortened`` (texts), ``memories_out``, ``comments_out``, ``posts_out`` (means an agent). Empty for a run that
         told nobody anything.
     """
-    told = run.table("prompts")
     calls = run.table("model_calls").filter(
         pl.col("purpose").is_in(TURNS), pl.col("tokens_in") >= 0, pl.col("tries") == 1
     )
-    counts = [pl.col(name).mean() for name in ("shown", "shortened", "memories_out", "comments_out", "posts_out")]
-    return (
-        told.join(calls.select("step", "agent", "tokens_in", "tokens_out"), on=["step", "agent"], how="left")
-        .group_by("step")
-        .agg(
-            pl.len().cast(pl.Int64).alias("agents"),
-            pl.col("tokens").mean().alias("counted"),
-            pl.col("tokens").max().cast(pl.Int64).alias("most"),
-            pl.col("tokens_in").mean(),
-            pl.col("tokens_out").mean(),
-            *counts,
-        )
-        .sort("step")
-    )
+    tokens = calls.select("step", "agent", "tokens_in", "tokens_out")
+    counted = pl.col("tokens").mean().alias("counted"), pl.col("tokens").max().cast(pl.Int64).alias("most")
+    means = ["tokens_in", "tokens_out", "shown", "shortened", "memories_out", "comments_out", "posts_out"]
+    rows = run.table("prompts").join(tokens, on=["step", "agent"], how="left").group_by("step")
+    return rows.agg(row_count("agents"), *counted, pl.col(means).mean()).sort("step")
 
 
 def calls_in_short(run: Reads) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run, setting
-from townsquare.analysis.posts import root_of_post, roots
+from townsquare.analysis.posts import known_posts, root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
@@ -85,14 +85,8 @@ def note_scores(run: Reads) -> pl.DataFrame:
 
 def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
     """The first step in which a root has a row of ``table`` that fits: ``root``, ``name`` (int32)."""
-    return (
-        run.table(table)
-        .filter(*where)
-        .select("post", "step")
-        .join(root_of_post(run), on="post")
-        .group_by("root")
-        .agg(pl.col("step").min().alias(name))
-    )
+    rows = run.table(table).filter(*where).select("post", "step").join(root_of_post(run), on="post")
+    return rows.group_by("root").agg(pl.col("step").min().alias(name))
 
 
 @once_a_run
@@ -108,26 +102,18 @@ def labels(run: Reads) -> pl.DataFrame:
         ``positive`` (bool, see the module).
     """
     false = pl.col("verdict") == Verdict.FALSE
-    frame = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
-    for found in (
+    frame = known_posts(run)
+    for steps in (
         _first(run, "verdicts", "verdict_step", pl.col("verdict") != Verdict.NONE),
         _first(run, "verdicts", "false_verdict_step", false),
         _first(run, "moderation_log", "note_step", pl.col("kind") == LogKind.NOTE_SHOWN),
         _first(run, "moderation_log", "takedown_step", pl.col("kind") == LogKind.TAKEDOWN),
     ):
-        frame = frame.join(found, on="root", how="left")
-    noted, refuted = pl.col("note_step").is_not_null(), pl.col("false_verdict_step").is_not_null()
-    return frame.select(
-        "root",
-        "step",
-        "veracity",
-        "verdict_step",
-        "false_verdict_step",
-        "note_step",
-        pl.min_horizontal("false_verdict_step", "note_step").alias("label_step"),
-        "takedown_step",
-        (noted | refuted).alias("positive"),
-    ).sort("root")
+        frame = frame.join(steps, on="root", how="left")
+    label = pl.min_horizontal("false_verdict_step", "note_step").alias("label_step")
+    positive = (pl.col("note_step").is_not_null() | pl.col("false_verdict_step").is_not_null()).alias("positive")
+    steps = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step"
+    return frame.select("root", "step", "veracity", *steps, positive).sort("root")
 
 
 def notes_informative(run: Reads) -> bool:
@@ -135,8 +121,7 @@ def notes_informative(run: Reads) -> bool:
 
     Without it agents' notes cannot know the truth, and F1 of the community says nothing of the strategy.
     """
-    known = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
-    return bool((known["plausibility"] != 0.5).any())
+    return bool((known_posts(run)["plausibility"] != 0.5).any())
 
 
 def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
@@ -219,17 +204,8 @@ def moderation_events(run: Reads) -> pl.DataFrame:
     parts = [
         every.filter("injected").select("step", pl.col("root").alias("post"), pl.lit("injected").alias("event")),
         logged.select("step", "post", as_words("kind", _LOGGED).alias("event")),
-        verdicts.select(
-            "step",
-            "post",
-            ("verdict " + as_words("verdict", _VERDICTS)).alias("event"),
-        ),
+        verdicts.select("step", "post", ("verdict " + as_words("verdict", _VERDICTS)).alias("event")),
     ]
-    return (
-        pl.concat(parts)
-        .join(root_of_post(run), on="post")
-        .join(every.select("root", "veracity"), on="root")
-        .group_by("step", "event", "veracity")
-        .agg(pl.col("root").n_unique().cast(pl.Int64).alias("posts"))
-        .sort("step", "event", "veracity")
-    )
+    rows = pl.concat(parts).join(root_of_post(run), on="post").join(every.select("root", "veracity"), on="root")
+    posts = pl.col("root").n_unique().cast(pl.Int64).alias("posts")
+    return rows.group_by("step", "event", "veracity").agg(posts).sort("step", "event", "veracity")

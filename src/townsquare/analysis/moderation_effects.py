@@ -21,7 +21,7 @@ from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.engagement import engagement_by_post
 from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
-from townsquare.analysis.posts import CARRIED_LABEL, roots
+from townsquare.analysis.posts import CARRIED_LABEL, known_posts, roots
 from townsquare.analysis.reach import reach
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import collected
@@ -81,7 +81,7 @@ def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float
 
 def _by_key(run: Reads) -> pl.DataFrame:
     """Injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
-    known = roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown")).select("root")
+    known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
     marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labelled"), "takedown_step")
     met = reach(run).select("root", "veracity", "exposures", "reach")
@@ -169,17 +169,16 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
     RecordError
         The runs have no injected post in common.
     """
-    both = _pair(run, without)
-    plain = both.filter(
-        ~pl.col("labelled")
-        & pl.col("takedown_step").is_null()
-        & (pl.col("exposures") > 0)
-        & (pl.col("exposures_without") > 0)
-    )
-    rates = plain.with_columns(
-        (pl.col(f"{kind}{end}") / pl.col(f"exposures{end}")).alias(f"rate_{kind}{end}")
-        for kind in ("likes", "shares", "engagement")
-        for end in ("", "_without")
+    untouched = ~pl.col("labelled") & pl.col("takedown_step").is_null()
+    shown = pl.min_horizontal("exposures", "exposures_without") > 0
+    rates = (
+        _pair(run, without)
+        .filter(untouched & shown)
+        .with_columns(
+            (pl.col(f"{kind}{end}") / pl.col(f"exposures{end}")).alias(f"rate_{kind}{end}")
+            for kind in ("likes", "shares", "engagement")
+            for end in ("", "_without")
+        )
     )
     rows = [
         (kind, "actions per exposure", veracity, *_paired_row(posts, f"rate_{kind}"))

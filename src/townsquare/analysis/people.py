@@ -16,9 +16,9 @@ from scipy import stats
 
 from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
+from townsquare.analysis.posts import accepted
 from townsquare.core.actions import WORDS
 from townsquare.core.frames import as_words, collected
-from townsquare.core.schema import ActionStatus
 
 TESTS = columns("test:str statistic n_one:int n_other:int value low high p")
 BY_ACTION = columns("action:str per:str unit:str") | TESTS
@@ -91,22 +91,11 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
     DataFrame
         ``person`` (int32, the agent), ``post`` (int32, the root), ``action`` (word).
     """
-    kinds = {int(kind): word for kind, word in WORDS.items() if word in actions}
+    kinds = {kind: word for kind, word in WORDS.items() if word in actions}
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("root"))
-    return (
-        run.lazy("actions")
-        .filter((pl.col("status") == ActionStatus.ACCEPTED) & pl.col("kind").is_in(list(kinds)))
-        .join(posts.lazy(), on="target")
-        .select(
-            pl.col("agent").alias("person"),
-            pl.col("root").alias("post"),
-            as_words("kind", kinds).alias("action"),
-        )
-        .unique()
-        .sort("person", "post", "action")
-        .pipe(collected)
-        .cast(ACTED)
-    )
+    rows = accepted(run, kinds).join(posts.lazy(), on="target")
+    columns = pl.col("agent").alias("person"), pl.col("root").alias("post"), as_words("kind", kinds).alias("action")
+    return rows.select(columns).unique().sort("person", "post", "action").pipe(collected).cast(ACTED)
 
 
 def counts(frame: pl.DataFrame, per: str, everyone: Sequence[object], action: str) -> np.ndarray:
@@ -151,15 +140,9 @@ def people_and_agents(
     parts = []
     for action in actions:
         for per, everyone in (("post", posts), ("person", persons)):
-            found = compare_means(counts(people, per, everyone, action), counts(agents, per, everyone, action))
-            parts.append(
-                found.select(
-                    pl.lit(action).alias("action"),
-                    pl.lit(per).alias("per"),
-                    pl.lit(f"actions per {per}").alias("unit"),
-                    pl.all(),
-                )
-            )
+            tests = compare_means(counts(people, per, everyone, action), counts(agents, per, everyone, action))
+            words = {"action": action, "per": per, "unit": f"actions per {per}"}
+            parts.append(tests.select(*(pl.lit(word).alias(name) for name, word in words.items()), pl.all()))
     return pl.concat(parts) if parts else statistics.tidy([], BY_ACTION)
 
 
@@ -184,11 +167,10 @@ def differences_by_group(
         fewer than two persons or no difference at all), ``p_corrected`` (Benjamini and Hochberg over all rows).
     """
     rows: list[tuple[object, ...]] = []
-    for (grouping, group), found in groups.sort("grouping", "group", "person").group_by(
-        "grouping", "group", maintain_order=True
-    ):
+    ordered = groups.sort("grouping", "group", "person")
+    for (grouping, group), members in ordered.group_by("grouping", "group", maintain_order=True):
         for action in actions:
-            one, other = (counts(frame, "person", found["person"].to_list(), action) for frame in (people, agents))
+            one, other = (counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents))
             apart = one - other
             p = float(stats.ttest_rel(one, other).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
             rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
@@ -221,9 +203,8 @@ def likeness(
     place = {person: at for at, person in enumerate(persons)}
     for measure, keys in (("overlap", ("post", "action")), ("same post", ("post",))):
         sets = [frame.select("person", *keys).unique() for frame in (people, agents)]
-        what = {
-            key: at for at, key in enumerate(pl.concat(sets).select(keys).unique(maintain_order=True).sort(keys).rows())
-        }
+        rows_of = pl.concat(sets).select(keys).unique(maintain_order=True).sort(keys).rows()
+        what = {key: at for at, key in enumerate(rows_of)}
         one, other = (_matrix(frame, keys, place, what) for frame in sets)
         drawn = np.random.default_rng(seed)
         shuffled = [float((one * other[drawn.permutation(len(place))]).sum()) for _ in range(statistics.RESAMPLES)]
@@ -233,17 +214,14 @@ def likeness(
         rows.append((measure, "pairs", len(place), value, float(low), float(high), float(np.mean(shuffled)), p))
     totals = [_totals(frame, "post", posts) for frame in (people, agents)]
     if all(x.size > 2 and np.ptp(x) > 0 for x in totals):
-        found = stats.spearmanr(totals[0], totals[1])
-        rows.append(
-            ("posts", "rank correlation", len(posts), float(found.statistic), *[math.nan] * 3, float(found.pvalue))
-        )
+        test = stats.spearmanr(totals[0], totals[1])
+        ends = (float(test.statistic), *[math.nan] * 3, float(test.pvalue))
+        rows.append(("posts", "rank correlation", len(posts), *ends))
     for name, frame in (("people", people), ("agents", agents)):
         each = _totals(frame, "person", persons)
-        share = statistics.share(int((each == 0).sum()), each.size)
+        share, gini = statistics.share(int((each == 0).sum()), each.size), statistics.bootstrap(each, statistics.gini)
         rows.append((f"inactive {name}", "share of persons", each.size, *share, math.nan, math.nan))
-        rows.append(
-            (f"gini {name}", "0 to 1", each.size, *statistics.bootstrap(each, statistics.gini), math.nan, math.nan)
-        )
+        rows.append((f"gini {name}", "0 to 1", each.size, *gini, math.nan, math.nan))
     return statistics.tidy(rows, ALIKE)
 
 

@@ -7,16 +7,30 @@ other root: agents' own posts, their comments (a comment is its own root), injec
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run
+from townsquare.analysis.contract import Reads, once_a_run, row_count
 from townsquare.core.frames import as_words
-from townsquare.core.schema import PostKind, Veracity, Verdict
+from townsquare.core.schema import ActionKind, ActionStatus, PostKind, Veracity, Verdict
 
 CARRIED_LABEL = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
 """Of a row of exposures: whether it was shown with a verdict ``false`` or a note."""
 VERACITIES = ("true", "false", "unknown")
 _WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Veracity.FALSE): "false"}
+
+
+def accepted(run: Reads, kinds: Iterable[ActionKind] | None = None) -> pl.LazyFrame:
+    """Return the accepted actions of these kinds; without ``kinds``, of all but ignoring."""
+    kind = pl.col("kind")
+    chosen = kind != ActionKind.IGNORE if kinds is None else kind.is_in([int(one) for one in kinds])
+    return run.lazy("actions").filter(pl.col("status") == ActionStatus.ACCEPTED, chosen)
+
+
+def known_posts(run: Reads) -> pl.DataFrame:
+    """Return the injected roots whose truth the scenario gives, with the columns of :func:`roots`."""
+    return roots(run).filter(pl.col("injected") & (pl.col("veracity") != "unknown"))
 
 
 def root_of_post(run: Reads) -> pl.DataFrame:
@@ -43,21 +57,9 @@ def roots(run: Reads) -> pl.DataFrame:
     """
     injected = pl.col("kind") == PostKind.INJECTED
     known = pl.when(injected).then(pl.col("veracity")).otherwise(int(Veracity.UNKNOWN))
-    return (
-        run.table("posts")
-        .filter(pl.col("kind") != PostKind.SHARE)
-        .select(
-            pl.col("post").alias("root"),
-            "kind",
-            "author",
-            "step",
-            "text",
-            "plausibility",
-            injected.alias("injected"),
-            as_words(known, _WORD).alias("veracity"),
-        )
-        .sort("root")
-    )
+    columns = "kind", "author", "step", "text", "plausibility", injected.alias("injected")
+    posts = run.table("posts").filter(pl.col("kind") != PostKind.SHARE)
+    return posts.select(pl.col("post").alias("root"), *columns, as_words(known, _WORD).alias("veracity")).sort("root")
 
 
 def posts_so_far(run: Reads) -> pl.DataFrame:
@@ -68,20 +70,11 @@ def posts_so_far(run: Reads) -> pl.DataFrame:
     DataFrame
         One row a step from 1 and class: ``step`` (int32), ``veracity``, ``posts`` (int64, cumulative count).
     """
-    new = roots(run).group_by("step", "veracity").agg(pl.len().cast(pl.Int64).alias("new"))
-    before = roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(pl.len().cast(pl.Int64).alias("before"))
-    return (
-        step_grid(run)
-        .join(new, on=["step", "veracity"], how="left")
-        .join(before, on="veracity", how="left")
-        .sort("veracity", "step")
-        .select(
-            "step",
-            "veracity",
-            (pl.col("new").fill_null(0).cum_sum().over("veracity") + pl.col("before").fill_null(0)).alias("posts"),
-        )
-        .sort("step", "veracity")
-    )
+    new = roots(run).group_by("step", "veracity").agg(row_count("new"))
+    before = roots(run).filter(pl.col("step") < 1).group_by("veracity").agg(row_count("before"))
+    so_far = pl.col("new").fill_null(0).cum_sum().over("veracity") + pl.col("before").fill_null(0)
+    steps = step_grid(run).join(new, on=["step", "veracity"], how="left").join(before, on="veracity", how="left")
+    return steps.sort("veracity", "step").select("step", "veracity", so_far.alias("posts")).sort("step", "veracity")
 
 
 def step_grid(run: Reads) -> pl.DataFrame:

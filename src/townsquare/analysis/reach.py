@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.contract import Reads, once_a_run, setting
+from townsquare.analysis.contract import Reads, once_a_run, row_count, setting
 from townsquare.analysis.posts import CARRIED_LABEL, per, posts_so_far, roots, step_grid
 from townsquare.core.frames import all_collected, collected
 
@@ -26,7 +26,7 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     """
     first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
     shown = run.lazy("exposures")
-    many, marked = pl.len().cast(pl.Int64).alias("exposures"), CARRIED_LABEL.cast(pl.Int64).sum().alias("labelled")
+    many, marked = row_count("exposures"), CARRIED_LABEL.cast(pl.Int64).sum().alias("labelled")
     counts, remembered = all_collected(
         shown.group_by("step", "root").agg(many, first, marked),
         shown.group_by("agent").agg(first).select(pl.col("newly").max()),
@@ -40,14 +40,8 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
 
 def _first_exposures(run: Reads) -> pl.DataFrame:
     """Agents by the step in which each root was first shown to them, from the exposures themselves."""
-    return (
-        run.lazy("exposures")
-        .group_by("root", "agent")
-        .agg(pl.col("step").min())
-        .group_by("step", "root")
-        .agg(pl.len().cast(pl.Int64).alias("newly"))
-        .pipe(collected)
-    )
+    first = run.lazy("exposures").group_by("root", "agent").agg(pl.col("step").min())
+    return first.group_by("step", "root").agg(row_count("newly")).pipe(collected)
 
 
 def reach(run: Reads) -> pl.DataFrame:
@@ -59,18 +53,10 @@ def reach(run: Reads) -> pl.DataFrame:
         One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
         ``exposures``, ``reach`` (int64: distinct agents), ``labelled`` (int64: exposures with a label).
     """
-    total = (
-        exposure_counts(run)
-        .group_by("root")
-        .agg(pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum())
-    )
-    return (
-        roots(run)
-        .select("root", "veracity", "injected", "step")
-        .join(total, on="root", how="left")
-        .with_columns(pl.col("exposures", "reach", "labelled").fill_null(0))
-        .sort("root")
-    )
+    counts = pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum()
+    total = exposure_counts(run).group_by("root").agg(counts)
+    joined = roots(run).select("root", "veracity", "injected", "step").join(total, on="root", how="left")
+    return joined.with_columns(pl.col("exposures", "reach", "labelled").fill_null(0)).sort("root")
 
 
 def reach_over_time(run: Reads) -> pl.DataFrame:
@@ -83,29 +69,15 @@ def reach_over_time(run: Reads) -> pl.DataFrame:
         that step, ``cumulative`` exposures, ``mean_reach`` = distinct agents exposed so far, averaged over the
         posts of the class there were so far (float64, agents; NaN while there are none).
     """
-    by_class = (
-        exposure_counts(run)
-        .join(roots(run).select("root", "veracity"), on="root")
-        .group_by("step", "veracity")
-        .agg(pl.col("exposures").sum(), pl.col("newly").sum())
-    )
+    counts = exposure_counts(run).join(roots(run).select("root", "veracity"), on="root")
+    by_class = counts.group_by("step", "veracity").agg(pl.col("exposures").sum(), pl.col("newly").sum())
+    both = step_grid(run).join(posts_so_far(run), on=["step", "veracity"], how="left")
+    so_far = pl.col("newly").cum_sum().over("veracity"), pl.col("posts")
+    cumulative = pl.col("exposures").cum_sum().over("veracity").alias("cumulative")
     return (
-        step_grid(run)
-        .join(posts_so_far(run), on=["step", "veracity"], how="left")
-        .join(by_class, on=["step", "veracity"], how="left")
+        both.join(by_class, on=["step", "veracity"], how="left")
         .with_columns(pl.col("exposures", "newly").fill_null(0))
         .sort("veracity", "step")
-        .with_columns(
-            pl.col("exposures").cum_sum().over("veracity").alias("cumulative"),
-            pl.col("newly").cum_sum().over("veracity").alias("met"),
-        )
-        .select(
-            "step",
-            "veracity",
-            "posts",
-            "exposures",
-            "cumulative",
-            per(pl.col("met"), pl.col("posts")).alias("mean_reach"),
-        )
+        .select("step", "veracity", "posts", "exposures", cumulative, per(*so_far).alias("mean_reach"))
         .sort("step", "veracity")
     )

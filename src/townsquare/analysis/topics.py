@@ -234,14 +234,9 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
         (pl.col("kind") != PostKind.COMMENT) & (pl.col("step") + WINDOW - 1 <= run.last_step) & (pl.col("step") > 0)
     )
     since = every.select("root", pl.col("step").alias("since"))
-    did = (
-        accepted_engagement(run)
-        .join(since.lazy(), on="root")
-        .filter(pl.col("step") < pl.col("since") + WINDOW)
-        .group_by("root")
-        .agg(pl.sum_horizontal(list(KINDS)).sum().cast(pl.Float64).alias("value"))
-        .pipe(collected)
-    )
+    early = accepted_engagement(run).join(since.lazy(), on="root").filter(pl.col("step") < pl.col("since") + WINDOW)
+    amount = pl.sum_horizontal(list(KINDS)).sum().cast(pl.Float64).alias("value")
+    did = early.group_by("root").agg(amount).pipe(collected)
     frame = since.join(did, on="root", how="left").with_columns(pl.col("value").fill_null(0.0)).sort("since", "root")
     unit = f"actions per post in its first {WINDOW} steps"
     rows: list[tuple[object, ...]] = [

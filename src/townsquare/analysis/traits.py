@@ -123,13 +123,10 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
         values = amounts[of].to_numpy().astype(np.float64)
         size = int(len(values) * FRACTION) if wanted is None else wanted
         least, most = least_and_most(values, size)
-        sided = amounts.select("agent", pl.col(of).alias("value")).with_columns(
-            pl.Series("least", least), pl.Series("most", most)
-        )
-        for (grouping,), found in (
-            groups.join(sided, on="agent").sort("grouping", "group", "agent").group_by("grouping", maintain_order=True)
-        ):
-            rows.append((grouping, of, *_tested(found)))
+        sided = amounts.select("agent", value=of).with_columns(least=pl.Series(least), most=pl.Series(most))
+        joined = groups.join(sided, on="agent").sort("grouping", "group", "agent")
+        for (grouping,), members in joined.group_by("grouping", maintain_order=True):
+            rows.append((grouping, of, *_tested(members)))
     frame = statistics.tidy(rows, TESTS)
     for p in ("p", "p_kruskal"):
         frame = statistics.with_corrected(frame, p, by=["of"])
@@ -137,9 +134,7 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
 
 
 def _tested(found: pl.DataFrame) -> tuple[float | int | None, ...]:
-    table = (
-        found.group_by("group").agg(pl.col("least").sum(), pl.col("most").sum()).sort("group").select("least", "most")
-    )
+    table = found.group_by("group").agg(pl.col("least", "most").sum()).sort("group").select("least", "most")
     samples = statistics.samples_of(found, "group")
     rank = (math.nan, math.nan)
     if len(samples) >= 2 and np.ptp(np.concatenate(samples)) > 0:

@@ -16,6 +16,7 @@ that travel further than one follow are not told apart from chance, and lie outs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,12 +27,12 @@ from scipy import sparse, stats
 from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.follow_graph import standing_follows
-from townsquare.analysis.posts import roots
+from townsquare.analysis.posts import accepted, roots
 from townsquare.core.array_types import Float
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind
+from townsquare.core.schema import ActionKind, AgentKind
 
 DRAWS = 499
 """Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""
@@ -127,36 +128,18 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
         ignoring), ``false_engagement`` (likes and shares of false roots).
     """
     frame = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
-    ends = person_beliefs(run).filter(pl.col("step").is_in([since, run.last_step]))
-    moves = (
-        ends.sort("step")
-        .group_by("agent", "proposition")
-        .agg((pl.col("stance").last() - pl.col("stance").first()).alias("move"), pl.len().alias("ends"))
-        .filter(pl.col("ends") == 2)
-        .pipe(collected, ORDERED)
-    )
+    ends = person_beliefs(run).filter(pl.col("step").is_in([since, run.last_step])).sort("step")
+    move = (pl.col("stance").last() - pl.col("stance").first()).alias("move")
+    moves = ends.group_by("agent", "proposition").agg(move, pl.len().alias("ends")).filter(pl.col("ends") == 2)
+    moves = moves.pipe(collected, ORDERED)
     for proposition, name in names(run).select("proposition", "name").rows():
-        mine = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
-        frame = frame.join(mine, on="agent", how="left")
-    return _with_actions(run, frame, since)
-
-
-def _with_actions(run: Reads, frame: pl.DataFrame, since: int) -> pl.DataFrame:
-    done = run.lazy("actions").filter(
-        pl.col("status") == ActionStatus.ACCEPTED, pl.col("kind") != ActionKind.IGNORE, pl.col("step") > since
-    )
+        about = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
+        frame = frame.join(about, on="agent", how="left")
     false = roots(run).lazy().filter(pl.col("veracity") == "false").select(pl.col("root").alias("target"))
-    spreading = [int(kind) for kind in (ActionKind.LIKE, ActionKind.LIKE_COMMENT, ActionKind.SHARE)]
-    counts = {
-        "actions": done.group_by("agent").len("n"),
-        "false_engagement": done.filter(pl.col("kind").is_in(spreading))
-        .join(false, on="target")
-        .group_by("agent")
-        .len("n"),
-    }
-    for name, count in counts.items():
-        one = count.select("agent", pl.col("n").cast(pl.Float64).alias(name)).pipe(collected)
-        frame = frame.join(one, on="agent", how="left").with_columns(pl.col(name).fill_null(0.0))
+    spreading = accepted(run, (ActionKind.LIKE, ActionKind.LIKE_COMMENT, ActionKind.SHARE)).join(false, on="target")
+    for name, actions in (("actions", accepted(run)), ("false_engagement", spreading)):
+        counts = actions.filter(pl.col("step") > since).group_by("agent").agg(pl.len().cast(pl.Float64).alias(name))
+        frame = frame.join(counts.pipe(collected), on="agent", how="left").with_columns(pl.col(name).fill_null(0.0))
     return frame
 
 
@@ -272,11 +255,9 @@ def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int
 
 def _chance(value: float, drawn: Float | None) -> float:
     """Two-sided: how often chance alone is as large; the observed one counts among them."""
-    if drawn is None:
+    if drawn is None or np.isnan(drawn).all():
         return float("nan")
     known = drawn[~np.isnan(drawn)]
-    if not known.size:
-        return float("nan")
     return float((1 + np.count_nonzero(np.abs(known) >= abs(value) - 1e-15)) / (known.size + 1))
 
 
@@ -300,13 +281,11 @@ def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> p
     chance_many = stats.binom.sf(least - 1, degree, given.share)
     use = ~np.isnan(y) & (degree > 0)
     rows = []
-    for z in (False, True):
-        for high in (False, True):
-            here = use & (given.treated == z) & (many == high)
-            chance = (given.share if z else 1 - given.share) * np.where(high, chance_many, 1 - chance_many)
-            if here.any():
-                mean = float(np.average(y[here], weights=1 / chance[here]))
-                word = "half or more" if high else "under half treated"
-                rows.append({"treated": z, "followed": word, "persons": int(here.sum()), "mean": mean})
+    for treated, high in product((False, True), repeat=2):
+        cell = use & (given.treated == treated) & (many == high)
+        chance = (given.share if treated else 1 - given.share) * np.where(high, chance_many, 1 - chance_many)
+        if cell.any():
+            followed = "half or more" if high else "under half treated"
+            rows.append((treated, followed, int(cell.sum()), float(np.average(y[cell], weights=1 / chance[cell]))))
     schema = {"treated": pl.Boolean, "followed": pl.String, "persons": pl.Int64, "mean": pl.Float64}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema, orient="row")

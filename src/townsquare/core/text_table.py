@@ -65,6 +65,16 @@ def table(caption: str, rows: Any, *columns: Columns, note: str = "", words: Col
     return Table(caption, head, cells, at_left, note)
 
 
+def turned(caption: str, head: Sequence[str], records: Any, *columns: Columns) -> Table:
+    """Make a table with a row for each column of :func:`table`, and a column of values for each record.
+
+    >>> turned("Fruit", ["", "pear"], [{"n": 12, "sold": 3}], (str, "number=n", "sold")).rows
+    [['number', '12'], ['sold', '3']]
+    """
+    upright = table(caption, records, *columns)
+    return Table(caption, head, [list(row) for row in zip(upright.head, *upright.rows, strict=True)])
+
+
 def _value(row: Any, at: int, name: str) -> Any:
     if isinstance(row, Mapping):
         return row[name]

@@ -14,7 +14,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.contributions import agent_names, changes, contributions
-from townsquare.analysis.contract import Reads, fits
+from townsquare.analysis.contract import Reads, fits, row_count
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
@@ -97,28 +97,15 @@ def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.Da
     many = there.group_by("proposition").agg(pl.len().alias("persons"))
     keyed = rows.join(there.lazy().select("agent", "proposition"), on=["agent", "proposition"])
     key, word = _KEYS[by]
-    sums = (
-        keyed.with_columns(key.cast(pl.Int32).alias("key"), word.alias("word"))
-        .group_by("proposition", "cause", "key", "word")
-        .agg(
-            pl.len().cast(pl.Int64).alias("rows"),
-            pl.col("agent").n_unique().cast(pl.Int64).alias("agents"),
-            pl.col("amount").sum(),
-            pl.col("amount").abs().sum().alias("gross"),
-        )
-        .pipe(collected, ORDERED)
-        .join(many, on="proposition")
-        .join(names(run).select("proposition", "name"), on="proposition")
-    )
-    columns = ["proposition", "name", "cause", "key", "what", "rows", "agents", "amount", "per_person", "gross"]
-    return (
-        _in_words(run, sums, by)
-        .with_columns((pl.col("amount") / pl.col("persons")).alias("per_person"))
-        .select(columns)
-        .sort(
-            "proposition", pl.col("amount").abs(), "cause", "key", "what", descending=[False, True, False, False, False]
-        )
-    )
+    groups = keyed.with_columns(key.cast(pl.Int32).alias("key"), word.alias("word"))
+    counts = row_count("rows"), pl.col("agent").n_unique().cast(pl.Int64).alias("agents")
+    amounts = pl.col("amount").sum(), pl.col("amount").abs().sum().alias("gross")
+    sums = groups.group_by("proposition", "cause", "key", "word").agg(*counts, *amounts).pipe(collected, ORDERED)
+    named = sums.join(many, on="proposition").join(names(run).select("proposition", "name"), on="proposition")
+    each = (pl.col("amount") / pl.col("persons")).alias("per_person")
+    columns = ["proposition", "name", "cause", "key", "what", "rows", "agents", "amount", each, "gross"]
+    order = ["proposition", pl.col("amount").abs(), "cause", "key", "what"]
+    return _in_words(run, named, by).select(columns).sort(order, descending=[False, True, False, False, False])
 
 
 def attribution_error(run: Reads) -> float:
@@ -129,12 +116,8 @@ def attribution_error(run: Reads) -> float:
     RecordError
         The run was recorded without a trail.
     """
-    sums = (
-        contributions(run, shown=False)
-        .group_by("agent", "proposition")
-        .agg(pl.col("amount").sum())
-        .pipe(collected, ORDERED)
-    )
+    rows = contributions(run, shown=False).group_by("agent", "proposition")
+    sums = rows.agg(pl.col("amount").sum()).pipe(collected, ORDERED)
     both = changes(run).join(sums, on=["agent", "proposition"], how="left")
     apart = (both["change"] - both["amount"].fill_null(0.0)).abs().max()
     return float(apart) if isinstance(apart, float) else 0.0

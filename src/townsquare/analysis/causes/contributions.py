@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from townsquare.analysis.beliefs import person_beliefs
+from townsquare.analysis.beliefs import first_stances, last_stances, person_beliefs, stances_before
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.core import registry
@@ -58,17 +58,9 @@ def changes(run: Reads) -> pl.DataFrame:
     DataFrame
         One row a person and proposition: ``agent``, ``proposition``, ``start``, ``end``, ``change`` (stance).
     """
-    beliefs = person_beliefs(run).select(*_BELIEF, "stance")
-    born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    start = beliefs.join(born, on="agent").filter(pl.col("step") == pl.col("born"))
-    end = beliefs.filter(pl.col("step") == run.last_step)
-    return (
-        start.select("agent", "proposition", pl.col("stance").alias("start"))
-        .join(end.select("agent", "proposition", pl.col("stance").alias("end")), on=["agent", "proposition"])
-        .with_columns((pl.col("end") - pl.col("start")).alias("change"))
-        .sort("agent", "proposition")
-        .pipe(collected)
-    )
+    both = first_stances(run).drop("born").join(last_stances(run), on=["agent", "proposition"])
+    change = (pl.col("end") - pl.col("start")).alias("change")
+    return both.with_columns(change).sort("agent", "proposition").pipe(collected)
 
 
 def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -> pl.LazyFrame:
@@ -98,67 +90,46 @@ def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -
         The run was recorded without a trail.
     """
     check_trail(run)
-    mine = pl.lit(True) if agent is None else pl.col("agent") == agent
+    of_agent = pl.lit(True) if agent is None else pl.col("agent") == agent
     born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
-    trail = (
-        run.lazy("trail")
-        .filter(mine)
-        .join(born, on="agent", maintain_order="left")
-        .filter(pl.col("step") > pl.col("born"))
-        .select(*_BELIEF, "kind", "rank", "post", pl.col("amount").alias("recorded"))
-    )
-    rows = _in_stance(run, trail, mine)
+    joined = run.lazy("trail").filter(of_agent).join(born, on="agent", maintain_order="left")
+    trail = joined.filter(pl.col("step") > pl.col("born"))
+    trail = trail.select(*_BELIEF, "kind", "rank", "post", pl.col("amount").alias("recorded"))
+    rows = _in_stance(run, trail, of_agent)
     if shown:
         who = pl.col("author").alias("passed_on")
-        seen = run.lazy("exposures").filter(mine)
-        seen = seen.select("step", "agent", "rank", "post", who, label_of().alias("label"))
+        columns = "step", "agent", "rank", "post", who, label_of().alias("label")
+        seen = run.lazy("exposures").filter(of_agent).select(columns)
         rows = rows.join(seen, on=["step", "agent", "rank", "post"], how="left", maintain_order="left")
     return _with_causes(run, rows, shown=shown)
 
 
-def _in_stance(run: Reads, trail: pl.LazyFrame, mine: pl.Expr) -> pl.LazyFrame:
+def _in_stance(run: Reads, trail: pl.LazyFrame, of_agent: pl.Expr) -> pl.LazyFrame:
     if unit_of(run) == "stance":
         return trail.with_columns(pl.col("recorded").alias("amount"))
-    beliefs = person_beliefs(run).filter(mine).select(*_BELIEF, "stance")
-    before = beliefs.select(
-        (pl.col("step") + 1).cast(pl.Int32).alias("step"), "agent", "proposition", pl.col("stance").alias("before")
-    )
+    after, before = (frame.filter(of_agent) for frame in (person_beliefs(run), stances_before(run)))
     total = pl.col("recorded").sum().over(_BELIEF)
     slope = (1.0 - pl.col("before") ** 2) / 2.0
     scale = (
-        pl.when(total == 0.0)
-        .then(0.0)
-        .when(total.abs() < LEAST_LOG_ODDS)
-        .then(slope)
+        pl.when(total == 0.0).then(0.0)
+        .when(total.abs() < LEAST_LOG_ODDS).then(slope)
         .otherwise((pl.col("stance") - pl.col("before")) / total)
-    )
-    return (
-        trail.join(beliefs, on=_BELIEF, maintain_order="left")
-        .join(before, on=_BELIEF, maintain_order="left")
-        .with_columns((pl.col("recorded") * scale).alias("amount"))
-        .drop("stance", "before")
-    )
+    )  # fmt: skip
+    both = trail.join(after.select(*_BELIEF, "stance"), on=_BELIEF, maintain_order="left")
+    rows = both.join(before, on=_BELIEF, maintain_order="left")
+    return rows.with_columns((pl.col("recorded") * scale).alias("amount")).drop("stance", "before")
 
 
 def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFrame:
     of_root = roots(run).lazy().select("root", pl.col("author").alias("writer"), "veracity")
-    own = pl.col("kind") == TrailKind.OWN
-    return (
-        trail.join(run.table("posts").lazy().select("post", "root"), on="post", how="left", maintain_order="left")
-        .join(of_root, on="root", how="left", maintain_order="left")
-        .select(
-            *_BELIEF,
-            "kind",
-            pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause"),
-            "amount",
-            "recorded",
-            pl.col("root").fill_null(NONE),
-            *([pl.when(own).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")] if shown else []),
-            pl.col("writer").fill_null(NONE),
-            "veracity",
-            *(["label"] if shown else []),
-        )
-    )
+    posts = run.table("posts").lazy().select("post", "root")
+    rows = trail.join(posts, on="post", how="left", maintain_order="left")
+    cause = pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause")
+    who = pl.when(pl.col("kind") == TrailKind.OWN).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")
+    root, writer = pl.col("root").fill_null(NONE), pl.col("writer").fill_null(NONE)
+    columns = [*_BELIEF, "kind", cause, "amount", "recorded", root, *([who] if shown else []), writer, "veracity"]
+    rows = rows.join(of_root, on="root", how="left", maintain_order="left")
+    return rows.select(*columns, *(["label"] if shown else []))
 
 
 def label_of() -> pl.Expr:

@@ -68,18 +68,10 @@ def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:
 def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """How each record became active for the first time: the showing, and the trust that the trail says was read."""
     here = [pl.col("agent") == agent, pl.col("step") <= step]
-    accepted = (
-        run.lazy("holdings")
-        .filter(*here, pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0)
-        .pipe(collected)
-    )
-    trust = (
-        run.lazy("trail")
-        .filter(*here, pl.col("kind") == TrailKind.EXPOSURE)
-        .select(*_SHOWING, "trust")
-        .pipe(collected)
-        .unique(_SHOWING, keep="first")
-    )
+    is_accepted = [pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0]
+    accepted = run.lazy("holdings").filter(*here, *is_accepted).pipe(collected)
+    trail = run.lazy("trail").filter(*here, pl.col("kind") == TrailKind.EXPOSURE).select(*_SHOWING, "trust")
+    trust = trail.pipe(collected).unique(_SHOWING, keep="first")
     once = shown.unique([*_SHOWING, "claim"], keep="first", maintain_order=True)
     both = accepted.join(once.select(*_SHOWING, "claim", "likes", "first_seen"), on=[*_SHOWING, "claim"])
     yield from both.join(trust, on=_SHOWING, how="left").iter_rows(named=True)

@@ -250,13 +250,8 @@ def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
 
     Origin and ``agreed`` are those of its acceptance, which is what counts from then on.
     """
-    rows = (
-        run.lazy("holdings")
-        .filter(pl.col("agent") == agent, pl.col("step") <= step)
-        .with_row_index("order")
-        .pipe(collected)
-        .sort("order")
-    )
+    changes = run.lazy("holdings").filter(pl.col("agent") == agent, pl.col("step") <= step)
+    rows = changes.with_row_index("order").pipe(collected).sort("order")
     posts = run.table("posts").select(pl.col("post").alias("first_post"), "author")
     claims = run.table("claims").select("claim", "proposition", "text", "polarity", "strength")
     return (

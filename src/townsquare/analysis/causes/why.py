@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from townsquare.analysis.beliefs import names, of_proposition
 from townsquare.analysis.causes.contributions import agent_names, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
-from townsquare.core import registry
 from townsquare.core.enums import word_of
-from townsquare.core.errors import SettingError, UnknownName
+from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind, TrailKind, Verdict
 
@@ -177,7 +177,7 @@ def why(run: Reads, agent: int, step: int | None = None, proposition: str | None
     """
     _check_agent(run, agent, step)
     check_trail(run)
-    propositions = _propositions(run, proposition)
+    propositions = dict(of_proposition(run, names(run), proposition).select("proposition", "name").rows())
     agent_rows = [pl.col("agent") == agent, pl.col("proposition").is_in(list(propositions))]
     step_rows = [*agent_rows, pl.col("step") >= 1 if step is None else pl.col("step") == step]
     around = agent_rows if step is None else [*agent_rows, pl.col("step").is_in([step - 1, step])]
@@ -206,17 +206,6 @@ def _check_agent(run: Reads, agent: int, step: int | None) -> None:
     if step is not None and not first <= step <= run.last_step:
         allowed = f"{first} to {run.last_step}" if first <= run.last_step else "none: the run has no such step yet"
         raise SettingError(f"step of agent {agent}", got=str(step), allowed=allowed)
-
-
-def _propositions(run: Reads, wanted: str | None) -> dict[int, str]:
-    table = run.table("propositions")
-    names = dict(zip(table["proposition"].to_list(), table["name"].to_list(), strict=True))
-    if wanted is None:
-        return names
-    if wanted not in names.values():
-        hint = registry.did_you_mean(wanted, list(names.values()))
-        raise UnknownName("proposition", got=repr(wanted), allowed=", ".join(names.values()), do=hint)
-    return {number: name for number, name in names.items() if name == wanted}
 
 
 def _move(belief: Belief, proposition: str, stances: Mapping[Belief, float], causes: list[Cause], unit: str) -> Move:
@@ -261,23 +250,19 @@ def _label(verdict: int | None, note: int | None) -> str:
 
 def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
     """The trail with what was shown: exposure, root, text, stance, and the name of who passed it on."""
-    shown = (
-        run.lazy("exposures")
-        .filter(pl.col("agent") == agent)
-        .select("step", "rank", "post", pl.col("author").alias("shown_author"), *_SHOWN)
-        .pipe(collected)
-    )
+    columns = "step", "rank", "post", pl.col("author").alias("shown_author"), *_SHOWN
+    shown = run.lazy("exposures").filter(pl.col("agent") == agent).select(columns).pipe(collected)
     posts = run.table("posts").select("post", "root")
     texts = run.table("posts").select(pl.col("post").alias("root"), "text").join(run.table("texts"), on="text")
     stances = run.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
-    names = agent_names(run).rename({"agent": "shown_author"})
+    authors = agent_names(run).rename({"agent": "shown_author"})
     return (
         trail.with_row_index("order")
         .join(shown, on=["step", "rank", "post"], how="left")
         .join(posts, on="post", how="left")
         .join(texts, on="root", how="left")
         .join(stances, on=["root", "proposition"], how="left")
-        .join(names, on="shown_author", how="left")
+        .join(authors, on="shown_author", how="left")
         .sort("order")
     )
 

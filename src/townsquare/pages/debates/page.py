@@ -23,12 +23,6 @@ MOST_PANELS = 60
 MOST_JUDGED = 12
 """Arms that get a panel; those of judged courses are left out where there are more."""
 
-LIMITS = (
-    "Intervals are over trials: they say how far draws alone carry a debate, under these settings and arguments.",
-    "Embedded speakers are not language models: they choose among written arguments, answer nobody, and run out.",
-    "The embedded judge knows the arguments of the bank. It tells what was said, not how a reader would take it.",
-)
-
 
 def write_pages(held: DebateResults) -> Path:
     """Write ``report.html``, and the transcript of each arm beside its trials; the path of the report.
@@ -63,7 +57,6 @@ def write_debates(held: DebateResults) -> Path:
             f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in held.failed
         ],
         sections=sections,
-        limits=LIMITS,
     ).write(held.folder / REPORT)
 
 

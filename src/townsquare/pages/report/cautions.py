@@ -1,4 +1,4 @@
-"""What a reader must know before believing a run's page, and what no page of this kind can say."""
+"""What a reader must know before believing a run's page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
-from townsquare.analysis.health import rule_health, run_health
+from townsquare.analysis.health import CHECKS, rule_health, run_health
 from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
@@ -51,18 +51,13 @@ def _unfinished(run: Reads) -> list[str]:
 
 def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
+    active, injected = outcome["actions_per_agent_step"] > 0, roots(run)["injected"].any()
     cases = [
         (run.last_step < 0, "Nothing was recorded but the configuration."),
         (people == 1, "There was one person only: nobody to follow, to read or to persuade."),
-        (
-            not roots(run).filter("injected").height,
-            "No posts were injected: measures that need posts of known truth are undefined.",
-        ),
+        (not injected, "No posts were injected: measures that need posts of known truth are undefined."),
         (not names(run).height, "The scenario has no proposition: there are no beliefs to measure."),
-        (
-            run.last_step > 0 and not outcome["actions_per_agent_step"] > 0,
-            "Nobody did anything: engagement is zero throughout.",
-        ),
+        (run.last_step > 0 and not active, "Nobody did anything: engagement is zero throughout."),
     ]
     return [said for holds, said in cases if holds]
 
@@ -70,28 +65,14 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
 def _flagged(run: Reads) -> list[str]:
     """What the checks of the rule flag, worst first."""
     flagged = rule_health(run).filter("flagged")
+    worst_first = sorted(CHECKS.items(), key=lambda item: int(item[1]["order"]))
     return [
-        said.format(name=printable(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"]))
-        for check, said in _FLAGS.items()
-        for row in flagged.filter(pl.col("check") == check).iter_rows(named=True)
+        check["warning"].format(
+            name=printable(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"])
+        )
+        for name, check in worst_first
+        for row in flagged.filter(pl.col("check") == name).iter_rows(named=True)
     ]
-
-
-_FLAGS = {
-    "collapse": "Beliefs about {name} collapsed: {share} of their spread is left. Opinions of real people do not do "
-    "that so soon; look for a smaller pull, or an anchor.",
-    "at_bounds": "{share} of people stand at the very ends of the scale for {name}.",
-    "overshoot": "{share} of moves of belief overshot in {name}: they went beyond everything the person had seen, "
-    "which is the arithmetic of the rule and not persuasion. Look for a smaller pull, or a bounded rule.",
-    "gain": "In one step people moved by {value} on average in {name}: that is much for a day. Look for a smaller "
-    "pull.",
-    "flips": "People went back and forth over the middle of {name}, {value} times each beyond their first crossing: a "
-    "rule that goes too far does that. Look for a smaller pull, or a bounded rule.",
-    "trust_saturated": "Trust is saturated: {share} of what was read late in the run about {name} stood at 0 or at 1, "
-    "where it learns no more. Look for a smaller `trust_rate`.",
-    "frozen": "Nobody's stance toward {name} ever moved, though people were shown posts that take one.",
-}
-"""What a flag of each check means, worst first."""
 
 
 def _refused(outcome: Mapping[str, float]) -> list[str]:
@@ -111,25 +92,4 @@ def _labels_ignored(run: Reads) -> list[str]:
         "Labels were shown whose weight does nothing under the rule log_odds: it archives a record at a weight of at "
         f"most {number(least, 2)} (`evidence.archive_weight`) and takes no notice of a larger one. Set the weight of a "
         "label to 0, or take `social_log_odds`, in which it counts."
-    ]
-
-
-def limits(run: Reads) -> list[str]:
-    """What this page cannot say."""
-    said = [
-        "This is one run with one seed. A difference to another run means something only over several seeds, paired, "
-        "as “townsquare compare” makes them."
-    ]
-    if str(setting(run, "policy", "name", default="")) in ("statistical", "mix", "blind"):
-        said.append(
-            "People act by an embedded statistical policy. Its mean rates of liking, sharing, commenting and noting "
-            "come from a human study; its other parameters, among them everything that makes people prefer one post "
-            "to another, are assumptions. It does not read. The results show what follows from that, not what people "
-            "would do."
-        )
-    return [
-        *said,
-        "Truth, plausibility and stance of injected posts are as the scenario gives them; accuracy is measured against "
-        "the side that its true posts take, not against the world.",
-        "Beliefs move by the stated rule and by nothing else. That it fits people is not shown here.",
     ]

@@ -54,19 +54,7 @@ def comparison_page(comparison: Comparison) -> Page:
         warnings=[*comparison.notes, *_warnings(comparison)],
         arms=_arms(comparison),
         sections=[made for group, title in groups().items() if (made := _section(comparison, group, title))],
-        limits=_LIMITS,
     )
-
-
-_LIMITS = [
-    "Intervals are Student's t over the seeds, each pair sharing its population, follow graph and random draws. They "
-    "say how sure the difference is between these configurations, and nothing about real platforms.",
-    "Many outcomes stand side by side: at the 5% level one in twenty differs by chance alone. Decide which one counts "
-    "before you look, or read the corrected values in the tables: Holm's bounds the chance of a single false finding "
-    "among all rows of this page, the false discovery rate (Benjamini and Hochberg) their share among the findings.",
-    "Where people act by the embedded statistical policy, most of its parameters are assumptions; the page of each run "
-    "says which.",
-]
 
 
 def _facts(comparison: Comparison) -> list[tuple[str, str]]:

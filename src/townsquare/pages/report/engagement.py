@@ -11,7 +11,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.engagement import engagement, engagement_balance
 from townsquare.analysis.posts import VERACITIES
 from townsquare.analysis.reach import reach_over_time
-from townsquare.core.text_table import Table, table
+from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
@@ -121,6 +121,5 @@ def _by_class_table(by_class: pl.DataFrame) -> Table:
     kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
     end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
     sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
-    rows = [[name, *(number(sides[word][name]) for word in VERACITIES)] for name in ["posts", *kinds]]
-    per_post = ["per post", *(number(sides[word]["per_post"]) for word in VERACITIES)]
-    return Table("Whole run, by truth of the post", ["", "true", "false", "unknown"], [*rows, per_post])
+    caption, head = "Whole run, by truth of the post", ["", "true", "false", "unknown"]
+    return turned(caption, head, [sides[word] for word in VERACITIES], (number, "posts", *kinds, "per post=per_post"))

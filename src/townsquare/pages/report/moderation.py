@@ -22,7 +22,7 @@ from townsquare.analysis.moderation import (
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.schema import ActionKind
-from townsquare.core.text_table import Table, table
+from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import over_steps
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
@@ -153,27 +153,25 @@ def _notes(row: dict[str, Any]) -> list[str]:
     ]
 
 
-_EFFECTS = {
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "true_labelled": "true posts labelled",
-    "true_removed": "true posts removed",
-    "false_removed": "false posts removed",
-    "steps_to_verdict": "mean steps to verdict, false posts",
-    "steps_to_label": "mean steps to label, false posts",
-    "steps_to_takedown": "mean steps to takedown, false posts",
-    "before_label": "false posts shown before the label was decided",
-    "after_label": "false posts shown after it",
-    "never_labelled": "false posts without a label, times shown",
-    "shown_labelled": "false posts shown with a label",
-}
+_EFFECTS = (
+    (
+        number, "precision", "recall", "F1=f1", "true posts labelled=true_labelled",
+        "true posts removed=true_removed", "false posts removed=false_removed",
+    ),
+    (
+        partial(number, digits=1), "mean steps to verdict, false posts=steps_to_verdict",
+        "mean steps to label, false posts=steps_to_label", "mean steps to takedown, false posts=steps_to_takedown",
+    ),
+    (
+        number, "false posts shown before the label was decided=before_label", "false posts shown after it=after_label",
+        "false posts without a label, times shown=never_labelled", "false posts shown with a label=shown_labelled",
+    ),
+)  # fmt: skip
 
 
 def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
-    effects = [[title, number(row[name], 1 if name.startswith("steps_to") else 2)] for name, title in _EFFECTS.items()]
     return [
-        Table("Quality, speed and effect", ["measure", "value"], effects),
+        turned("Quality, speed and effect", ["measure", "value"], [row], *_EFFECTS),
         _total_table(events),
         table("Events by step", events, (str, "event", "truth=veracity"), (number, "step", "posts")),
     ]

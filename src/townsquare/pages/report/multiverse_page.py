@@ -74,16 +74,7 @@ def multiverse_page(multiverse: Multiverse) -> Page:
         summary=[f"The same question was asked in {count(universes, 'universe')} of modeling choices."],
         warnings=warnings,
         sections=sections,
-        limits=_LIMITS,
     )
-
-
-_LIMITS = [
-    "The curve shows how far an answer depends on choices that could be defended. It does not say which choice is "
-    "right, and its universes are no sample of anything: their share above zero is no probability.",
-    "Variance shares depend on which values each choice was given: a choice with extreme values gets a large share.",
-    "Intervals are Student's t over the seeds within one universe.",
-]
 
 
 def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Section:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 
-from townsquare.analysis.contract import CachedRun, Reads
+from townsquare.analysis.contract import CachedRun, Reads, setting
 from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.core import registry
 from townsquare.core.text_table import Table, table
-from townsquare.pages.report.cautions import limits, warnings
+from townsquare.pages.report.cautions import warnings
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import FAMILY, section
 from townsquare.pages.report.summary import facts, summary
@@ -48,7 +48,7 @@ def run_page(run: Reads) -> Page:
         most_posts=most,
         false_posts=false,
         outcomes=outcome_table(found),
-        limits=limits(kept),
+        is_statistical=str(setting(kept, "policy", "name", default="")) in ("statistical", "mix", "blind"),
         configuration=yaml.safe_dump(dict(kept.settings), sort_keys=False, allow_unicode=True),
     )
 

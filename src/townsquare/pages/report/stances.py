@@ -13,7 +13,7 @@ from matplotlib.ticker import MaxNLocator
 
 from townsquare.analysis.beliefs import BINS, belief_change, belief_course, names, stance_bins, stance_lines, true_sides
 from townsquare.analysis.contract import Reads
-from townsquare.core.text_table import Table, table
+from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
@@ -140,28 +140,19 @@ def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
 
 def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
     """Start against end: everybody who was there, then each person against itself."""
-    start, end = course.row(0, named=True), course.row(-1, named=True)
-    both = [[title, text(start[column]), text(end[column])] for title, column, text in _ENDS]
-    each = [[title, "", text(row[column])] for title, column, text in _CHANGES]
-    return Table(f"{name}: start and end", ["", "start", "end"], [*both, *each])
+    ends = [course.row(0, named=True), course.row(-1, named=True)]
+    caption, head = f"{name}: start and end", ["", "start", "end"]
+    both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)
+    return Table(caption, head, [*both.rows, *([title, "", value] for title, value in each.rows)])
 
 
 _ENDS = (
-    ("people", "agents", number),
-    ("mean stance", "mean", signed_three),
-    ("standard deviation", "sd", three),
-    ("for (above 0)", "share_for", percent),
-    ("against (below 0)", "share_against", percent),
-    ("at the bounds", "share_at_bounds", percent),
-    ("polarization", "polarization", three),
-    ("bimodality", "bimodality", three),
-    ("accuracy", "accuracy", three),
-    ("confidence", "confidence", three),
-)
+    (number, "people=agents"), (signed_three, "mean stance=mean"), (three, "standard deviation=sd"),
+    (percent, "for (above 0)=share_for", "against (below 0)=share_against", "at the bounds=share_at_bounds"),
+    (three, "polarization", "bimodality", "accuracy", "confidence"),
+)  # fmt: skip
 _CHANGES = (
-    ("mean shift of a person", "shift", signed_three),
-    ("mean size of the shift", "absolute_shift", three),
-    ("spread kept", "spread_kept", percent),
-    ("changed side", "changed_side", percent),
-    ("change of accuracy", "accuracy_shift", signed_three),
-)
+    (signed_three, "mean shift of a person=shift"), (three, "mean size of the shift=absolute_shift"),
+    (percent, "spread kept=spread_kept", "changed side=changed_side"),
+    (signed_three, "change of accuracy=accuracy_shift"),
+)  # fmt: skip

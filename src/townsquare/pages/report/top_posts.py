@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -18,19 +18,7 @@ LONGEST_TEXT = 420
 MOST = 10
 
 
-@dataclass(frozen=True, slots=True)
-class ShownPost:
-    """One post as a page shows it."""
-
-    text: str
-    author: str
-    veracity: str
-    step: int
-    numbers: str
-    moderation: str
-
-
-def top_posts(run: Reads) -> tuple[list[ShownPost], list[ShownPost]]:
+def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The posts with most engagement, of any kind, and the false ones with most.
 
     Parameters
@@ -40,6 +28,7 @@ def top_posts(run: Reads) -> tuple[list[ShownPost], list[ShownPost]]:
     Returns
     -------
     (list, list)
+        Posts as a page shows them: ``text``, ``author``, ``veracity``, ``step``, ``numbers``, ``moderation``.
         ``MOST`` of each at most, most engagement first, then most reach, then by row.
     """
     every = roots(run)
@@ -55,22 +44,22 @@ def top_posts(run: Reads) -> tuple[list[ShownPost], list[ShownPost]]:
     return _shown(run, most), _shown(run, false)
 
 
-def _shown(run: Reads, posts: pl.DataFrame) -> list[ShownPost]:
+def _shown(run: Reads, posts: pl.DataFrame) -> list[dict[str, Any]]:
     texts = dict(run.table("texts").filter(pl.col("text").is_in(posts["text"].implode())).rows())
     marks = {row["root"]: row for row in labels(run).filter(pl.col("root").is_in(posts["root"].implode())).to_dicts()}
     authors = _authors(run, posts)
     return [
-        ShownPost(
-            text=printable(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
-            author=authors.get(row["author"], f"account {row['author']}"),
-            veracity=row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
-            step=row["step"],
-            numbers=(
+        {
+            "text": printable(str(texts.get(row["text"], "")), LONGEST_TEXT) or "(no text)",
+            "author": authors.get(row["author"], f"account {row['author']}"),
+            "veracity": row["veracity"] if row["injected"] else _KINDS.get(row["kind"], "post"),
+            "step": row["step"],
+            "numbers": (
                 f"{number(row['likes'])} likes, {number(row['dislikes'])} dislikes, {number(row['shares'])} shares, "
                 f"{number(row['comments'])} comments; reached {number(row['reach'])}"
             ),
-            moderation=_moderation(marks.get(row["root"], {})),
-        )
+            "moderation": _moderation(marks.get(row["root"], {})),
+        }
         for row in posts.iter_rows(named=True)
     ]
 

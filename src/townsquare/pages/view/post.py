@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.contract import row_count
 from townsquare.core.errors import SettingError
 from townsquare.pages.view import post_queries, queries
 from townsquare.pages.view.answers import columns
@@ -66,10 +67,8 @@ def stances_of_post(of: Snapshot, root: int) -> pl.DataFrame:
 def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
     """``step``, ``exposures``, ``first``, ``labelled``, and ``reach``: distinct agents up to the step."""
     label = (pl.col("verdict") == "false") | pl.col("noted")
-    steps = shown.group_by("step").agg(
-        pl.len().cast(pl.Int64).alias("exposures"), label.sum().cast(pl.Int64).alias("labelled")
-    )
-    new = shown.group_by("agent").agg(pl.col("step").min()).group_by("step").agg(pl.len().cast(pl.Int64).alias("new"))
+    steps = shown.group_by("step").agg(row_count("exposures"), label.sum().cast(pl.Int64).alias("labelled"))
+    new = shown.group_by("agent").agg(pl.col("step").min()).group_by("step").agg(row_count("new"))
     joined = steps.join(new, on="step", how="left").with_columns(pl.col("new").fill_null(0)).sort("step")
     return joined.with_columns(pl.col("new").cum_sum().alias("reach"))
 
@@ -80,7 +79,7 @@ def moved(of: Snapshot, root: int) -> pl.DataFrame:
     return (
         post_queries.moved_by(of, root)
         .group_by("agent", "proposition")
-        .agg(pl.col("amount").sum(), pl.len().cast(pl.Int64).alias("times"),
+        .agg(pl.col("amount").sum(), row_count("times"),
              pl.col("step").sort_by(pl.col("amount").abs()).last().alias("most_at"))
         .filter(pl.col("amount") != 0)
         .join(who, on="agent", how="left")
@@ -103,15 +102,14 @@ def findings(of: Snapshot, root: int) -> pl.DataFrame:
     """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
     verdicts = post_queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
     acts = post_queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
-    return pl.concat([verdicts.with_columns(pl.lit("verdict").alias("what")), acts], how="diagonal_relaxed").sort(
-        "step"
-    )
+    both = [verdicts.with_columns(pl.lit("verdict").alias("what")), acts]
+    return pl.concat(both, how="diagonal_relaxed").sort("step")
 
 
 def first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
     """``agent``, ``first`` (step), ``times``, ``who``: everyone that a root was shown to, in order of first sight."""
     who = queries.agent_names(of.kept).select("agent", "who")
-    first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), pl.len().cast(pl.Int64).alias("times"))
+    first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), row_count("times"))
     return first.join(who, on="agent", how="left").sort("first", "agent")
 
 

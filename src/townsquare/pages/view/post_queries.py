@@ -5,16 +5,15 @@ Rows are asked for through :mod:`townsquare.pages.view.queries`, where the SQL s
 
 from __future__ import annotations
 
-from itertools import chain
-
 import polars as pl
 
 from townsquare.analysis.contract import CachedRun
+from townsquare.analysis.engagement import accepted_engagement
 from townsquare.analysis.moderation import note_scores
 from townsquare.core import schema
 from townsquare.core.actions import COUNTED
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionStatus, PostKind
+from townsquare.core.schema import PostKind
 from townsquare.pages.view import queries
 from townsquare.pages.view.library import Snapshot
 
@@ -25,13 +24,9 @@ def engagement_by_root(of: Snapshot) -> pl.DataFrame:
     """``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
 
     def count() -> pl.DataFrame:
-        kind = pl.col("kind")
-        codes = {name: [int(one) for one in kinds] for name, kinds in _ENGAGING.items()}
-        counts = [kind.is_in(codes[name]).sum().cast(pl.Int64).alias(name) for name in codes]
-        wanted = [*chain.from_iterable(codes.values())]
-        roots = of.kept.table("posts").select("post", "root").lazy()
-        accepted = of.kept.lazy("actions").filter(pl.col("status") == int(ActionStatus.ACCEPTED), kind.is_in(wanted))
-        return accepted.join(roots, left_on="target", right_on="post").group_by("root").agg(counts).pipe(collected)
+        return (
+            accepted_engagement(of.kept, _ENGAGING).group_by("root").agg(pl.col(list(_ENGAGING)).sum()).pipe(collected)
+        )
 
     return of.kept.once("engagement by root", count)
 
