@@ -13,16 +13,25 @@ import importlib
 import typing
 
 if typing.TYPE_CHECKING:
-    from townsquare.core.errors import TownsquareError
-    from townsquare.core.registry import register
-    from townsquare.record.memory import MemoryRecorder
-    from townsquare.record.run import Run
-    from townsquare.record.sqlite import FolderRecorder
-    from townsquare.scenario.contents import Scenario
-    from townsquare.scenario.load import list_scenarios, load_scenario, made_scenario
-    from townsquare.scenario.settings import resolve_for
-    from townsquare.settings.resolve import Settings, json_schema
-    from townsquare.simulation.run import simulate
+    from townsquare.core.errors import TownsquareError as TownsquareError
+    from townsquare.core.registry import register as register
+    from townsquare.record.memory import MemoryRecorder as MemoryRecorder
+    from townsquare.record.run import Run as Run
+    from townsquare.record.sqlite import FolderRecorder as FolderRecorder
+    from townsquare.scenario.contents import Scenario as Scenario
+    from townsquare.scenario.load import (
+        list_scenarios as list_scenarios,
+    )
+    from townsquare.scenario.load import (
+        load_scenario as load_scenario,
+    )
+    from townsquare.scenario.load import (
+        made_scenario as made_scenario,
+    )
+    from townsquare.scenario.settings import resolve_for as resolve_for
+    from townsquare.settings.resolve import Settings as Settings
+    from townsquare.settings.resolve import json_schema as json_schema
+    from townsquare.simulation.run import simulate as simulate
 
 # Names are imported when they are first used, so that the command line starts without loading the kernels.
 _HOMES = {
@@ -41,21 +50,7 @@ _HOMES = {
     "simulate": "townsquare.simulation.run",
 }
 
-__all__ = [
-    "FolderRecorder",
-    "MemoryRecorder",
-    "Run",
-    "Scenario",
-    "Settings",
-    "TownsquareError",
-    "json_schema",
-    "list_scenarios",
-    "load_scenario",
-    "made_scenario",
-    "register",
-    "resolve_for",
-    "simulate",
-]
+__all__ = sorted(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> typing.Any:

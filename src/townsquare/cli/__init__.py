@@ -15,7 +15,7 @@ from pathlib import Path
 
 from townsquare.cli.console import complain, explain
 from townsquare.cli.signals import no_interrupt_lost
-from townsquare.core.errors import TownsquareError
+from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.core.private_files import private_umask
 from townsquare.core.runtime import take_over
 
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _called(words: list[str]) -> int:
     from cyclopts import CycloptsError
+    from pydantic import ValidationError
 
     from townsquare.cli.app import app
 
@@ -55,7 +56,13 @@ def _called(words: list[str]) -> int:
             code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
-        complain(f"{error}\nSee `townsquare --help`, or --help after a command.")
+        if isinstance(error.__cause__, ValidationError):  # of a group of options that is a model
+            problem = error.__cause__.errors()[0]
+            option = str(problem["loc"][-1]).replace("_", "-")
+            allowed = problem["msg"].removeprefix("Input should be ")
+            explain(SettingError(f"--{option}", got=str(problem["input"]), allowed=allowed))
+        else:
+            complain(f"{error}\nSee `townsquare --help`, or --help after a command.")
         return WRONG
     except TownsquareError as error:
         explain(error)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, number, show, show_json
+from townsquare.cli.console import complain, number, picked, show, show_json
 from townsquare.core.text_table import as_markdown, table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def analyze(
     run = Run.open(folder)
     found = each(run, named, None if without is None else Run.open(without))
     if as_json:
-        return show_json({"run": str(folder), "analyses": {name: _plain(frame) for name, frame in found}})
+        return show_json({"run": str(folder), "analyses": {name: _plain(result) for name, result in found}})
     out = out or folder / "analysis"
     rows, missing = [], []
     for name, frame in found:
@@ -76,9 +76,8 @@ def analyze(
     return 0
 
 
-def _plain(frame: pl.DataFrame | Exception) -> Any:
-    """Rows as objects."""
-    return {"missing": str(frame)} if isinstance(frame, Exception) else frame.to_dicts()
+def _plain(result: pl.DataFrame | Exception) -> Any:
+    return {"missing": str(result)} if isinstance(result, Exception) else result
 
 
 def _list(*, as_json: bool, markdown: bool) -> int:
@@ -86,9 +85,7 @@ def _list(*, as_json: bool, markdown: bool) -> int:
 
     found = measures()
     if as_json:
-        listed = {one.name: {name: getattr(one, name) for name in ("unit", "direction", "definition")} for one in found}
-        show_json(listed)
-        return 0
+        return show_json({measure.name: picked(measure, "unit", "direction", "definition") for measure in found})
     columns = (str, "measure=name"), (str, "unit", "direction", "definition")
     if markdown:
         print(f"{_HEAD}\n{as_markdown(table('', found, *columns))}")

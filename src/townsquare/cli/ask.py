@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from townsquare.cli import options
 from townsquare.cli.calls import Calls
-from townsquare.cli.console import MOST_SHOWN, answer, complain, cut, number, safe, show, show_json
+from townsquare.cli.console import MOST_SHOWN, answer, complain, cut, number, picked, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.models.client import ModelClient
@@ -66,9 +66,7 @@ def interview(
         found = ask(run, who, question, client, step=step)
     failed = sum(not one.reply.ok for one in found)
     if as_json:
-        rows = [
-            {"agent": one.agent, "answer": one.reply.value, "outcome": one.reply.outcome.name.lower()} for one in found
-        ]
+        rows = [{"agent": a.agent, "answer": a.reply.value, "outcome": a.reply.outcome.name.lower()} for a in found]
         show_json({"run": str(folder), "step": run.last_step if step is None else step, "answers": rows})
     else:
         for one in found:
@@ -180,9 +178,8 @@ def rewrite(
     with options.writing(out, replace=replace):
         with _client(model, sets, seed or 1, out.with_suffix(".calls.db")) as client:
             made = again(people, bank, client)
-        write_personas(
-            out, people.traits, bank, ids=people.ids, texts=made.texts, activity=people.activity, stance=people.stance
-        )
+        known = picked(people, "ids", "activity", "stance")
+        write_personas(out, people.traits, bank, texts=made.texts, **known)
     facts = {"personas": str(out), "n": len(people), "rewritten": sum(made.kept), "not": made.why}
     said = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
     answer(facts, said, as_json=as_json)

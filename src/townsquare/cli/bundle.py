@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -100,7 +99,7 @@ def verify(
         found.insert(0, Finding(FAILED, "digest", f"the bundle has {made.digest}, not the one given"))
     failed = [one for one in found if one.state == FAILED]
     if as_json:
-        show_json({"bundle": str(file), "digest": made.digest, "findings": [asdict(one) for one in found]})
+        show_json({"bundle": str(file), "digest": made.digest, "findings": found})
     else:
         show(str(file), found, (str, "=state", "what", "found=said"))
         print(f"{len(failed)} of {len(found)} checks failed." if failed else "No check failed.")

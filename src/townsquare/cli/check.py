@@ -8,13 +8,10 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import MOST_SHOWN, list_some, number, show, show_json
+from townsquare.cli.console import MOST_SHOWN, list_some, number, picked, show, show_json
 
 
-def golden(
-    *files: Annotated[Path, Parameter(name="FILE")],
-    as_json: options.AsJson = False,
-) -> int:
+def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJson = False) -> int:
     """Compare golden files of SimSwarm's published functions with what Townsquare computes; exit 1 if one differs.
 
     Parameters
@@ -29,14 +26,12 @@ def golden(
         raise SettingError("FILE", got="nothing", allowed="at least one golden file")
     found = [check(file) for file in files]
     if as_json:
-        show_json(
-            [
-                {name: getattr(one, name) for name in ("kind", "passed", "cases", "rounds", "failures")}
-                | {"file": str(one.path)}
-                | {"largest_difference": {name: str(apart) for name, apart in one.largest_difference.items()}}
-                for one in found
-            ]
-        )
+        listed = []
+        for one in found:
+            apart = {name: str(difference) for name, difference in one.largest_difference.items()}
+            facts = picked(one, "kind", "passed", "cases", "rounds", "failures")
+            listed.append({**facts, "file": str(one.path), "largest_difference": apart})
+        show_json(listed)
     else:
         rows = [
             (str(one.path), one.kind, one.cases, one.rounds, name, apart, "yes" if one.passed else "NO")

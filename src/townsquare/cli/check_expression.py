@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import number, show, show_json
+from townsquare.cli.console import number, picked, show, show_json
 
 
 def expression(
@@ -38,13 +38,9 @@ def expression(
         found = check.expression(layers, listed, levels, trials, progress.at)
     line = found.line
     if shown.as_json:
-        return show_json(
-            {
-                "event": "result", "topics": listed, "texts": line.n + found.unread, "unread": found.unread,
-                "r": line.r, "p": line.p, "slope": line.slope, "slope_low": line.low, "slope_high": line.high,
-                "intercept": line.intercept, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE},
-            }
-        )  # fmt: skip
+        facts = picked(line, "r", "p", "slope", "slope_low=low", "slope_high=high", "intercept")
+        facts |= {"topics": listed, "texts": line.n + found.unread, "unread": found.unread}
+        return show_json({"event": "result", **facts, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE}})
     slope = f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]"
     rows = [
         ("r", number(line.r, 3), f"{check.PAPER_R:g}"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import answer, digits, show, show_json
+from townsquare.cli.console import answer, digits, picked, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.humans.judges.judge_report import JudgeReport
@@ -72,7 +72,8 @@ def judge(
     assert file is not None
     found = judge_report(file, bank, quality)
     if as_json:
-        return show_json({"event": "result", **_plain(found)})
+        facts = picked(found, "file=place", "n", "columns", "overall", "by_topic", "notices")
+        return show_json({"event": "result", **facts, "paper": {title: paper for _, title, paper in MEASURES if paper}})
     _show(found)
     return 0
 
@@ -89,18 +90,6 @@ def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bo
     said = f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty"
     facts = {"event": "result", "sample": str(out), "rows": rows.height}
     return answer(facts, said, f"then: townsquare check judge {out}", as_json=as_json)
-
-
-def _plain(found: JudgeReport) -> dict[str, object]:
-    return {
-        "file": found.place,
-        "n": found.n,
-        "columns": found.columns,
-        "overall": [scores._asdict() for scores in found.overall],
-        "by_topic": [scores._asdict() for scores in found.by_topic],
-        "notices": list(found.notices),
-        "paper": {title: paper for _, title, paper in MEASURES if paper},
-    }
 
 
 def _show(found: JudgeReport) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import digits, number, show, show_json
+from townsquare.cli.console import digits, number, picked, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.core.text_table import Format
@@ -52,21 +51,10 @@ def policy(
     panel = read_panel(folder, skip_bad=skip_bad)
     found = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:
-        return show_json({"event": "result", **_plain(found)})
+        facts = picked(found, "people=n", "posts", "actions", "mixes", "found", "notices")
+        return show_json({"event": "result", **facts, "of_people": {**found.people, "mix": found.people_mix}})
     _show(found)
     return 0
-
-
-def _plain(found: PolicyReport) -> dict[str, object]:
-    return {
-        "people": found.n,
-        "posts": found.posts,
-        "actions": found.actions,
-        "of_people": {**found.people, "mix": list(found.people_mix)},
-        "mixes": {name: list(shares) for name, shares in found.mixes.items()},
-        "found": {name: {m: asdict(one) for m, one in by.items()} for name, by in found.found.items()},
-        "notices": list(found.notices),
-    }
 
 
 def _show(found: PolicyReport) -> None:

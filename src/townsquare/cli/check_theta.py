@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import digits, known, number, show, show_json
+from townsquare.cli.console import digits, number, picked, show, show_json
 
 if TYPE_CHECKING:
-    from townsquare.humans.judges.paraphrases import Calibration, Level
+    from townsquare.humans.judges.paraphrases import Calibration
 
 
 def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: options.AsJson = False) -> int:
@@ -45,28 +45,20 @@ def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: op
 
 
 def _show(found: Calibration) -> None:
-    def cells(level: Level | None) -> tuple[float | None, ...]:
-        return (None,) * 3 if level is None else (_precision(level), level.recall, level.reached)
-
-    others: tuple[Level | None, ...] = found.held_out or (None,) * len(found.chosen_on)
-    rows = [(here.theta, *cells(here), *cells(there)) for here, there in zip(found.chosen_on, others, strict=True)]
-    titles = ("precision", "recall", "pairs", "held out: precision", "held out: recall", "held out: pairs")
-    show("Pairs at or above a threshold", rows, ("{:.2f}".format, "theta"), (known(digits(3)), *titles))
+    names = ("precision", "recall", "pairs=reached")
+    for title, levels in (("", found.chosen_on), (", held out", found.held_out)):
+        if levels:
+            show(f"Pairs at or above a threshold{title}", levels, ("{:.2f}".format, "theta"), (digits(3), *names))
     kinds = [(kind, *numbers) for kind, numbers in found.recall_by_kind.items()]
     heads = (f"at theta {found.theta:g}", f"at theta_self {found.theta_self:g}")
     columns = (str, "kind"), (number, "pairs"), (digits(2), *heads)
     show("Recall by kind of paraphrase, all topics", kinds, *columns)
 
 
-def _precision(level: Level) -> float | None:
-    return level.precision if level.reached else None
-
-
 def _plain(found: Calibration) -> dict[str, object]:
-    levels = {
-        name: [{**one._asdict(), "precision": _precision(one), "recall": one.recall} for one in getattr(found, name)]
-        for name in ("chosen_on", "held_out")
-    }
+    columns = ("theta", "reached", "right", "paraphrases", "precision", "recall")
+    sets = picked(found, "chosen_on", "held_out")
+    levels = {name: [picked(level, *columns) for level in of_set] for name, of_set in sets.items()}
     names = ("pairs", "theta", "theta_self")
     kinds = {kind: dict(zip(names, numbers, strict=True)) for kind, numbers in found.recall_by_kind.items()}
     return {"theta": found.theta, "theta_self": found.theta_self, **levels, "recall_by_kind": kinds}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from townsquare.cli import options, places
-from townsquare.cli.console import complain, console, number, show_table, signed
+from townsquare.cli.console import complain, console, number, picked, show_table, signed
 from townsquare.cli.multiverse import show_multiverse
 from townsquare.cli.places import OutputLocation
 from townsquare.cli.progress import show_study
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from townsquare.experiments.execution import ExecutionTargets
     from townsquare.settings.layers import Layer
 
-Vary = Annotated[
-    list[str] | None,
-    Parameter(help="A setting and its values, as moderation.strategy=none,hybrid. Repeated: all combinations."),
-]
+VARY = "A setting and its values, as moderation.strategy=none,hybrid. Repeated: all combinations."
+Vary = Annotated[list[str] | None, Parameter(help=VARY)]
 LOW = 0.05
 GAP = 2  # characters between the columns of a table
 HEADLINES = frozenset((
@@ -183,14 +181,14 @@ def _show(found: Experiment, place: OutputLocation, shown: options.Shown, *, eve
         page = place.shown("report.html")
     for error in found.errors:
         complain(error, kind="failed")
-    keys = ("arm", "seed", "state", "error", "folder")
+
     facts = {
         "comparison": place.shown(),
         "report": page,
         "baseline": found.baseline,
-        "runs": [{key: getattr(run, key) for key in keys} for run in found.runs],
-        "outcomes": found.outcomes.to_dicts(),
-        "paired": found.paired().to_dicts() if found.finished else [],
+        "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in found.runs],
+        "outcomes": found.outcomes,
+        "paired": found.paired() if found.finished else [],
     }
     if not shown.is_told(place.shown(), facts):
         _show_tables(found, every=every)

@@ -55,6 +55,11 @@ def show_json(value: object) -> int:
     return 0
 
 
+def picked(record: object, *columns: str) -> dict[str, Any]:
+    """Return values of a record by name; ``"people=n"`` is its ``n`` under the name ``people``."""
+    return {name: getattr(record, value or name) for name, _, value in (text.partition("=") for text in columns)}
+
+
 def console(*, errors: bool = False) -> Console:
     """Where tables (stdout) or progress (stderr) go. Markup is off: brackets in a text are brackets."""
     from rich.console import Console

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import compared_pair
-from townsquare.cli.console import complain, number, show, show_json, signed
+from townsquare.cli.console import complain, number, picked, show, show_json, signed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,18 +75,8 @@ def _json(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: b
     from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
     mine = found.beliefs.filter(found.beliefs["agent"] == agent).to_dicts() if agent is not None else []
-    show_json(
-        {
-            "without": found.removal.words(),
-            "method": "rule",
-            "says": HELD_FIXED,
-            "reproduces_the_record": exact,
-            "rows": found.rows,
-            "effect": found.effect.to_dicts(),
-            "course": found.course(run).to_dicts(),
-            "agent": mine,
-        }
-    )
+    head = {"without": found.removal.words(), "method": "rule", "says": HELD_FIXED, "reproduces_the_record": exact}
+    show_json({**head, **picked(found, "rows", "effect"), "course": found.course(run), "agent": mine})
 
 
 def _show(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:

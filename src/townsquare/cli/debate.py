@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from townsquare.experiments.arms import Arm
     from townsquare.settings.layers import Layer
 
-Target = Annotated[
-    str | None,
-    Parameter(help="A bundled topic, a file of arguments, or a configuration file (YAML or JSON)."),
-]
+TARGET = "A bundled topic, a file of arguments, or a configuration file (YAML or JSON)."
+Target = Annotated[str | None, Parameter(help=TARGET)]
 MOST_COLUMNS = 9
 
 
@@ -117,7 +115,7 @@ def _show(held: DebateResults, place: OutputLocation, shown: options.Shown) -> N
     page = place.shown(write_pages(held).name)
     for arm, trial, error in held.failed:
         complain(f"trial {trial} of {arm}: {error}", kind="failed")
-    measures = held.measures_frame().to_dicts() if any(held.records(arm) for arm in held.arms) else []
+    measures = held.measures_frame() if any(held.records(arm) for arm in held.arms) else []
     if not shown.is_told(place.shown(), {"debates": place.shown(), "report": page, "measures": measures}):
         _show_tables(held)
         print(f"debates     {place.shown()}\nreport      {page}\ntranscripts {place.shown()}/<arm>/transcript.html")

@@ -9,7 +9,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,8 +44,7 @@ def doctor(
         found += fits(size, folder)
     whole = not any(one.state == State.MISSING for one in found)
     if as_json:
-        planned = None if size is None else asdict(size)
-        show_json({"ok": whole, "findings": [asdict(one) for one in found], "planned": planned})
+        show_json({"ok": whole, "findings": found, "planned": size})
     else:
         _show(found, size)
     return 0 if whole else 1

@@ -9,13 +9,7 @@ from townsquare.cli.console import answer
 from townsquare.cli.signals import OrderToEnd
 
 
-def fetch(
-    address: str,
-    /,
-    *,
-    out: Path | None = None,
-    shown: options.Shown = options.SHOWN,
-) -> int:
+def fetch(address: str, /, *, out: Path | None = None, shown: options.Shown = options.SHOWN) -> int:
     """Copy a run, a comparison or debates into a folder, where all other commands take them.
 
     Runs that are there already are not copied again.

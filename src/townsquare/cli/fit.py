@@ -2,59 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from townsquare.cli import options, places
 from townsquare.cli.console import MOST_SHOWN, list_some, show_json, show_table
+from townsquare.humans.fit.evidence_choice import EvidenceChoice
+from townsquare.humans.fit.folds import SEED
+from townsquare.humans.fit.options import FitOptions
+from townsquare.settings.config import setting
 
 if TYPE_CHECKING:
     from townsquare.core.text_table import Table
-    from townsquare.humans.fit.options import FitOptions
     from townsquare.humans.fit.study import Study
     from townsquare.humans.trajectories import Trajectories
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """How evidence is read from messages; see :class:`townsquare.humans.fit.evidence_choice.EvidenceChoice`."""
+class Evidence(EvidenceChoice):
+    """How evidence is read from messages, as options."""
 
-    polarity: Literal["given", "named", "listed", "embedded"] | None = None
-    """Who says on which side a message is."""
-    strength: Literal["given", "constant", "embedded"] | None = None
-    """Who says how strong it is."""
-    constant: float = 0.5
-    """Strength of what nobody rated."""
-    theta: float | None = None
-    """Cosine of near-duplicates; by default the embedder's own."""
-    embedder: str = "hashing"
-    """What finds near-duplicates."""
-    dedup: Annotated[bool, Parameter(negative="--no-dedup")] = True
-    """Keep only the stronger of near-duplicates."""
-    uptake_filter: Literal["none", "first_per_author", "stronger_half"] = "none"
-    """Which claims a person takes in."""
+    dedup: Annotated[bool, Parameter(negative="--no-dedup")] = setting(True, "Keep the stronger of near-duplicates.")
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """How a rule is fitted; see :class:`townsquare.humans.fit.options.FitOptions`."""
+class How(FitOptions):
+    """How rules are fitted, as options."""
 
-    folds: Literal["group", "topic"] = "group"
-    """What is held out whole: conversations, or topics."""
-    by: Literal["end", "step"] = "end"
-    """Predict the last answer from the first, or each from the one before."""
-    continuous: bool = False
-    """Search on from the best cell of the grid."""
-    stable: float | None = None
-    """A change of at most this is none."""
-    weak: float | None = None
-    """Net evidence of at most this is weak."""
-    seed: options.Seed = None
+    rule: str = setting("log_odds", "Registered rules with a grid on two of their settings, separated by commas.")
+    seed: options.Whole = setting(SEED, "Seed of the folds and the bootstrap.")
+    evidence: Annotated[Evidence, Parameter(name="*")] = setting(Evidence, "How messages are read.")
 
 
 @Parameter(name="*")
@@ -73,20 +51,18 @@ class Written:
     replace: options.Replace = False
 
 
-EVIDENCE, HOW, WRITTEN = Evidence(), How(), Written()
+HOW, WRITTEN = How(), Written()
 
 
 def fit(
     data: Path,
     /,
     *,
-    rule: str = "log_odds",
     form: Annotated[str, Parameter(name="--format")] = "",
     mapping: str = "",
     skip_bad: options.SkipBad = False,
     apply: Path | None = None,
-    how: How = HOW,
-    evidence: Evidence = EVIDENCE,
+    how: Annotated[How, Parameter(name="*")] = HOW,
     written: Written = WRITTEN,
     on: Annotated[str, Parameter(help=places.ON)] = "",
     as_json: options.AsJson = False,
@@ -100,8 +76,6 @@ def fit(
     ----------
     data
         A folder or file of human data; see docs/humans.md.
-    rule
-        Any registered rule with a grid on two of its settings, as log_odds or averaging; several by commas.
     form
         persuasiontrace, nyu, delidata or plain; by default found out.
     mapping
@@ -111,29 +85,13 @@ def fit(
     """
     from townsquare.humans.read import read_humans
 
-    given = {name: value for name, value in asdict(how).items() if value is not None}
-    wanted = [_options(**given, rule=one.strip(), evidence=asdict(evidence)) for one in rule.split(",")]
+    wanted = [FitOptions.model_validate({**how.model_dump(), "rule": rule.strip()}) for rule in how.rule.split(",")]
     people = read_humans(data, form=form, mapping=mapping, skip_bad=skip_bad)
     if not as_json:
         list_some(people.left_out, "left out", MOST_SHOWN, "more rows")
     if apply is not None:
         return _apply(apply, people, as_json=as_json)
     return _fit(people, wanted, written, on, as_json=as_json)
-
-
-def _options(**given: Any) -> FitOptions:
-    from pydantic import ValidationError
-
-    from townsquare.core.errors import SettingError
-    from townsquare.humans.fit.options import FitOptions
-
-    try:
-        return FitOptions.model_validate(given)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        name = str(problem["loc"][-1]).replace("_", "-")
-        allowed = problem["msg"].removeprefix("Input should be ")
-        raise SettingError(f"--{name}", got=str(problem["input"]), allowed=allowed) from None
 
 
 def _fit(people: Trajectories, wanted: list[FitOptions], written: Written, on: str, *, as_json: bool) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, digits, number, show, show_json, signed
+from townsquare.cli.console import complain, digits, number, picked, show, show_json, signed
 
 if TYPE_CHECKING:
     from townsquare.humans.policy.fit import PolicyFit
@@ -77,24 +76,11 @@ def fit_policy(
 def _plain(found: PolicyFit, labels: Labels | None, settings: dict[str, object]) -> dict[str, object]:
     from townsquare.humans.policy.fit import coefficients
 
-    return {
-        "event": "result",
-        "people": found.n,
-        "posts": found.posts,
-        "actions": found.actions,
-        "penalty": found.fit.penalty,
-        "tried": [{"penalty": one.penalty, "loss": one.loss, "rank": one.rank} for one in found.tried],
-        "loss_of_means": found.loss_of_means,
-        "coefficients": coefficients(found.fit),
-        "intervals": found.intervals,
-        "activity_shape": found.fit.crowd.shape,
-        "silent_share": found.fit.crowd.silent,
-        "taste": found.fit.crowd.taste.tolist(),
-        "labels": None if labels is None else [asdict(one) for one in labels.effects],
-        "implied_truth": None if labels is None else labels.unsure,
-        "settings": settings,
-        "left_out": list(found.left_out),
-    }
+    facts = picked(found, "people=n", "posts", "actions", "tried", "loss_of_means", "intervals", "left_out")
+    crowd = picked(found.fit.crowd, "activity_shape=shape", "silent_share=silent", "taste")
+    checks = picked(labels, "labels=effects", "implied_truth=unsure") if labels else {}
+    fitted = {"penalty": found.fit.penalty, "coefficients": coefficients(found.fit), "settings": settings}
+    return {"event": "result", "labels": None, "implied_truth": None, **facts, **crowd, **fitted, **checks}
 
 
 def _show(found: PolicyFit, labels: Labels | None) -> None:

@@ -30,7 +30,6 @@ def forecast(
     sample
         Agents a step whose questions are put together, at most.
     """
-    from dataclasses import asdict
 
     from townsquare.core.errors import SettingError
     from townsquare.experiments.forecast import Amount, agent_step
@@ -48,12 +47,8 @@ def forecast(
     date = usage.of(settings.config.serving.prices).date
     amounts = ("tokens_in", "tokens_out", "usd")
     if as_json:
-        rows = [
-            asdict(one) | {name: amount._asdict() if (amount := getattr(one, name)) else None for name in amounts}
-            for one in found
-        ]
-        each = {name: amount._asdict() for name, amount in agent_step(found).items()}
-        return show_json({"model": settings.config.model.name, "prices_of": date, "purposes": rows, "agent_step": each})
+        facts = {"model": settings.config.model.name, "prices_of": date}
+        return show_json({**facts, "purposes": found, "agent_step": agent_step(found)})
 
     def shown(amount: Amount | None, digits: int = 0) -> str:
         if amount is None:

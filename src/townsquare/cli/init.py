@@ -13,12 +13,7 @@ from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
 
 
-def init(
-    folder: Annotated[Path, Parameter(name="DIR")],
-    /,
-    *,
-    as_json: options.AsJson = False,
-) -> int:
+def init(folder: Annotated[Path, Parameter(name="DIR")], /, *, as_json: options.AsJson = False) -> int:
     """Write a commented scenario that runs as it is: scenario.yaml, posts.csv, arguments.csv.
 
     Parameters

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from townsquare.cli import options
-from townsquare.cli.console import complain, number, safe, show, show_json
+from townsquare.cli.console import complain, number, picked, safe, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.manifest import ArmRun
@@ -40,24 +40,20 @@ def _facts(run: Run, folder: Path) -> dict[str, Any]:
     from townsquare.core import schema
     from townsquare.core.frames import collected
 
-    settings, as_recorded = run.header.settings, run.header.settings_unchanged
+    settings = run.header.settings
     counts = {name: int(run.lazy(name).select(pl.len()).pipe(collected).item()) for name in schema.TABLES}
+    stored = {name: run.stored(name) for name in schema.TABLES}
     return {
         "run": str(folder),
-        "state": run.state,
-        "scenario": settings.get("scenario"),
-        "seed": settings.get("seed"),
+        **{name: settings.get(name) for name in ("scenario", "seed")},
+        **picked(run, "state", "version", "content_hash", "run_hash"),
+        **picked(run.header, "settings_digest=settings_hash", "settings_as_recorded=settings_unchanged"),
         "steps": {"committed": run.last_step, "wanted": settings.get("steps")},
-        "version": run.version,
-        "settings_digest": run.header.settings_hash,
-        "settings_as_recorded": as_recorded,
-        "content_hash": run.content_hash,
-        "run_hash": run.run_hash,
-        "bulky_tables": run.stored("exposures"),
+        "bulky_tables": stored["exposures"],
         "rows": counts,
-        "stored_in": {name: run.stored(name) for name in schema.TABLES},
-        "in_parquet": sorted(name for name in schema.TABLES if run.stored(name) == "Parquet"),
-        "health": _health(run) if as_recorded else {},  # measures read the settings
+        "stored_in": stored,
+        "in_parquet": sorted(name for name, where in stored.items() if where == "Parquet"),
+        "health": _health(run) if run.header.settings_unchanged else {},  # measures read the settings
     }
 
 
@@ -92,16 +88,11 @@ def _health(run: Run) -> dict[str, Any]:
 
 def _show(facts: dict[str, Any]) -> None:
     steps, health = facts["steps"], facts["health"]
+    scenario = f"{facts['scenario']}, seed {facts['seed']}"
     state = f"{facts['state']}, {max(0, steps['committed'])} of {steps['wanted']} steps"
-    lines = [
-        ("run", facts["run"]),
-        ("scenario", f"{facts['scenario']}, seed {facts['seed']}"),
-        ("state", state),
-        ("version", facts["version"]),
-        ("settings", facts["settings_digest"]),
-        ("content", facts["content_hash"]),
-        ("run hash", facts["run_hash"]),
-    ]
+    lines = [("run", facts["run"]), ("scenario", scenario), ("state", state), ("version", facts["version"])]
+    hashes = {"settings": "settings_digest", "content": "content_hash", "run hash": "run_hash"}
+    lines += [(title, facts[name]) for title, name in hashes.items()]
     if not facts["settings_as_recorded"]:
         lines.append(("CHANGED", "the settings were changed after they were recorded: they have another hash"))
     if "verified" in facts:
@@ -134,13 +125,9 @@ def _show(facts: dict[str, Any]) -> None:
 
 def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """What the belief rule is flagged for, or that it is not."""
-    flagged = [
-        ("rule", f"FLAGGED {one['check']} of {one['name']}: {number(one['value'])}, limit {number(one['limit'])}; "
-                 f"{one['meaning']}")
-        for one in checks
-        if one["flagged"]
-    ]  # fmt: skip
-    kinds = len({one["check"] for one in checks})
+    text = "FLAGGED {check} of {name}: {value:.4g}, limit {limit:.4g}; {meaning}"
+    flagged = [("rule", text.format(**check)) for check in checks if check["flagged"]]
+    kinds = len({check["check"] for check in checks})
     return flagged or ([("rule", f"none of {kinds} checks of the belief rule is flagged")] if checks else [])
 
 
@@ -162,19 +149,16 @@ def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
 
     found = Experiment.load(folder)
     verified = {run.folder for run in found.finished if verify and _verified(Run.open(folder / run.folder), run)}
-    keys = ("arm", "seed", "state", "verified", "content_hash")
-    rows = [
-        (run.arm, run.seed, run.state, "yes" if run.folder in verified else "", run.content_hash[:16])
+    runs = [
+        picked(run, "arm", "seed", "state", "error")
+        | {"verified": "yes" if run.folder in verified else "", "content_hash": run.content_hash[:16]}
         for run in found.runs
     ]
     if as_json:
-        runs = [
-            {**dict(zip(keys, row, strict=True)), "error": run.error} for row, run in zip(rows, found.runs, strict=True)
-        ]
         show_json({"comparison": str(folder), "runs": runs})
     else:
         done = f"{len(found.finished)} of {len(found.runs)} runs {FINISHED}"
-        show(f"{folder}: {done}", rows, (str, "arm", "seed", "state", "verified", "content"))
+        show(f"{folder}: {done}", runs, (str, "arm", "seed", "state", "verified", "content=content_hash"))
     for error in found.errors:
         complain(error, kind="failed")
     return 0 if found.finished else 1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from townsquare.cli.console import complain, digits, show
+from townsquare.cli.console import complain, digits, picked, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,15 +36,9 @@ def show_multiverse(
         named = pl.lit(name).alias("outcome")
         curves.append(specifications(effects, made.across).select(named, pl.all()))
         shares.append(variance_shares(effects, made.across).select(named, pl.all()))
-    keys = ("arm", "seed", "state", "folder")
-    facts = {
-        "comparison": place.shown(),
-        "report": page,
-        "runs": [{key: getattr(run, key) for key in keys} for run in found.runs],
-        "specifications": [row for frame in curves for row in frame.to_dicts()],
-        "shares": [row for frame in shares for row in frame.to_dicts()],
-    }
-    if shown.is_told(place.shown(), facts):
+    runs = [picked(run, "arm", "seed", "state", "folder") for run in found.runs]
+    facts = {"comparison": place.shown(), "report": page, "runs": runs}
+    if shown.is_told(place.shown(), facts | {"specifications": _joined(curves), "shares": _joined(shares)}):
         return
     rows = [
         (name, side, part.height, *np.quantile(part["effect"], (0.5, 0, 1)).tolist(), (part["effect"] > 0).sum(), most)
@@ -57,6 +51,10 @@ def show_multiverse(
         (digits(3, sign=True), "median", "least", "most"), (str, "above 0", "hangs most on"),
     )  # fmt: skip
     print(f"comparison  {place.shown()}\nreport      {page}")
+
+
+def _joined(frames: list[pl.DataFrame]) -> list[dict[str, Any]]:
+    return [row for frame in frames for row in frame.to_dicts()]
 
 
 def _most(shares: pl.DataFrame) -> str:

@@ -29,12 +29,8 @@ def whole(_kind: object, tokens: Sequence[Any]) -> int:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
-Target = Annotated[
-    str | None,
-    Parameter(
-        help="A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."
-    ),
-]
+TARGET = "A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."
+Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
 Agents = Annotated[Whole | None, Parameter(help="Persons at the start.")]
 Seed = Annotated[Whole | None, Parameter(help="Seed of all draws.")]
@@ -46,9 +42,7 @@ Sets = Annotated[
 Replace = Annotated[bool, Parameter(help="Write over a file that is there.")]
 NoCopy = Annotated[bool, Parameter(help="Leave out the copy of the scenario, by which a run goes on elsewhere.")]
 SkipBad = Annotated[bool, Parameter(help="Leave out rows that are wrong, and count them.")]
-SafeCells = Annotated[
-    bool, Parameter(help="CSV: put an apostrophe before texts that a spreadsheet would run as a formula.")
-]
+SafeCells = Annotated[bool, Parameter(help="CSV: put an apostrophe before texts that spreadsheets run as formulas.")]
 AsJson = Annotated[bool, Parameter(name="--json", help="Print JSON instead of tables.")]
 
 # Groups of options that several commands share: a parameter of such a type stands for the options of its fields.
@@ -158,9 +152,7 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
     from townsquare.core.errors import SettingError
 
     if path.exists() and not replace:
-        raise SettingError(
-            str(path), got="a file that is there", allowed="a new one", do="add --replace to write over it"
-        )
+        raise SettingError(str(path), got="a file that already exists", do="use --replace to overwrite it")
     try:
         yield
     except OSError as error:

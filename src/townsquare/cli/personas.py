@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from townsquare.cli import options
-from townsquare.cli.console import MOST_SHOWN, answer, complain, known, list_some, number, show, show_json
+from townsquare.cli.console import MOST_SHOWN, answer, complain, known, list_some, number, picked, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.scenario.population.personas import TraitShares
@@ -139,15 +139,9 @@ def _sampled(target: str | None, n: int | None, seed: int | None, sets: list[str
 
 def _plain(one: TraitShares) -> dict[str, Any]:
     answers = zip(one.groups, one.counts.tolist(), one.stated.tolist(), strict=True)
-    return {
-        "trait": one.label,
-        "answers": [dict(zip(("answer", "count", "stated"), answer, strict=True)) for answer in answers],
-        "missing": one.missing,
-        "chi_square": one.statistic,
-        "degrees_of_freedom": one.freedom,
-        "p": one.p,
-        "few_expected": one.few,
-    }
+    listed = [dict(zip(("answer", "count", "stated"), answer, strict=True)) for answer in answers]
+    names = ("missing", "chi_square=statistic", "degrees_of_freedom=freedom", "p", "few_expected=few")
+    return {"trait": one.label, "answers": listed, **picked(one, *names)}
 
 
 def _show(found: list[TraitShares], n: int) -> None:

@@ -116,20 +116,16 @@ def _remove_all(found: Plan) -> dict[Path, str]:
 def _show(found: Plan) -> None:
     from townsquare.cli.doctor import in_units
 
-    now = time.time()
-    rows = [
-        (
-            str(item.folder.relative_to(found.root) if item.folder != found.root else item.folder.name),
-            item.what,
-            (now - item.written) / UNITS["d"],
-            in_units(item.size),
-        )
-        for item in found.items
-    ]
-    if rows:
-        columns = (str, "run", "what can be removed"), ("{:.0f}".format, "days old"), (str, "size")
-        show("", rows, *columns, words=("run", "what can be removed"))
-    print(f"{len(rows)} to remove below {safe(found.root)}: {in_units(found.size)}")
+    def name(folder: Path) -> str:
+        return folder.name if folder == found.root else str(folder.relative_to(found.root))
+
+    def days(written: float) -> str:
+        return f"{(time.time() - written) / UNITS['d']:.0f}"
+
+    if found.items:
+        columns = (name, "run=folder"), (str, "what can be removed=what"), (days, "days old=written")
+        show("", found.items, *columns, (in_units, "size"), words=("run", "what can be removed"))
+    print(f"{len(found.items)} to remove below {safe(found.root)}: {in_units(found.size)}")
     for why, count in sorted(Counter(why for _, why in found.left).items()):
         print(f"stays: {count:,} {why}")
 

@@ -57,13 +57,7 @@ def run(
         return _execute(folder, settings, shown, address, with_copy=not no_copy)
 
 
-def resume(
-    folder: options.Folder,
-    /,
-    *,
-    sets: options.Sets = None,
-    shown: options.Shown = options.SHOWN,
-) -> int:
+def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: options.Shown = options.SHOWN) -> int:
     """Go on with a run that was stopped; its recorded steps are executed again and compared.
 
     --set takes settings of `budget` and `serving` only: the others make a run what it is. Servers, variables and files

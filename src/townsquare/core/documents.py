@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -232,13 +233,20 @@ def _first_line(error: BaseException) -> str:
 
 
 def finite(value: Any) -> Any:
-    """The same value with null for every undefined number.
+    """Return a value as JSON takes it: records, frames and arrays as objects and lists, undefined numbers as null.
 
     >>> finite({"a": [float("nan"), 1.5]})
     {'a': [None, 1.5]}
     """
     if isinstance(value, float):
         return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    for convert in ("_asdict", "to_dicts", "tolist"):  # of a named tuple, a frame, an array
+        if hasattr(value, convert):
+            return finite(getattr(value, convert)())
+    if is_dataclass(value):
+        return {field.name: finite(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): finite(below) for key, below in value.items()}
     if isinstance(value, list | tuple):

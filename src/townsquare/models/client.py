@@ -38,6 +38,11 @@ class _Asked(NamedTuple):
     step: int
     turn: int
 
+    @classmethod
+    def of(cls, identity: str, request: Request) -> _Asked:
+        """Return the request of a call."""
+        return cls(identity, request.purpose, request.agent, request.step, request.turn)
+
 
 @dataclass
 class _Batch:
@@ -72,11 +77,11 @@ class _Batch:
     def calls(self) -> Iterator[Call]:
         """Yield the call of each request, as that request's own; the first one that made it paid for it."""
         seen = set()
-        for one in self.asked:
-            call = self.cached[one.identity]
-            if one.identity in seen or one != (call.identity, call.purpose, call.agent, call.step, call.turn):
-                call = replace(call, **one._asdict(), seconds=0.0, tries=0)
-            seen.add(one.identity)
+        for asked in self.asked:
+            call = self.cached[asked.identity]
+            if asked.identity in seen or any(getattr(call, name) != value for name, value in asked._asdict().items()):
+                call = replace(call, **asked._asdict(), seconds=0.0, tries=0)
+            seen.add(asked.identity)
             yield call
 
 
@@ -241,9 +246,9 @@ class ModelClient:
         name, servers = self.model.name, self.model.servers
         while requests := list(islice(batch.requests, AT_ONCE)):
             identities = [request.identity(name, servers, self.seed) for request in requests]
-            batch.cached.update(self.store.get_all([one for one in identities if batch.is_new(one)]))
+            batch.cached.update(self.store.get_all(list(filter(batch.is_new, identities))))
             for identity, request in zip(identities, requests, strict=True):
-                batch.asked.append(_Asked(identity, request.purpose, request.agent, request.step, request.turn))
+                batch.asked.append(_Asked.of(identity, request))
                 if batch.is_new(identity):
                     batch.pending.add(identity)
                     await batch.queue.put((identity, request))
@@ -260,17 +265,10 @@ class ModelClient:
         answer = _checked(request, await self.model.complete(request, request.draw(self.seed)))
         given = answer._asdict()
         given["value"] = orjson.dumps(answer.value).decode() if answer.outcome is Outcome.OK else ""
-        return Call(
-            identity=identity,
-            purpose=request.purpose,
-            agent=request.agent,
-            step=request.step,
-            turn=request.turn,
-            request=orjson.dumps(request.content, option=orjson.OPT_SORT_KEYS).decode(),
-            model=self.model.name,
-            seconds=time.perf_counter() - started,
-            **given,
-        )
+        content = orjson.dumps(request.content, option=orjson.OPT_SORT_KEYS).decode()
+        seconds = time.perf_counter() - started
+        asked = _Asked.of(identity, request)._asdict()
+        return Call(**asked, request=content, model=self.model.name, seconds=seconds, **given)
 
 
 def _checked(request: Request, answer: Answer) -> Answer:

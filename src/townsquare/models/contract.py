@@ -25,12 +25,8 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     >>> object_schema(sure={"type": "boolean"})["required"]
     ['sure']
     """
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    required = list(properties)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 class Message(NamedTuple):
@@ -74,13 +70,9 @@ class Request:
     @property
     def content(self) -> dict[str, Any]:
         """What the server is told, in JSON-able values: no more than this may change an answer."""
-        return {
-            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
-            "schema": dict(self.schema),
-            "name": self.name,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-        }
+        messages, schema = [message._asdict() for message in self.messages], dict(self.schema)
+        limits = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return {"messages": messages, "schema": schema, "name": self.name, **limits}
 
     def draw(self, seed: int) -> int | None:
         """The draw of a sampled call, 31 bits, a function of (seed, purpose, agent, step, turn); None at temperature 0.

@@ -96,10 +96,9 @@ class Conversation:
         found = await self._ask(asked)
         self._failed += found.may_ask_again
         if found.may_ask_again and self._failed < self._backend.tries:
-            told = Message(
-                "user", f"That answer cannot be used: {found.error}. Give the whole answer again, corrected."
-            )
-            second = await self._ask([*asked, Message("assistant", found.text[:ECHOED] or "(nothing)"), told])
+            again = f"That answer cannot be used: {found.error}. Give the whole answer again, corrected."
+            echo = Message("assistant", found.text[:ECHOED] or "(nothing)")
+            second = await self._ask([*asked, echo, Message("user", again)])
             found = second if second.is_reply else found
         return self._answer(found)
 
@@ -109,16 +108,8 @@ class Conversation:
         said = found.text if found.value is None else found.text + orjson.dumps(found.value).decode()
         if scrubbed(said) != said:
             found = found._replace(outcome=Outcome.INVALID, value=None, error="the reply repeats the key")
-        return Answer(
-            found.outcome,
-            found.value,
-            scrubbed(found.text),
-            scrubbed(found.error),
-            scrubbed(self._reported),
-            self._server,
-            *self._tokens,
-            self._sent,
-        )
+        text, error, reported = map(scrubbed, (found.text, found.error, self._reported))
+        return Answer(found.outcome, found.value, text, error, reported, self._server, *self._tokens, self._sent)
 
     async def _ask(self, messages: Sequence[Message]) -> ParsedReply:
         """A reading of one reply, after as many tries as it takes; or how the last of them failed."""
@@ -144,9 +135,8 @@ class Conversation:
         alone = len(self._backend.endpoints.all) == 1
         if later.asked_wait:
             self._backend.endpoints.pause(endpoint, later.asked_wait)
-        await self._backend.transport.sleep(
-            backoff(self._failed, later.asked_wait if alone else None, self._backend.dice)
-        )
+        seconds = backoff(self._failed, later.asked_wait if alone else None, self._backend.dice)
+        await self._backend.transport.sleep(seconds)
 
     async def _try(self, slot: ServerSlot, messages: Sequence[Message]) -> ParsedReply | Retry:
         """One request and what it came to."""

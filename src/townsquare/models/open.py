@@ -17,10 +17,7 @@ from townsquare.models.recorded import stand_in
 from townsquare.models.store import Layered, MemoryCalls, SqliteCalls
 from townsquare.settings.config import Config, Model, Serving
 
-HOW_TO_CHOOSE = (
-    "choose one, such as `--set model=ollama/llama3.2` or `--set model=openai/gpt-4o-mini`; "
-    "`--set model=fake` answers without any; see docs/models.md"
-)
+HOW_TO_CHOOSE = "choose one, such as `--set model=ollama/llama3.2`, or `model=fake` to try; see docs/models.md"
 
 SPARE = 4
 """Calls that wait for a place, beside a quarter of the places: one that is free is taken at once."""
@@ -40,11 +37,8 @@ class NoModel:
         SettingError
             Always.
         """
-        raise SettingError(
-            "model.name",
-            got=f"{NONE!r}, and a question to a language model ({request.purpose})",
-            do=HOW_TO_CHOOSE,
-        )
+        got = f"{NONE!r}, and a question to a language model ({request.purpose})"
+        raise SettingError("model.name", got=got, do=HOW_TO_CHOOSE)
 
     async def close(self) -> None:
         """Nothing to give back."""

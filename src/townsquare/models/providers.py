@@ -124,12 +124,7 @@ def _written(path: Path) -> dict[str, str]:
             lines = file.read(LARGEST).splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    found = {}
-    for line in lines:
-        match = _LINE.fullmatch(line)
-        if match:
-            found[match[1]] = _unquoted(match[2])
-    return found
+    return {match[1]: _unquoted(match[2]) for line in lines if (match := _LINE.fullmatch(line))}
 
 
 def _unquoted(value: str) -> str:

@@ -14,6 +14,7 @@ from townsquare.models.member import ModelMember, split
 from townsquare.settings.config import Model
 
 NAME = "recorded"
+_WHY = "settings, prompts or version differ (`townsquare branch` asks anew), or its calls stand in `serving.calls`"
 
 
 class RecordedModel:
@@ -41,12 +42,8 @@ class RecordedModel:
         who = f", agent {request.agent}" if request.agent >= 0 else ""
         turn = f", question {request.turn}" if request.turn else ""
         begins = request.messages[-1].content[:80] if request.messages else ""
-        raise NotRecorded(
-            f"purpose {request.purpose}{who}, step {request.step}{turn}",
-            got=f"a request to {self.name} that was never recorded; it begins {begins!r}",
-            do="the settings, prompts or version differ from those of the recorded run (`townsquare branch` asks anew "
-            "what differs), or the calls stand elsewhere (`serving.calls` says in which run)",
-        )
+        got = f"a request to {self.name} that was never recorded; it begins {begins!r}"
+        raise NotRecorded(f"purpose {request.purpose}{who}, step {request.step}{turn}", got=got, do=_WHY)
 
     async def close(self) -> None:
         """Nothing to give back."""

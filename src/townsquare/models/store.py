@@ -26,14 +26,8 @@ _values = attrgetter(*COLUMNS)
 _TYPES = {"str": "TEXT", "int": "INTEGER", "float": "REAL", "Outcome": "INTEGER"}
 # Rows stand in the order in which they came, and identities in an index of their own: in one tree by identity, rows of
 # several kilobytes leave room for four branches a page, and each call would read and write pages all over the file.
-_CREATE = (
-    f"CREATE TABLE IF NOT EXISTS {TABLE} ("
-    + ", ".join(
-        f"{field.name} {_TYPES[str(field.type)]} NOT NULL{' PRIMARY KEY' if field.name == 'identity' else ''}"
-        for field in fields(Call)
-    )
-    + ")"
-)
+_DECLARED = [f"{field.name} {_TYPES[str(field.type)]} NOT NULL" for field in fields(Call)]
+_CREATE = f"CREATE TABLE IF NOT EXISTS {TABLE} ({', '.join(_DECLARED)}, PRIMARY KEY (identity))"
 _INSERT = f"INSERT OR IGNORE INTO {TABLE} VALUES ({', '.join('?' * len(COLUMNS))})"
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE}"
 _BUSY_SECONDS = 30.0
@@ -90,11 +84,8 @@ class SqliteCalls:
         self._read_only = read_only
         self._lock = threading.Lock()
         if read_only and not self.path.is_file():
-            raise ModelError(
-                str(self.path),
-                got="no such file",
-                do="its calls were removed or never recorded: copy calls.db back, or choose another run",
-            )
+            do = "its calls were removed or never recorded: copy calls.db back, or choose another run"
+            raise ModelError(str(self.path), got="no such file", do=do)
         with self._explained():
             self._connection = self._connect()
             # Its own connection: who looks something up does not wait until what is being written is on disk.
@@ -105,16 +96,15 @@ class SqliteCalls:
         if not self._read_only:
             make_file(self.path)
         uri = self.path.absolute().as_uri() + ("?mode=ro" if self._read_only else "")
-        connection = sqlite3.connect(
-            uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        options: dict[str, Any] = {"timeout": _BUSY_SECONDS, "isolation_level": None, "check_same_thread": False}
+        connection = sqlite3.connect(uri, uri=True, **options)
         try:
             if self._read_only:
                 connection.execute("PRAGMA query_only=ON")
             else:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")  # calls cost money: not lost in a power cut either
-                connection.execute(_CREATE)
+                # Calls cost money: none is lost in a power cut either.
+                for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", _CREATE):
+                    connection.execute(statement)
             connection.execute(f"{_SELECT} LIMIT 0")
         except sqlite3.Error:
             connection.close()

@@ -119,11 +119,8 @@ def read(path: Path | str) -> Prices:
     ModelError
         The file is not there, or is no table of prices.
     """
-    do = "see docs/models.md for what such a file holds"
-    try:
-        return validated(Prices, read_yaml(Path(path), ModelError, LARGEST_TABLE), path, kind=ModelError)
-    except ModelError as error:
-        raise ModelError(error.where, got=error.got, allowed=error.allowed, do=error.do or do) from None
+    document = read_yaml(Path(path), ModelError, LARGEST_TABLE)
+    return validated(Prices, document, path, kind=ModelError, do="see docs/models.md for what such a file holds")
 
 
 # What a run has spent on language models so far, and the limit at which it pauses.
@@ -138,11 +135,8 @@ def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
         With the other ways to limit a run.
     """
     if budget.usd is not None and of(own_prices).price(model.removeprefix("recorded/")) is None:
-        raise SettingError(
-            "budget.usd",
-            got=f"{budget.usd:g}, and no price of {model}",
-            do="give its price in a file (`--set serving.prices=FILE`), or limit `budget.tokens` or `budget.calls`",
-        )
+        do = "give its price in a file (`--set serving.prices=FILE`), or limit `budget.tokens` or `budget.calls`"
+        raise SettingError("budget.usd", got=f"{budget.usd:g}, and no price of {model}", do=do)
 
 
 def too_many_failed(asked: int, failed: int, above: float) -> bool:
@@ -233,16 +227,9 @@ class Usage:
         BudgetReached
             With what was spent and what was allowed.
         """
-        limits = (
-            ("calls", self.calls, budget.calls),
-            ("tokens", self.tokens, budget.tokens),
-            ("usd", self.usd, budget.usd),
-        )
-        for name, spent, allowed in limits:
+        for name in ("calls", "tokens", "usd"):
+            spent, allowed = getattr(self, name), getattr(budget, name)
             if allowed is not None and spent >= allowed:
-                raise BudgetReached(
-                    f"budget.{name} after step {step}",
-                    got=f"{spent:.4f}" if name == "usd" else f"{spent:,}",
-                    allowed=f"{allowed:g}",
-                    do=f"steps up to {step} are safe; go on with `townsquare resume RUN --set budget.{name}=...`",
-                )
+                got = f"{spent:.4f}" if name == "usd" else f"{spent:,}"
+                do = f"steps up to {step} are safe; go on with `townsquare resume RUN --set budget.{name}=...`"
+                raise BudgetReached(f"budget.{name} after step {step}", got=got, allowed=f"{allowed:g}", do=do)

@@ -16,6 +16,12 @@ from townsquare.core.array_types import Float
 from townsquare.scenario.graphs.contract import Edges
 from townsquare.scenario.population.personas import Personas
 
+_INJECTED = {"veracity": "<u1", "plausibility": "<f8", "type": "<u1", "source": "<i4", "step": "<i4"}
+_STANCES = {"stance": "<f8", "strength": "<f8"}
+_POST_COLUMNS = {**_INJECTED, **_STANCES}
+_ARGUMENT_COLUMNS = {"proposition": "<i2", **_STANCES}
+"""Columns of numbers, by name, with the type of which the digest takes the bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
@@ -73,9 +79,8 @@ class Posts:
     def __post_init__(self) -> None:
         if not self.account.size:
             object.__setattr__(self, "account", np.full(len(self.text), -1, np.int32))
-        numbers = (self.veracity, self.plausibility, self.type, self.source, self.step, self.stance, self.strength)
-        for column in (*numbers, self.account):
-            column.flags.writeable = False
+        for name in (*_POST_COLUMNS, "account"):
+            getattr(self, name).flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.text)
@@ -95,8 +100,8 @@ class Arguments:
     strength: Float
 
     def __post_init__(self) -> None:
-        for column in (self.proposition, self.stance, self.strength):
-            column.flags.writeable = False
+        for name in _ARGUMENT_COLUMNS:
+            getattr(self, name).flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.text)
@@ -188,37 +193,21 @@ class Scenario:
 def _digest(scenario: Scenario) -> str:
     """SHA-256 over one JSON line a part and the little-endian bytes of each column."""
     posts, arguments = scenario.posts, scenario.arguments
-    words: dict[str, Any] = {
-        "name": scenario.name,
-        "title": scenario.title,
-        "description": scenario.description,
+    names = ("name", "title", "description", "comments", "notes", "injection", "settings", "has_plausibility")
+    words: dict[str, Any] = {name: getattr(scenario, name) for name in names} | {
         "propositions": [[item.name, item.text] for item in scenario.propositions],
         "sources": [[item.name, float(item.credibility)] for item in scenario.sources],
         "posts": [posts.text, posts.topic],
         "arguments": arguments.text,
-        "comments": scenario.comments,
-        "notes": scenario.notes,
-        "injection": scenario.injection,
-        "settings": scenario.settings,
-        "has_plausibility": scenario.has_plausibility,
     }
     columns: list[tuple[str, npt.NDArray[Any]]] = [
-        ("<u1", posts.veracity),
-        ("<f8", posts.plausibility),
-        ("<u1", posts.type),
-        ("<i4", posts.source),
-        ("<i4", posts.step),
-        ("<f8", posts.stance),
-        ("<f8", posts.strength),
-        ("<i2", arguments.proposition),
-        ("<f8", arguments.stance),
-        ("<f8", arguments.strength),
+        *((dtype, getattr(posts, name)) for name, dtype in _POST_COLUMNS.items()),
+        *((dtype, getattr(arguments, name)) for name, dtype in _ARGUMENT_COLUMNS.items()),
     ]
     if scenario.accounts is not None:
         people, follows = scenario.accounts.personas, scenario.accounts.follows
-        words["accounts"] = [
-            people.ids, people.texts, scenario.accounts.names, list(people.stance), follows is not None,
-        ]  # fmt: skip
+        called = (people.ids, people.texts, scenario.accounts.names)
+        words["accounts"] = [*called, list(people.stance), follows is not None]
         columns += [("<i2", people.traits), ("<f8", people.activity)]
         columns += [("<f8", stance) for stance in people.stance.values()]
         columns += [("<i4", posts.account), *(("<i4", ends) for ends in follows or ())]

@@ -72,17 +72,11 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if asked and files.is_folder(path):
         return read_scenario_folder(path, asked)
     if not files.is_file(path):
-        names = [*_bundled_names(), "made"]
-        allowed = (
-            f"one of {', '.join(names)}, one of the presets {', '.join(preset_names())}, "
-            "or the path of a folder, YAML, JSONL or CSV"
-        )
-        raise DataError(
-            f"scenario {asked!r}",
-            got="nothing there",
-            allowed=allowed,
-            do=did_you_mean(asked, [*names, *preset_names()]),
-        )
+        names, presets = [*_bundled_names(), "made"], preset_names()
+        files_too = "or the path of a folder, YAML, JSONL or CSV"
+        allowed = f"one of {', '.join(names)}, one of the presets {', '.join(presets)}, {files_too}"
+        do = did_you_mean(asked, [*names, *presets])
+        raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=do)
     ending = path.suffix.lower()
     if ending in YAML_KINDS:
         return read_scenario_yaml(path, asked, path.resolve().parent.name if path.name == SCENARIO_FILE else path.stem)
@@ -185,7 +179,7 @@ def _with_share(rows: Int64, false: npt.NDArray[np.bool_], share: float) -> Int6
     n_false, n_other = np.cumsum(due), np.cumsum(~due)
     ends = (n_false > np.count_nonzero(false)) | (n_other > np.count_nonzero(~false))
     size = int(np.argmax(ends)) if ends.any() else rows.shape[0]
-    due, out = due[:size], np.empty(size, np.int64)
-    out[due] = rows[false][: np.count_nonzero(due)]
-    out[~due] = rows[~false][: size - np.count_nonzero(due)]
+    out = np.empty(size, np.int64)
+    for which, there in ((due[:size], false), (~due[:size], ~false)):
+        out[which] = rows[there][: np.count_nonzero(which)]
     return out

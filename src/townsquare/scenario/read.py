@@ -166,12 +166,9 @@ def _times(path: Path, document: Mapping[str, Any], posts: Sheet) -> Int32 | Non
     if TIME not in posts:
         return None
     length, start = document.get("step_length"), document.get("start_time")
-    return steps_of_times(
-        posts.table.records,
-        TIME,
-        None if length is None else read_length(length, f"{path}, step_length"),
-        None if start is None else read_time(start, f"{path}, start_time"),
-    )
+    seconds = None if length is None else read_length(length, f"{path}, step_length")
+    begins = None if start is None else read_time(start, f"{path}, start_time")
+    return steps_of_times(posts.table.records, TIME, seconds, begins)
 
 
 def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, Any]:
@@ -289,10 +286,8 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
 def _named_propositions(table: Records) -> list[str]:
     columns = [column for column in table.columns if column.startswith("stance:") and column != "stance:"]
     check_number(f"{table.place}, header", len(columns))
-    return [
-        proposition_name(column.removeprefix("stance:"), f"{table.place}, header, column {column!r}")
-        for column in columns
-    ]
+    header = f"{table.place}, header"
+    return [proposition_name(column.removeprefix("stance:"), f"{header}, column {column!r}") for column in columns]
 
 
 def _notices(posts: Sheet) -> tuple[str, ...]:

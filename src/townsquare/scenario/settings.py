@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import BaseModel
-
 from townsquare.core.errors import DataError
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against
@@ -76,15 +74,13 @@ def check_names(scenario: Scenario, found: Settings) -> None:
     there = Nameable(
         posts=len(scenario.posts),
         persons=found.config.agents,
-        newcomers=max(one.config.growth.max_per_step for one in stages) * found.config.steps,
+        newcomers=max(stage.config.growth.max_per_step for stage in stages) * found.config.steps,
         sources=[source.name for source in scenario.sources],
         propositions=scenario.proposition_names,
         accounts=scenario.accounts.names if scenario.accounts else (),
     )
-    for one in stages:
-        sections = {name: getattr(one.config, name) for name in Config.model_fields}
-        models = {name: section for name, section in sections.items() if isinstance(section, BaseModel)}
-        check_references(there, models, one.params)
+    for stage in stages:
+        check_references(there, sections_of(stage))
 
 
 def contents_now(found: Settings, folder: Path | None) -> dict[str, str]:

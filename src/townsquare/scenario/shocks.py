@@ -13,6 +13,7 @@ from townsquare.core.errors import SettingError
 from townsquare.core.schema import Veracity
 from townsquare.scenario.contents import Posts, Scenario
 from townsquare.settings.config import Config, Injection
+from townsquare.settings.event_checks import event_name
 from townsquare.settings.events import Inject
 
 
@@ -28,17 +29,12 @@ class Shock(NamedTuple):
 def shocks_of(config: Config, scenario: Scenario) -> list[Shock]:
     """The shocks of a run, by step; those after its end are none."""
     names = [source.name for source in scenario.sources]
-    found = [
-        Shock(
-            f"event {number} (step {event.step}), inject",
-            event.step,
-            event.inject,
-            -1 if event.inject.source is None else names.index(event.inject.source),
-        )
-        for number, event in enumerate(config.events, 1)
-        if event.inject is not None and event.step <= config.steps
-    ]
-    return sorted(found, key=lambda shock: shock.step)
+    shocks = []
+    for number, event in enumerate(config.events, 1):
+        if event.inject is not None and event.step <= config.steps:
+            source = -1 if event.inject.source is None else names.index(event.inject.source)
+            shocks.append(Shock(f"{event_name(number, event.step)}, inject", event.step, event.inject, source))
+    return sorted(shocks, key=lambda shock: shock.step)
 
 
 def with_shocks(

@@ -17,11 +17,7 @@ _TOPICS = ("north", "east", "south", "west")
 
 
 def made_scenario(
-    posts: int = MADE_POSTS,
-    false_share: float = 0.1,
-    propositions: int = 1,
-    arguments: int = 20,
-    seed: int = 0,
+    posts: int = MADE_POSTS, false_share: float = 0.1, propositions: int = 1, arguments: int = 20, seed: int = 0
 ) -> Scenario:
     """A scenario whose posts and arguments are drawn.
 

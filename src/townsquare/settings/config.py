@@ -44,16 +44,12 @@ class Population(Section):
     """Who the agents are."""
 
     file: str | None = setting(None, "JSONL of personas instead of sampling the question bank", file="scenario")
-    margins: dict[str, dict[str, float]] = setting(
-        dict, "trait label -> answer -> share of people: what answers are to add up to; see docs/populations.md"
-    )
+    margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
     stance: dict[str, StanceStart] = setting(dict, "start of each proposition, by its name; `default` for the others")
     confidence_mean: Share = setting(0.5, "mean starting confidence; 0.5 is SimSwarm's default")
     confidence_sd: float = setting(0.0, "its standard deviation, clipped to [0, 1]", ge=0)
-    activity_shape: float = setting(
-        0.69, "shape of the Gamma distribution of activity (mean 1, with the silent): small is heavy-tailed", gt=0
-    )
-    silent_share: float = setting(0.22, "share of agents that read and never act", ge=0, lt=1)
+    activity_shape: float = setting(0.69, "shape of the Gamma distribution of activity; small: heavy-tailed", gt=0)
+    silent_share: float = setting(0.22, "share of lurkers: agents that read and never act", ge=0, lt=1)
 
 
 class Growth(Section):
@@ -81,13 +77,9 @@ class Feed(Section):
     newest: int = setting(8, "newest rows of each followed author that are looked at", ge=1, le=64)
     pool: int = setting(256, "roots that rows from other accounts are taken from", ge=1, le=65536)
     injected_window: int = setting(5, "steps for which injected posts take up to half of the pool", ge=1)
-    comments: int | None = setting(
-        None, "comments under a post at most; unset: 3, or 0 above 100,000 agents", ge=0, le=3
-    )
+    comments: int | None = setting(None, "most comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3)
     show_labels: bool = setting(True, "show verdicts and notes, and offer notes for rating")
-    show_flags: bool = setting(
-        False, "show language models the flags of a row (MOSAIC, appendix E); other policies read none"
-    )
+    show_flags: bool = setting(False, "show language models the flags of a row (MOSAIC, appendix E)")
     seen_cap: int = setting(2000, "roots that an agent remembers having seen; the oldest are forgotten first", ge=1)
 
     def comments_per_post(self, persons: int) -> int:
@@ -98,10 +90,7 @@ class Feed(Section):
 class Actions(Section):
     """What agents may do."""
 
-    enabled: list[ActionName] | None = setting(
-        None,
-        "kinds of action allowed; unset: all but those that `also` has to name, notes only where the strategy has them",
-    )
+    enabled: list[ActionName] | None = setting(None, "kinds of action allowed; unset: all that need no `also`")
     also: tuple[ActionName, ...] = setting((), "kinds allowed in addition, such as `block`")
     comment_length: int = setting(250, "longest comment", ge=1, le=10000, unit="characters")
     post_length: int = setting(2000, "longest post or note", ge=1, le=100000, unit="characters")
@@ -111,9 +100,7 @@ class Actions(Section):
 class LabelWeight(Section):
     """How much an exposure counts for beliefs, by the label shown with it; of several, the least."""
 
-    false: Share = setting(
-        0.25, "verdict `false` shown; `log_odds` knows 0 (archived) and not 0 only, see docs/evidence.md"
-    )
+    false: Share = setting(0.25, "verdict `false` shown; `log_odds` only distinguishes 0 (archived) from above 0")
     noted: Share = setting(0.5, "a community note shown; `log_odds`: likewise")
 
 
@@ -122,9 +109,7 @@ class Beliefs(Section):
 
     rule: str = setting("exposure-bounded", "member of the family `beliefs`")
     label_weight: LabelWeight = Field(default_factory=LabelWeight)
-    stance_scorer: str = setting(
-        "declared", "where stances of what agents write come from: their declaration, or a text scorer"
-    )
+    stance_scorer: str = setting("declared", "source of the stances of what agents write: declared, or a text scorer")
 
     @field_validator("stance_scorer")
     @classmethod
@@ -139,21 +124,11 @@ class Evidence(Section):
     """Argument records: how claims are made from posts, and which of them count. Only some belief rules use them."""
 
     extractor: str = setting("given", "member of the family `extractor`: what makes claims from posts")
-    theta: float | None = setting(
-        None, "cosine from which two claims are near-duplicates; unset: the embedder's own", gt=0, le=1
-    )
-    theta_self: float | None = setting(
-        None, "the same for what an agent says itself; unset: the embedder's own", gt=0, le=1
-    )
+    theta: float | None = setting(None, "least cosine of near-duplicates; unset: the embedder's own", gt=0, le=1)
+    theta_self: float | None = setting(None, "the same for an agent's own claims; unset: likewise", gt=0, le=1)
     own_claims: bool = setting(False, "what an agent says becomes a record of its own")
-    start_tolerance: float = setting(
-        0.15, "a comparison is refused if its arms start further apart, under rules in log odds", ge=0
-    )
-    archive_weight: Share = setting(
-        0.0,
-        "a record shown with a label weight of at most this is archived; any larger weight leaves a record "
-        "as it is under `log_odds`, and multiplies its strength under `social_log_odds`",
-    )
+    start_tolerance: float = setting(0.15, "largest gap between the starts of arms, under rules in log odds", ge=0)
+    archive_weight: Share = setting(0.0, "a record shown with a label weight up to this is archived; docs/evidence.md")
 
 
 class Embedder(Section):
@@ -193,9 +168,7 @@ class Injection(Section):
 
     start_step: int = setting(1, "first step that injects", ge=1, unit="step")
     posts_per_step: int = setting(5, "posts injected a step until none are left", ge=0)
-    false_share: Share | None = setting(
-        None, "share of false posts in each stretch of ten; unset: as the file orders them"
-    )
+    false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as the file orders them")
     order: Literal["file", "shuffled"] = setting("file", "order of the file, or shuffled by keyed draws")
     limit: int | None = setting(None, "inject at most this many posts in all", ge=0)
 
@@ -229,9 +202,7 @@ class Model(Section):
     """Which language model answers; nothing asks one unless a member that does is chosen (`policy: llm`)."""
 
     name: str = setting("none", "`none`, or provider/model such as openai/gpt-4o-mini; see docs/models.md")
-    base_url: tuple[str, ...] = setting(
-        (), "addresses of servers that speak OpenAI's chat completions; unset: the provider's own"
-    )
+    base_url: tuple[str, ...] = setting((), "addresses of servers (OpenAI's chat completions); unset: the provider's")
     temperature: float = setting(1.0, "of posts and reactions; judges and checkers have their own", ge=0, le=2)
     max_tokens: int = setting(1024, "longest answer", ge=16, le=131072, unit="tokens")
 
@@ -262,19 +233,13 @@ class Serving(Section):
 
     concurrency: int = setting(64, "calls in flight a server at most", ge=1, le=100_000, unit="calls")
     limits: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = setting(
-        (),
-        "calls in flight at most at each server of `model.base_url`, in that order; unset: `concurrency`",
-        unit="calls",
+        (), "`concurrency` of each server of `model.base_url`, in that order; unset: all alike", unit="calls"
     )
     timeout: float = setting(120.0, "longest wait for one answer", gt=0, unit="s")
     tries: int = setting(6, "requests sent for one call at most", ge=1, le=100)
-    key_env: str | None = setting(
-        None, "environment variable (or line of .env) that holds the key; unset: the provider's usual one"
-    )
+    key_env: str | None = setting(None, "environment variable, or line of .env, with the key; unset: the provider's")
     prices: str | None = setting(None, "file of your own prices; unset: those that come along; see docs/models.md")
-    calls: str | None = setting(
-        None, "folder of a run, or a calls.db: calls that it recorded are used, and copied, not asked again"
-    )
+    calls: str | None = setting(None, "folder of a run, or a calls.db: its recorded calls are copied, not asked again")
     unhealthy_above: Share = setting(0.1, "share of failed calls from which a run is marked unhealthy")
 
     @field_validator("key_env")
@@ -301,17 +266,13 @@ class Memory(Section):
     recalled: int = setting(5, "interactions that are recalled at once at most", ge=0, le=1000)
     reflections: int = setting(1, "reflections that are recalled at once at most", ge=0, le=100)
     reflect_every: int = setting(5, "steps between reflections; 0: never", ge=0, unit="steps")
-    reflection: Literal["embedded", "model"] | None = setting(
-        None, "who words reflections; unset: the model if the policy asks one, else embedded"
-    )
+    reflection: Literal["embedded", "model"] | None = setting(None, "author of reflections; unset: as the policy")
 
 
 class Record(Section):
     """What is written, and where to."""
 
-    parquet_above: int = setting(
-        1_000_000, "bulky tables go to Parquet when agents x feed rows x steps exceed this", ge=0
-    )
+    parquet_above: int = setting(1_000_000, "agents x feed rows x steps above which bulky tables go to Parquet", ge=0)
     trail: bool = setting(True, "record why beliefs moved")
 
 

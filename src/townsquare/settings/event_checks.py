@@ -12,36 +12,21 @@ from townsquare.settings.events import Message
 from townsquare.settings.layers import leaves
 from townsquare.settings.problems import Problem, shown
 
-_AT_THE_START = "it is part of how a run starts"
 FIXED: Mapping[str, str] = {
-    "agents": _AT_THE_START,
-    "steps": "a run is as long as it is",
-    "seed": "all draws of a run have one seed",
-    "scenario": _AT_THE_START,
-    "scenario_digest": _AT_THE_START,
-    "file_contents": _AT_THE_START,
-    "version": _AT_THE_START,
-    "population": _AT_THE_START,
-    "graph": _AT_THE_START,
-    "injection": "who enters when is planned for the whole run; use an `inject` event",
-    "leave_out": _AT_THE_START,
-    "feed.newest": "it is the size of a store that lasts",
-    "policy.members": "members are drawn for life",
-    "policy.by": "members are drawn for life",
-    "beliefs.rule": "a rule keeps a state of its own",
-    "beliefs.profiles": "profiles are drawn for life",
-    "beliefs.stance_scorer": "stances of one run must be comparable",
-    "evidence": "records are kept for the whole run",
-    "embedder": "vectors of one run must be comparable",
-    "strength": "strengths of one run must be comparable",
-    "model": "one model answers in a run; another is another arm",
-    "serving": "how a run is carried out is no part of it",
-    "budget": "how a run is carried out is no part of it",
-    "memory": "agents remember in one way for the whole run",
-    "prompts_digest": _AT_THE_START,
-    "record": "a run is recorded in one way",
-    "events": "events cannot make events",
-    "treatments": "assignments are drawn for life",
+    path: why
+    for why, paths in {
+        "it is part of how a run starts": "agents scenario population graph leave_out",
+        "it says what a run was made of": "scenario_digest file_contents version prompts_digest",
+        "the length and the seed belong to the whole run": "steps seed",
+        "posts are scheduled for the whole run; use an `inject` event": "injection",
+        "stored state of the run depends on it": "feed.newest beliefs.rule evidence memory record",
+        "it is drawn once for the life of an agent": "policy.members policy.by beliefs.profiles treatments",
+        "stances, vectors and strengths of one run must be comparable": "beliefs.stance_scorer embedder strength",
+        "one model answers in a run; compare models as arms": "model",
+        "it is not part of a run's identity": "serving budget",
+        "events cannot set events": "events",
+    }.items()
+    for path in paths.split()
 }
 """Dotted path of a setting, or of a whole section, that no event can set -> why."""
 

@@ -58,9 +58,7 @@ class Event(Section):
     """One thing that happens at a step: exactly one of `set`, `inject` and `message`."""
 
     step: int = setting(..., "when: before the feeds of this step", ge=1, unit="step")
-    set: dict[str, Any] | None = setting(
-        None, "settings that hold from this step on, as {moderation.strategy: community}"
-    )
+    set: dict[str, Any] | None = setting(None, "settings from this step on, as {moderation.strategy: community}")
     inject: Inject | None = setting(None, "a shock: many posts of the queue at once")
     message: Message | None = setting(None, "a message at the top of the feeds of an audience")
 
@@ -74,22 +72,18 @@ class Event(Section):
 class Effects(Section):
     """What is different for the agents that are assigned to a treatment."""
 
-    labels: Literal["shown", "hidden"] | None = setting(
-        None, "show or hide verdicts and notes, whatever `feed.show_labels` says"
-    )
+    labels: Literal["shown", "hidden"] | None = setting(None, "verdicts and notes, instead of `feed.show_labels`")
     friction: Friction = setting(dict, "as `actions.friction`; where both say something, the larger holds")
     others: int | None = setting(None, "rows from other accounts, instead of `feed.others`", ge=0, le=1000)
+
+
+_NAME = "a name of 1 to 64 letters, digits, _ and -, which does not begin with -"
 
 
 class Treatment(Section):
     """A treatment that each agent gets or does not get by a lasting draw of its own, recorded in `treatments`."""
 
-    name: str = setting(
-        ...,
-        "by which events and analyses call it",
-        pattern=r"^\w[\w-]{0,63}$",
-        allowed="a name of 1 to 64 letters, digits, _ and -, which does not begin with -",
-    )
+    name: str = setting(..., "name for events and analyses", pattern=r"^\w[\w-]{0,63}$", allowed=_NAME)
     share: Share = setting(0.5, "chance that an agent is assigned")
     start: int = setting(1, "first step with the effects", ge=1, unit="step")
     effects: Effects = Field(default_factory=Effects)

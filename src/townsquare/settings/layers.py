@@ -27,12 +27,8 @@ def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
     values, lines = parse_yaml(read_text(path, MAX_YAML_BYTES), str(path))
     values = {} if values is None else values
     if not isinstance(values, dict):
-        raise DataError(
-            str(path),
-            got=type(values).__name__,
-            allowed="a mapping of settings",
-            do="write lines such as `steps: 20`",
-        )
+        do = "write lines such as `steps: 20`"
+        raise DataError(str(path), got=type(values).__name__, allowed="a mapping of settings", do=do)
     return values, lines
 
 

@@ -41,12 +41,12 @@ def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[st
 
 def named_files(sections: Iterable[BaseModel], folder: Path | None, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
     """Path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
-    found = {}
-    for model in sections:
-        for _, path, marks in marked(model):
-            if marks.get("file") in kinds and path:
-                found[path] = files.find(path, folder if marks["file"] == "scenario" else None)
-    return found
+    return {
+        path: files.find(path, folder if marks["file"] == "scenario" else None)
+        for model in sections
+        for _, path, marks in marked(model)
+        if marks.get("file") in kinds and path
+    }
 
 
 @cache
@@ -67,11 +67,8 @@ def check_contents(resolved: Mapping[str, str], now: Mapping[str, str]) -> None:
     """
     for path, digest in now.items():
         if resolved.get(path, digest) != digest:
-            raise WrongVersion(
-                f"file {path!r}",
-                got="a file that was changed since the settings were resolved",
-                do="give the old file back, or record into a new folder",
-            )
+            do = "restore the old file, or record into a new folder"
+            raise WrongVersion(f"file {path!r}", got="a file that changed after the settings were resolved", do=do)
 
 
 def _digest(path: Path) -> str:

@@ -6,35 +6,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from townsquare.core.files import bundled_folder
 from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, follow, json_schema
-
-_HEAD = """# Settings
-
-Every setting, as a configuration file and `--set` take it. This page is made by `townsquare schema --markdown`.
-
-```yaml
-scenario: health-rumour
-agents: 500
-policy: blind            # a word for a section names the member: policy: {name: blind}
-moderation: {strategy: hybrid, posts_per_step: 3}
-feed:
-  followed: 10
-```
-
-`townsquare run config.yaml --set feed.followed=12` puts one setting above the file. Layers, later ones winning, are
-defaults, the scenario's own settings, the file, the options and `--set`. A parameter of a member that was not chosen
-is checked and kept under `unused`, so that the arms of a comparison can share one file.
-
-Who may read what is written is no setting of a run but of its user: the environment variable `TOWNSQUARE_SHARE` is
-`owner` (the default: folders have mode 0700, files 0600) or `group` (0750 and 0640). It changes no hash and no digest;
-see [the record](record.md#who-may-read-it).
-"""
 
 
 def settings_page() -> str:
     """The page, in Markdown."""
     schema = json_schema()
-    lines = [_HEAD, "## At the top", "", *_table(schema, _plain(schema), "")]
+    head = (bundled_folder() / "settings_page.md").read_text(encoding="utf-8")
+    lines = [head, "## At the top", "", *_table(schema, _plain(schema), "")]
     for name, piece in schema["properties"].items():
         section = follow(schema, piece)
         if "properties" in section:

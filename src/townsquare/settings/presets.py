@@ -23,7 +23,7 @@ def preset_names() -> tuple[str, ...]:
     >>> preset_names()
     ('mosaic-appendix-f', 'mosaic-main', 'simswarm')
     """
-    return tuple(sorted(path.stem for path in _folder().glob("*.yaml")))
+    return tuple(sorted(path.stem for path in (bundled_folder() / "presets").glob("*.yaml")))
 
 
 def read_preset(name: str) -> tuple[dict[str, Any], dict[str, str]]:
@@ -34,16 +34,12 @@ def read_preset(name: str) -> tuple[dict[str, Any], dict[str, str]]:
 
 def list_presets() -> list[PresetLine]:
     """The presets, by name; a heading is the first line of the file."""
-    found = []
-    for name in preset_names():
-        heading = _file(name).read_text(encoding="utf-8").partition("\n")[0]
-        found.append(PresetLine(name, heading.lstrip("# "), str(read_preset(name)[0]["scenario"])))
-    return found
-
-
-def _folder() -> Path:
-    return bundled_folder() / "presets"
+    headings = {name: _file(name).read_text(encoding="utf-8").partition("\n")[0] for name in preset_names()}
+    return [
+        PresetLine(name, heading.lstrip("# "), str(read_preset(name)[0]["scenario"]))
+        for name, heading in headings.items()
+    ]
 
 
 def _file(name: str) -> Path:
-    return _folder() / f"{name}.yaml"
+    return bundled_folder() / "presets" / f"{name}.yaml"

@@ -56,9 +56,8 @@ def plain_json(value: Any) -> str:
     def convert(other: Any) -> Any:
         if hasattr(other, "tolist"):
             return other.tolist()
-        raise SettingError(
-            "settings", got=f"a value of type {type(other).__name__}", allowed="texts, numbers, lists, mappings"
-        )
+        got = f"a value of type {type(other).__name__}"
+        raise SettingError("settings", got=got, allowed="texts, numbers, lists, mappings")
 
     return json.dumps(value, default=convert)
 

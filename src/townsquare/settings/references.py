@@ -7,7 +7,7 @@ is a row, a name, or a list or a mapping of such. Settings of another member ins
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from townsquare.core.errors import SettingError
 from townsquare.core.registry import did_you_mean
 from townsquare.settings.base import marked
-from townsquare.settings.schema import SECTIONS, params_of
+from townsquare.settings.schema import params_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +73,21 @@ class Nameable:
             raise SettingError(where, got=str(value), allowed=allowed)
 
 
-def check_references(there: Nameable, sections: Mapping[str, BaseModel], params: Mapping[str, BaseModel]) -> None:
+def check_references(there: Nameable, sections: Iterable[tuple[str, BaseModel]]) -> None:
     """Refuse settings that name what is not there.
 
     Parameters
     ----------
     there : Nameable
-    sections : mapping of name to model
-        The core settings, by section.
-    params : mapping of family to model
-        Parameters of the chosen members.
+    sections : iterable of (str, model)
+        Name of a section, and checked settings of it; see :func:`townsquare.settings.resolve.sections_of`.
 
     Raises
     ------
     SettingError
         For the first that is wrong.
     """
-    listed = [*sections.items(), *((SECTIONS[family][0], model) for family, model in params.items())]
-    for section, model in listed:
+    for section, model in sections:
         for where, kind, value in _named(model, section):
             there.check(where, kind, value)
 

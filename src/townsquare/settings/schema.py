@@ -110,11 +110,8 @@ def json_schema() -> dict[str, Any]:
         for name in installed(family):
             for setting, piece in _own_properties(params_of(family, name), definitions, f"{family}.{name}."):
                 _join(target["properties"], setting, {**piece, "members": [name]})
-        target["properties"][OTHERS] = {
-            "type": "object",
-            "default": {},
-            "description": "settings of members that were not chosen: checked, kept, unused",
-        }
+        meaning = "settings of members that were not chosen: checked, stored, unused"
+        target["properties"][OTHERS] = {"type": "object", "default": {}, "description": meaning}
     return dict(schema)
 
 
@@ -203,20 +200,15 @@ def allowed(schema: Schema, piece: Schema) -> str:
     if piece.get("items"):
         words += f" of: {allowed(schema, piece['items'])}"
     if "prefixItems" in piece:
-        words += f" of {len(piece['prefixItems'])}: " + ", ".join(
-            allowed(schema, item) for item in piece["prefixItems"]
-        )
+        items = [allowed(schema, item) for item in piece["prefixItems"]]
+        words += f" of {len(items)}: {', '.join(items)}"
     if isinstance(piece.get("additionalProperties"), Mapping):
         words += f" of: {allowed(schema, piece['additionalProperties'])}"
     return f"{words} {_range(piece)}".strip()
 
 
-_LIMITS = {
-    "minimum": "of at least",
-    "exclusiveMinimum": "above",
-    "maximum": "of at most",
-    "exclusiveMaximum": "below",
-}
+_LEAST = {"minimum": "of at least", "exclusiveMinimum": "above"}
+_LIMITS = {**_LEAST, "maximum": "of at most", "exclusiveMaximum": "below"}
 
 
 def _range(piece: Schema) -> str:

@@ -52,22 +52,13 @@ def check_scenario(layer: Layer, given: Collection[str], name: str) -> None:
     for number, event in enumerate(events if isinstance(events, list) else (), 1):
         below = event.get("set") if isinstance(event, Mapping) else None
         found += [(f"event {number}, ", path, value) for path, value in leaves(below or {})]
-    raise_all(
-        [
-            Problem((path,), shown(value), _ALLOWED, _take_out(path), where=f"{event}{path} (scenario {name})")
-            for event, path, value in found
-            if value not in (None, {}) and (event or path not in given) and _is_own(path)
-        ],
-        {},
-    )
-
-
-def _is_own(path: str) -> bool:
-    return any(path == one or path.startswith(f"{one}.") for one in _NOT_IN_SCENARIOS)
-
-
-def _take_out(path: str) -> str:
-    return f"take it out of the scenario; if you want it, add `--set {path}=...`"
+    problems = []
+    for event, path, value in found:
+        is_own = any(f"{path}.".startswith(f"{own}.") for own in _NOT_IN_SCENARIOS)
+        if is_own and value not in (None, {}) and (event or path not in given):
+            where, do = f"{event}{path} (scenario {name})", f"remove it from the scenario, or add `--set {path}=...`"
+            problems.append(Problem((path,), shown(value), _ALLOWED, do, where=where))
+    raise_all(problems, {})
 
 
 def check_inside(sections: Iterable[tuple[str, BaseModel]], paths: Collection[str], folder: Path | None) -> None:
@@ -154,11 +145,10 @@ def _check(named: Mapping[str, Any], folder: Path, given: Collection[str], comma
     left = {path: named[path] for path in OWN if path in named and path in other and path not in given}
     if left:
         sets = " ".join(f"--set {shlex.quote(f'{path}={_written(value)}')}" for path, value in left.items())
+        got = "; ".join(f"{path}={_written(value)}" for path, value in left.items())
+        allowed, do = "servers, variables and files that you approved for this folder", f"to use them: {command} {sets}"
         raise SettingError(
-            f"{folder}: {', '.join(left)}",
-            got="; ".join(f"{path}={_written(value)}" for path, value in left.items()),
-            allowed="servers, variables and files that you named for this folder",
-            do=f"if you want them: {command} {sets}",
+            f"{folder}: {', '.join(left)}", got=got, allowed=allowed, do=f"to use them: {command} {sets}"
         )
 
 

@@ -121,7 +121,7 @@ def test_events_cannot_set_what_agents_have_of_their_own(file: Path) -> None:
     beliefs = {"rule": "log_odds", "profiles": str(file)}
     with pytest.raises(SettingError, match=r"beliefs.uptake.*by beliefs.profiles"):
         resolve({"beliefs": beliefs, "events": [{"step": 2, "set": {"beliefs.uptake": 0.9}}]})
-    with pytest.raises(SettingError, match=r"profiles are drawn for life"):
+    with pytest.raises(SettingError, match=r"beliefs.profiles cannot change"):
         resolve({"beliefs": {"rule": "log_odds"}, "events": [{"step": 2, "set": {"beliefs.profiles": str(file)}}]})
 
 

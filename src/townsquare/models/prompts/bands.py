@@ -2,42 +2,29 @@
 
 Sources: the edges of the five and the four bands are SimSwarm's (seeds, ``simswarm-belief-formulation``, last
 paragraph); the ten bins are the stance-intensity instruction of the Belief Engine (seeds, ``belief-engine``,
-"Compose response"), which gives no edges: equal widths are our choice. The words are our own.
+"Compose response"), which gives no edges: equal widths are our choice. The words are
+our own and stand in ``data/bands.yaml``.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.array_types import Int64
+from townsquare.core.documents import read_yaml
+from townsquare.core.files import bundled_folder
 
 DEFAULT_CONFIDENCE = 0.5
 
 STANCE_EDGES = (-0.6, -0.2, 0.2, 0.6)
-STANCE_BANDS = ("firmly against", "inclined against", "of two minds about", "inclined toward", "firmly for")
-
 CONFIDENCE_EDGES = (0.2, 0.45, 0.75)
-CONFIDENCE_BANDS = (
-    "you have hardly made up your mind and are easily moved",
-    "you hold this loosely and are looking at other views",
-    "you are fairly settled but a good argument can move you",
-    "you are deeply settled and only overwhelming evidence could move you",
-)
-
 TEN_EDGES = (-0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8)
-TEN_BINS = (
-    "Reject the proposition outright and give no ground.",
-    "Argue hard against the proposition; grant minor points at most.",
-    "Argue against the proposition and admit what speaks for it.",
-    "Lean against the proposition and weigh both sides openly.",
-    "Stay close to the middle, a shade against the proposition.",
-    "Stay close to the middle, a shade for the proposition.",
-    "Lean toward the proposition and weigh both sides openly.",
-    "Argue for the proposition and admit what speaks against it.",
-    "Argue hard for the proposition; grant minor points at most.",
-    "Back the proposition outright and give no ground.",
-)
+_WORDS: Any = read_yaml(bundled_folder() / "bands.yaml")
+STANCE_BANDS, CONFIDENCE_BANDS, TEN_BINS = (tuple(_WORDS[name]) for name in ("stance", "confidence", "ten_bins"))
+"""Words of the bands, from low to high."""
 
 
 def stance_band(stance: npt.ArrayLike) -> Int64:

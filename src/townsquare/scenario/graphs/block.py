@@ -30,15 +30,13 @@ class BlockParams(MemberParams):
     """Settings of ``block``."""
 
     by: str = setting(CHANCE, "what makes a block: `chance`, a trait of the question bank, or stance:<proposition>")
-    n_blocks: int = setting(
-        2, "blocks drawn by chance, or bands of equal width that stances are cut into", ge=1, le=1000
-    )
+    n_blocks: int = setting(2, "blocks drawn at random, or stance bands of equal width", ge=1, le=1000)
     mean_followed: float = setting(10.0, "accounts that an agent follows on average", ge=0)
     homophily: float = setting(0.5, "share of the follows kept in one's own block; the others go anywhere", ge=0, le=1)
-    p_within: float | None = setting(
-        None, "chance of a follow inside a block; with `p_between`, instead of mean and homophily", ge=0, le=1
+    p_within: float | None = setting(None, "chance of a follow inside a block; needs `p_between`", ge=0, le=1)
+    p_between: float | None = setting(
+        None, "chance of a follow between blocks; with `p_within`, replaces mean and homophily", ge=0, le=1
     )
-    p_between: float | None = setting(None, "chance of a follow between blocks", ge=0, le=1)
 
 
 def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | None) -> Int64:
@@ -78,9 +76,8 @@ def _chances(n: int, size: Int64, params: BlockParams) -> tuple[npt.NDArray[np.f
     return np.minimum(1.0, anywhere + own), min(1.0, anywhere)
 
 
-def _build(n: int, params: MemberParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
+def _build(n: int, params: BlockParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
     """The graph of this file's heading. In a block too small for its share, everyone follows everyone."""
-    assert isinstance(params, BlockParams)
     block = blocks_of(n, params, draws, people)
     size = np.bincount(block)
     within, between = _chances(n, size, params)
@@ -89,9 +86,8 @@ def _build(n: int, params: MemberParams, draws: StageDraws, *, people: People | 
     return follow_by_block(block, within, between, draws.base("block follow", lasting=True))
 
 
-def _at_birth(params: MemberParams, n: int) -> int:
+def _at_birth(params: BlockParams, n: int) -> int:
     """The mean over agents; for two chances, that of blocks of equal size."""
-    assert isinstance(params, BlockParams)
     if params.p_within is None or params.p_between is None:
         return round(params.mean_followed)
     return round((n - 1) * (params.p_within / params.n_blocks + params.p_between * (1 - 1 / params.n_blocks)))

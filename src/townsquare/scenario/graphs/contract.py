@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from townsquare.core.array_types import Int32
 from townsquare.core.draws import StageDraws
@@ -34,7 +34,7 @@ class Build(Protocol):
     def __call__(
         self,
         n: int,
-        params: MemberParams,
+        params: Any,
         draws: StageDraws,
         *,
         folder: Path | None = None,
@@ -49,10 +49,6 @@ class Build(Protocol):
         """
 
 
-def _ten(params: MemberParams, n: int) -> int:
-    return FOLLOWS_AT_BIRTH
-
-
 @dataclass(frozen=True, slots=True)
 class GraphKind:
     """A member of the family ``graph``.
@@ -62,7 +58,7 @@ class GraphKind:
     name : str
         As settings use it.
     params : type of MemberParams
-        Its settings.
+        Its settings; the two callables get one of this type.
     build : Build
         What makes it.
     follows_at_birth : callable (params, n) -> int
@@ -72,7 +68,7 @@ class GraphKind:
     name: str
     params: type[MemberParams]
     build: Build
-    follows_at_birth: Callable[[MemberParams, int], int] = _ten
+    follows_at_birth: Callable[[Any, int], int] = lambda params, n: FOLLOWS_AT_BIRTH
 
 
 def check_size(where: str, follows: float, got: str) -> None:

@@ -16,22 +16,13 @@ from townsquare.settings.config import MemberParams, setting
 class FileParams(MemberParams):
     """Settings of ``file``."""
 
-    path: str = setting(
-        ..., "follows: .graphml, .gexf, or an edge list with the columns follower and followed", file="scenario"
-    )
+    path: str = setting(..., "follows: .graphml, .gexf, or an edge list (follower, followed)", file="scenario")
 
 
 def _build(
-    n: int,
-    params: MemberParams,
-    draws: StageDraws,
-    *,
-    folder: Path | None = None,
-    names: Sequence[str] = (),
-    **_: object,
+    n: int, params: FileParams, draws: StageDraws, *, folder: Path | None = None, names: Sequence[str] = (), **_: object
 ) -> Edges:
     """See :func:`townsquare.scenario.graphs.edge_list.read_edge_list` and :func:`.network_file.read_network`."""
-    assert isinstance(params, FileParams)
     path = files.find(params.path, folder)
     return read_network(path, n, names) if path.suffix.lower() in KINDS else read_edge_list(path, n, names)
 

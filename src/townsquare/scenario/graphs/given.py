@@ -13,7 +13,7 @@ class GivenParams(MemberParams):
     """Settings of ``given``: none."""
 
 
-def _build(n: int, params: MemberParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
+def _build(n: int, params: GivenParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
     if people is None or people.follows is None:
         do = "give the scenario `accounts` and `follows`, or choose another kind"
         raise SettingError("graph.kind", got="'given', but the scenario gives no follows", do=do)

@@ -44,13 +44,12 @@ def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
                 found += 1
 
 
-def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edges:
+def _build(n: int, params: ScaleFreeParams, draws: StageDraws, **_: object) -> Edges:
     """Agent ``i`` follows ``m`` distinct earlier agents, each with probability in proportion to its degree.
 
     The degree counts follows in both directions. The first m + 1 agents follow one another; with fewer agents than
     that, everyone follows everyone.
     """
-    assert isinstance(params, ScaleFreeParams)
     m = max(0, min(params.m, n - 1))
     check_size("graph.m", n * m, f"{params.m}")
     followed = np.empty((n, m), np.int32)
@@ -58,9 +57,4 @@ def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edge
     return Edges(np.repeat(np.arange(n, dtype=np.int32), m), followed.reshape(-1))
 
 
-def _at_birth(params: MemberParams, n: int) -> int:
-    assert isinstance(params, ScaleFreeParams)
-    return params.m
-
-
-SCALE_FREE = GraphKind("scale_free", ScaleFreeParams, _build, _at_birth)
+SCALE_FREE = GraphKind("scale_free", ScaleFreeParams, _build, lambda params, n: params.m)

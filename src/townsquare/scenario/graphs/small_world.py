@@ -50,9 +50,8 @@ def _ring(n: int, k: int, p: float, turn: U64, target: U64, followed: Int32) -> 
                     break
 
 
-def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edges:
+def _build(n: int, params: SmallWorldParams, draws: StageDraws, **_: object) -> Edges:
     """The graph of this file's heading; with at most k + 1 agents, everyone follows everyone."""
-    assert isinstance(params, SmallWorldParams)
     check_size("graph.k", n * min(params.k, n - 1), f"{params.k}")
     everyone = n - 1 <= params.k
     k, p = (n - 1, 0.0) if everyone else (params.k, params.p)
@@ -61,9 +60,4 @@ def _build(n: int, params: MemberParams, draws: StageDraws, **_: object) -> Edge
     return Edges(np.repeat(np.arange(n, dtype=np.int32), k), followed.reshape(-1))
 
 
-def _at_birth(params: MemberParams, n: int) -> int:
-    assert isinstance(params, SmallWorldParams)
-    return params.k
-
-
-SMALL_WORLD = GraphKind("small_world", SmallWorldParams, _build, _at_birth)
+SMALL_WORLD = GraphKind("small_world", SmallWorldParams, _build, lambda params, n: params.k)

@@ -23,7 +23,8 @@ from pydantic import Field
 from townsquare.core.cells import is_filled, name_cell
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import TABLE_KINDS, Record, Records, column_name, read_table
+from townsquare.core.tabular import TABLE_KINDS, Record, column_name, read_table
+from townsquare.scenario.cells import column_of
 from townsquare.scenario.importers.contract import Imported, Importer
 from townsquare.settings.config import MemberParams
 
@@ -66,13 +67,8 @@ def read(files: Sequence[Path], params: Mapped) -> Imported:
     head: dict[str, Any] = {"propositions": list(params.propositions)} if params.propositions else {}
     if "time" in params.posts.columns:
         head["step_length"] = params.step_length
-    return Imported(
-        [_without_lost(record) for record in posts],
-        accounts,
-        tables["follows"].rows if "follows" in tables else [],
-        head,
-        tuple(_notices(tables, posts)),
-    )
+    follows = tables["follows"].rows if "follows" in tables else []
+    return Imported([_without_lost(record) for record in posts], accounts, follows, head, _notices(tables, posts))
 
 
 def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
@@ -83,7 +79,8 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
         do = did_you_mean(mapping.file, list(known))
         raise DataError(f"{where}, file", got=repr(mapping.file), allowed=", ".join(known), do=do)
     table = read_table(known[mapping.file], TABLE_KINDS)
-    places = {column_name(ours): _place(table, theirs, f"{where}, columns") for ours, theirs in mapping.columns.items()}
+    columns = mapping.columns.items()
+    places = {column_name(ours): column_of(table, theirs, f"{where}, columns") for ours, theirs in columns}
     rows = [
         Record(record.place, {ours: record.cells.get(theirs) for ours, theirs in places.items()}, record.part)
         for record in table.records
@@ -91,25 +88,15 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
     return _Table(rows, tuple(column for column in table.columns if column not in places.values()))
 
 
-def _place(table: Records, name: str, where: str) -> str:
-    """The name under which records hold a column of the file."""
-    place = column_name(name)
-    if place not in table.columns:
-        do = did_you_mean(place, table.columns)
-        raise DataError(where, got=repr(name), allowed="a column of the file: " + ", ".join(table.columns)[:300], do=do)
-    return place
-
-
 def _named(tables: Mapping[str, _Table]) -> list[Record]:
     """An account for each id that posts and follows name, in order of first appearance."""
-    found: dict[str, Record] = {}
-    for name, columns in (("posts", ("account",)), ("follows", ("follower", "followed"))):
+    accounts: dict[str, Record] = {}
+    for name, column in (("posts", "account"), ("follows", "follower"), ("follows", "followed")):
         for record in tables[name].rows if name in tables else ():
-            for column in columns:
-                if is_filled(record, column):
-                    known = name_cell(record, column)
-                    found.setdefault(known, Record(record.place, {"id": known}, record.part))
-    return list(found.values())
+            if is_filled(record, column):
+                known = name_cell(record, column)
+                accounts.setdefault(known, Record(record.place, {"id": known}, record.part))
+    return list(accounts.values())
 
 
 def _without_lost(record: Record) -> Record:

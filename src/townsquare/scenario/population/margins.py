@@ -71,10 +71,8 @@ def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
         if share.min() < 0:
             raise SettingError(where, got=f"a share of {share.min():g}", allowed="shares of at least 0")
         if abs(share.sum() - 1) > SUM_WITHIN:
-            do = "every answer that is to occur must be named"
-            raise SettingError(
-                where, got=f"shares that sum to {share.sum():.6g}", allowed="shares that sum to 1", do=do
-            )
+            got, do = f"shares that sum to {share.sum():.6g}", "name every answer that is to occur"
+            raise SettingError(where, got=got, allowed="shares that sum to 1", do=do)
         targets.append(Target(label, number, tuple(shares), tuple(spans), share / share.sum()))
     return sorted(targets, key=lambda target: target.trait)
 

@@ -13,16 +13,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from scipy.special import ndtr
 
 from townsquare.core import documents
 from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.core.registry import check_known
+from townsquare.settings.problems import validated
 
 NO_ANSWER = -1  # an imported persona need not answer everything
 
@@ -32,9 +34,9 @@ class NumberRange:
     """A whole number drawn as int(Normal(mean, sd)), truncated toward 0, then clamped to [low, high]."""
 
     mean: float
-    sd: float
-    low: int
-    high: int
+    sd: Annotated[float, Field(ge=0)]
+    low: Annotated[int, Field(ge=0, le=120)]
+    high: Annotated[int, Field(ge=0, le=120)]
 
     def chances(self) -> Float:
         """Probability of each number from ``low`` to ``high``, (high - low + 1,) float64.
@@ -205,6 +207,36 @@ def parse_band(text: str, where: str = "band") -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
+class _Answer(BaseModel):
+    """An answer, its chance, and its words in the sentence where they differ."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+    value: str
+    p: float = Field(ge=0)
+    text: str = ""
+
+
+class _Question(BaseModel):
+    """One question of a bank, as the file holds it."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+    label: str = Field(min_length=1)
+    question: str = Field(min_length=1)
+    sentence: str = Field(pattern=r"^[^{]*\{value\}[^{]*$", json_schema_extra={"allowed": "a text with {value} once"})
+    listed: tuple[str, ...] = ()
+    answers: list[_Answer] = []
+    distribution: NumberRange | None = None
+    given: str | None = None
+    table: dict[str, list[_Answer]] = {}
+    otherwise: list[_Answer] = []
+
+
+class _Bank(RootModel[list[_Question]]):
+    """A file of questions."""
+
+    root: list[_Question] = Field(min_length=1)
+
+
 @lru_cache(maxsize=1)
 def bundled_bank() -> QuestionBank:
     """The question bank that comes with Townsquare.
@@ -224,75 +256,43 @@ def read_bank(path: Path) -> QuestionBank:
     DataError
         A field is missing or of a wrong type, chances do not sum to 1, an answer depends on a later question.
     """
-    entries = documents.read_yaml(path)
-    if not isinstance(entries, list) or not entries:
-        raise DataError(str(path), got=type(entries).__name__, allowed="a list of questions")
+    questions = validated(_Bank, documents.read_yaml(path), path).root
     traits: dict[str, Trait] = {}
-    for number, entry in enumerate(entries, 1):
-        where = f"{path}, question {number}"
-        if not isinstance(entry, dict):
-            raise DataError(where, got=type(entry).__name__, allowed="a mapping with label, question, sentence")
-        trait = _trait(where, entry, traits)
+    for number, asked in enumerate(questions, 1):
         # A repeated label keeps its number and takes the later question, as a Python dict does in the source.
-        traits[trait.label] = trait
-    return QuestionBank(tuple(traits.values()), len(entries))
+        traits[asked.label] = _trait(f"{path}, question {number}", asked, traits)
+    return QuestionBank(tuple(traits.values()), len(questions))
 
 
-def _trait(where: str, entry: Mapping[str, Any], before: Mapping[str, Trait]) -> Trait:
-    label, question, sentence = (_text(where, entry, name) for name in ("label", "question", "sentence"))
-    if sentence.count("{value}") != 1:
-        raise DataError(f"{where}, sentence", got=repr(sentence), allowed="a text with {value} once")
-    listed = [str(answer) for answer in entry.get("listed", [])]
-    if "distribution" in entry:
-        number = _number(f"{where}, distribution", entry["distribution"])
-        for band in listed:
+def _trait(where: str, asked: _Question, before: Mapping[str, Trait]) -> Trait:
+    head = asked.label, asked.question, asked.sentence
+    if asked.distribution:
+        for band in asked.listed:
             parse_band(band, f"{where}, listed")
-        return Trait(label, question, sentence, (), (), np.empty((0, 0)), number=number, bands=tuple(listed))
-    if "given" not in entry:
-        answers, words, chances = _answers(where, [entry.get("answers")], listed)
-        return Trait(label, question, sentence, answers, words, chances)
-    given = entry["given"]
-    if given not in before or before[given].number:
-        allowed = ", ".join(name for name, trait in before.items() if not trait.number)
-        raise DataError(f"{where}, given", got=repr(given), allowed=allowed)
-    table = entry.get("table") or {}
+        return Trait(*head, (), (), np.empty((0, 0)), number=asked.distribution, bands=asked.listed)
+    if asked.given is None:
+        return Trait(*head, *_answers(where, [asked.answers], asked.listed))
+    check_known(f"{where}, given", asked.given, [name for name, trait in before.items() if not trait.number], DataError)
+    known = before[asked.given].answers
     # Rows for values that the earlier question cannot have are read for their answers, and drawn by nobody.
-    spare = [row for value, row in table.items() if value not in before[given].answers]
-    rows = [table.get(value, entry.get("otherwise")) for value in before[given].answers]
-    answers, words, chances = _answers(where, rows + spare, listed)
-    return Trait(label, question, sentence, answers, words, chances[: len(rows)], list(before).index(given))
+    spare = [row for value, row in asked.table.items() if value not in known]
+    rows = [asked.table.get(value, asked.otherwise) for value in known]
+    answers, words, chances = _answers(where, rows + spare, asked.listed)
+    return Trait(*head, answers, words, chances[: len(rows)], list(before).index(asked.given))
 
 
-def _answers(where: str, rows: Sequence[Any], listed: list[str]) -> tuple[tuple[str, ...], tuple[str, ...], Float]:
-    """Answers of all rows, listed ones first, their words, and the chances of each row."""
+def _answers(
+    where: str, rows: Sequence[Sequence[_Answer]], listed: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...], Float]:
+    """Return the answers of all rows, listed ones first, their words, and the chances of each row."""
     words = {answer: answer for answer in listed}
-    for row in rows:
-        if not isinstance(row, list) or not all(isinstance(item, dict) and {"value", "p"} <= set(item) for item in row):
-            raise DataError(f"{where}, answers", got=str(row)[:80], allowed="a list of {value, p}")
-        words.update((str(item["value"]), str(item.get("text", item["value"]))) for item in row)
+    words.update((item.value, item.text or item.value) for row in rows for item in row)
     order = {answer: code for code, answer in enumerate(words)}
     chances = np.zeros((len(rows), len(words)))
     for at, row in enumerate(rows):
         for item in row:
-            chances[at, order[str(item["value"])]] += float(item["p"])
-        if not (math.isclose(chances[at].sum(), 1.0, abs_tol=1e-9) and chances[at].min() >= 0):
+            chances[at, order[item.value]] += item.p
+        if not math.isclose(chances[at].sum(), 1.0, abs_tol=1e-9):
             raise DataError(f"{where}, answers", got=f"chances {chances[at].sum()}", allowed="chances that sum to 1")
     chances.flags.writeable = False
     return tuple(words), tuple(words.values()), chances
-
-
-def _number(where: str, entry: Any) -> NumberRange:
-    try:
-        number = NumberRange(float(entry["mean"]), float(entry["sd"]), int(entry["low"]), int(entry["high"]))
-    except (KeyError, TypeError, ValueError):
-        raise DataError(where, got=str(entry)[:80], allowed="mean, sd, low and high") from None
-    if not (number.sd >= 0 and 0 <= number.low <= number.high <= 120):
-        raise DataError(where, got=str(entry)[:80], allowed="sd of at least 0, low and high between 0 and 120")
-    return number
-
-
-def _text(where: str, entry: Mapping[str, Any], name: str) -> str:
-    value = entry.get(name)
-    if not isinstance(value, str) or not value:
-        raise DataError(f"{where}, {name}", got=repr(value), allowed="a text")
-    return value

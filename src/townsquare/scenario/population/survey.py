@@ -17,8 +17,8 @@ import numpy as np
 
 from townsquare.core.cells import MAX_CHARACTERS, Scale, name_cell, text_cell
 from townsquare.core.errors import DataError
-from townsquare.core.registry import did_you_mean
-from townsquare.core.tabular import TABLE_KINDS, Record, Records, column_name, read_table
+from townsquare.core.tabular import TABLE_KINDS, Record, Records, read_table
+from townsquare.scenario.cells import column_of
 from townsquare.scenario.population.personas import Person, Personas, render_persona
 from townsquare.scenario.population.question_bank import NO_ANSWER, QuestionBank
 from townsquare.scenario.population.survey_mapping import Answer, Band, ColumnMeaning, bands_of, read_mapping
@@ -65,7 +65,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     known = read_mapping(mapping, bank)
     table = read_table(answers, TABLE_KINDS)
     columns = [_column(table, name, meaning, mapping) for name, meaning in known.columns.items()]
-    id_column = None if known.id is None else _place_of(table, known.id, f"{mapping}, id")
+    id_column = None if known.id is None else column_of(table, known.id, f"{mapping}, id")
     missing = {"", *(word.strip().casefold() for word in known.missing)}
     people: dict[str, Person] = {}
     left_out = []
@@ -83,25 +83,14 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
         do = left_out[0] if left_out else "give a file with a row for each respondent"
         raise DataError(str(answers), got="no row that makes a persona", allowed="at least one", do=do)
     used = {id_column, *(column.place for column in columns)}
-    return Survey(
-        Personas.of(people, list(people.values())), tuple(left_out), tuple(c for c in table.columns if c not in used)
-    )
+    unused = tuple(column for column in table.columns if column not in used)
+    return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused)
 
 
 def _column(table: Records, name: str, meaning: ColumnMeaning, mapping: Path) -> _Column:
     where = f"{mapping}, column {name!r}"
-    against, for_it = meaning.scale or (None, None)
-    scale = Scale(against, for_it, meaning.values)
-    return _Column(_place_of(table, name, where), meaning, bands_of(meaning, where), scale)
-
-
-def _place_of(table: Records, name: str, where: str) -> str:
-    """The name under which records hold a column of the file."""
-    place = column_name(name)
-    if place not in table.columns:
-        allowed = "a column of the answers: " + ", ".join(table.columns)[:300]
-        raise DataError(where, got=repr(name), allowed=allowed, do=did_you_mean(place, table.columns))
-    return place
+    scale = Scale(*(meaning.scale or (None, None)), meaning.values)
+    return _Column(column_of(table, name, where), meaning, bands_of(meaning, where), scale)
 
 
 def _person(record: Record, columns: list[_Column], missing: set[str], bank: QuestionBank) -> Person:
@@ -150,11 +139,9 @@ def _band_of(answer: str, bands: list[Band], where: str) -> Answer:
         number = float(answer)
     except ValueError:
         number = math.nan
-    if not math.isfinite(number):
-        do = "translate words under `values` instead"
-        raise DataError(where, got=repr(answer)[:80], allowed="a number", do=do)
     for band in bands:
-        if band.low <= number <= band.high:
+        if band.low <= number <= band.high and math.isfinite(number):
             return band.answer
-    allowed = ", ".join(f"{band.low:g} to {band.high:g}" for band in bands)
-    raise DataError(where, got=repr(answer)[:80], allowed=f"a number in one of the bands {allowed}")
+    allowed = "a number in one of the bands " + ", ".join(f"{band.low:g} to {band.high:g}" for band in bands)
+    do = "" if math.isfinite(number) else "translate words under `values` instead"
+    raise DataError(where, got=repr(answer)[:80], allowed=allowed, do=do)

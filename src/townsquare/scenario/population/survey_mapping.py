@@ -27,7 +27,7 @@ from townsquare.core.cells import number_cell
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record
 from townsquare.scenario.population.question_bank import QuestionBank
-from townsquare.settings.config import MemberParams
+from townsquare.settings.config import MemberParams, setting
 from townsquare.settings.problems import validated
 
 _BAND = re.compile(r"(?P<low>-?\d+(?:\.\d+)?)\s*(?:(?:-|–|to)\s*(?P<high>-?\d+(?:\.\d+)?)|(?P<open>\+))?")
@@ -39,18 +39,12 @@ Answer = str | StrictInt | StrictFloat | None
 class ColumnMeaning(MemberParams):
     """What one column means: exactly one of ``trait``, ``stance`` and ``text``."""
 
-    trait: str | None = Field(None, description="label of the question bank")
-    values: dict[str, Answer] = Field(
-        default_factory=dict, description="what was answered -> answer of the bank; null for no answer"
-    )
-    bands: dict[str, Answer] = Field(
-        default_factory=dict, description="number or range of a rating scale -> answer of the bank"
-    )
-    stance: str | None = Field(None, description="proposition")
-    scale: tuple[float, float] | None = Field(
-        None, description="with `stance`: the number that is wholly against (-1), and the one that is wholly for (+1)"
-    )
-    text: str | None = Field(None, description="sentence of the persona with one {value}")
+    trait: str | None = setting(None, "label of the question bank")
+    values: dict[str, Answer] = setting(dict, "what was answered -> answer of the bank; null for no answer")
+    bands: dict[str, Answer] = setting(dict, "number or range of a rating scale -> answer of the bank")
+    stance: str | None = setting(None, "proposition")
+    scale: tuple[float, float] | None = setting(None, "with `stance`: the numbers that mean -1 and +1")
+    text: str | None = setting(None, "sentence of the persona with one {value}")
 
 
 class SurveyMapping(MemberParams):
