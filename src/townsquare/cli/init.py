@@ -48,7 +48,7 @@ def write_starter(folder: Path) -> list[Path]:
     targets = [folder / name for name in FILES]
     for path in targets:
         if path.exists():
-            raise SettingError(str(path), got="a file that is there", allowed="a folder without one", do="name another")
+            raise SettingError(str(path), got="a file that already exists", do="name another folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in targets:

@@ -147,9 +147,7 @@ def _check(named: Mapping[str, Any], folder: Path, given: Collection[str], comma
         sets = " ".join(f"--set {shlex.quote(f'{path}={_written(value)}')}" for path, value in left.items())
         got = "; ".join(f"{path}={_written(value)}" for path, value in left.items())
         allowed, do = "servers, variables and files that you approved for this folder", f"to use them: {command} {sets}"
-        raise SettingError(
-            f"{folder}: {', '.join(left)}", got=got, allowed=allowed, do=f"to use them: {command} {sets}"
-        )
+        raise SettingError(f"{folder}: {', '.join(left)}", got=got, allowed=allowed, do=do)
 
 
 def _written(value: Any) -> str:

@@ -117,7 +117,7 @@ def test_a_survey_becomes_personas(capsys: Capture) -> None:
 def test_nothing_is_written_over_unasked(capsys: Capture) -> None:
     Path("answers.csv").write_text("precious", encoding="utf-8")
     err = refused(capsys, "personas", "sample", "--n", "3", "--out", "answers.csv")
-    assert "a file that is there" in err
+    assert "already exists" in err
     assert "--replace" in err
     assert Path("answers.csv").read_text(encoding="utf-8") == "precious"
 
@@ -150,7 +150,7 @@ def test_a_graph_is_exported(recorded: Path, capsys: Capture) -> None:
     assert "follows after step 2" in capsys.readouterr().out
     graph = nx.read_graphml("after.graphml")
     assert graph.number_of_nodes() == Run.open(recorded).table("agents").height
-    assert "a file that is there" in refused(capsys, *words)
+    assert "already exists" in refused(capsys, *words)
     facts = told(capsys, "export-graph", str(recorded), "--to", "csv", "--out", "g.csv")
     assert (facts["step"], facts["files"]) == (3, ["g.csv", "g-nodes.csv"])
     assert "allowed: 0 to 3" in refused(capsys, "export-graph", str(recorded), "--step", "9", "--out", "x")
@@ -170,7 +170,7 @@ def test_a_first_scenario_runs_as_it_is(capsys: Capture) -> None:
     assert run.settings["agents"] == 200
     assert result["outcomes"]["spread_kept.car_free"] > 0.5
     assert result["outcomes"]["actions_per_agent_step"] > 0
-    assert "a file that is there" in refused(capsys, "init", "town")
+    assert "already exists" in refused(capsys, "init", "town")
 
 
 def test_a_first_scenario_explains_itself() -> None:

@@ -122,7 +122,7 @@ def test_commands_that_cannot_be_followed(export: list[Path], capsys: pytest.Cap
         (["table", *files, "--into", "new"], "did you mean 'tables'?"),
         (["tables", "--into", "new"], "the files that the platform exported"),
         (["tables", *files, "--into", "new"], "posts"),
-        (["tables", *files, "--mapping", "mapping.yaml", "--into", "town"], "a folder that is there"),
+        (["tables", *files, "--mapping", "mapping.yaml", "--into", "town"], "already exists"),
     ):
         assert main(["import", *words]) == 2
         assert says in capsys.readouterr().err

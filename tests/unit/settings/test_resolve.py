@@ -359,7 +359,7 @@ def test_what_is_in_named_files_belongs_to_the_identity(tmp_path: Path) -> None:
     assert _public(tmp_path) == before
     after = _public(tmp_path, follows="0,1\n2,3\n")
     assert after.digest != before.digest
-    with pytest.raises(WrongVersion, match=r"follows\.csv.*changed since.*give the old file back"):
+    with pytest.raises(WrongVersion, match=r"follows\.csv.*changed since.*restore the old file"):
         resolve_with_scenario(before.plain())
     assert resolve_with_scenario(before.plain(), {"graph": {"kind": "random"}}).member("graph") == "random"
 

@@ -117,7 +117,7 @@ def import_scenario(
         See :func:`read_import`. Nothing is written then.
     """
     if into.exists() or into.suffix.lower() in YAML_KINDS:
-        raise SettingError(str(into), got="a folder that is there", allowed="a new folder", do="name another")
+        raise SettingError(str(into), got="a folder that already exists", do="name another")
     found, document = read_import(member, files, params)
     name = into.resolve().name
     scenario = scenario_of_document(into / SCENARIO_FILE, str(into), name, document)
