@@ -31,21 +31,16 @@ def distance_to_start(run: Reads) -> pl.DataFrame:
         distance, stance), ``q50``, ``q95`` (stance), ``moved`` (share further than 0.1).
     """
     apart = (pl.col("stance") - pl.col("start")).abs()
-    return (
-        _with_start(run)
-        .group_by("step", "proposition")
-        .agg(
-            row_count("persons"),
-            apart.mean().alias("mean"),
-            apart.quantile(0.5, "linear").alias("q50"),
-            apart.quantile(0.95, "linear").alias("q95"),
-            (apart > MOVED).mean().alias("moved"),
-        )
-        .join(names(run).lazy().select("proposition", "name"), on="proposition")
-        .select("step", "proposition", "name", "persons", "mean", "q50", "q95", "moved")
-        .sort("step", "proposition")
-        .pipe(collected, ORDERED)
-    )
+    quantiles = [apart.quantile(q, "linear").alias(f"q{round(100 * q)}") for q in (0.5, 0.95)]
+    measures = [apart.mean().alias("mean"), *quantiles, (apart > MOVED).mean().alias("moved")]
+    rows = _with_start(run).group_by("step", "proposition").agg(row_count("persons"), *measures)
+    columns = "step", "proposition", "name", "persons", "mean", "q50", "q95", "moved"
+    return _named(run, rows).select(columns).sort("step", "proposition").pipe(collected, ORDERED)
+
+
+def _named(run: Reads, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows with the name of their proposition."""
+    return rows.join(names(run).lazy().select("proposition", "name"), on="proposition")
 
 
 def crossings(run: Reads) -> pl.DataFrame:
@@ -59,26 +54,15 @@ def crossings(run: Reads) -> pl.DataFrame:
         first crossing), ``crossings`` (count), ``started`` and ``ended`` (side, -1 or 1), ``stayed`` (whether it ended
         on another side than it started on).
     """
-    sided = (
-        _with_start(run)
-        .filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan())
-        .sort(*_PERSON, "step")
-        .with_columns(pl.col("stance").sign().cast(pl.Int8).alias("side"))
-        .with_columns((pl.col("side") != pl.col("side").shift(1).over(_PERSON)).fill_null(False).alias("crossed"))
-    )
-    return (
-        sided.group_by(_PERSON)
-        .agg(
-            pl.col("step").filter("crossed").min().alias("first"),
-            int_sum(pl.col("crossed"), "crossings"),
-            pl.col("side").first().alias("started"),
-            pl.col("side").last().alias("ended"),
-        )
-        .filter(pl.col("crossings") > 0)
-        .with_columns((pl.col("started") != pl.col("ended")).alias("stayed"))
-        .sort("proposition", "agent")
-        .pipe(collected)
-    )
+    side, person = pl.col("stance").sign().cast(pl.Int8).alias("side"), _PERSON
+    sided = _with_start(run).filter((pl.col("stance") != 0) & pl.col("stance").is_not_nan()).with_columns(side)
+    changed = (pl.col("side") != pl.col("side").shift(1).over(person)).fill_null(False).alias("crossed")
+    courses = sided.sort(*person, "step").with_columns(changed).group_by(person)
+    first, number = pl.col("step").filter("crossed").min().alias("first"), int_sum(pl.col("crossed"), "crossings")
+    started, ended = pl.col("side").first().alias("started"), pl.col("side").last().alias("ended")
+    rows = courses.agg(first, number, started, ended).filter(pl.col("crossings") > 0)
+    stayed = (pl.col("started") != pl.col("ended")).alias("stayed")
+    return rows.with_columns(stayed).sort("proposition", "agent").pipe(collected)
 
 
 def crossing_counts(run: Reads) -> pl.DataFrame:
@@ -91,20 +75,13 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
         who stayed on the other side), ``returned`` (persons who ended where they started), ``flips`` (crossings beyond
         each person's first: many of them are a sign of a rule that overshoots).
     """
-    counts = (
-        crossings(run)
-        .group_by("proposition")
-        .agg(
-            row_count("crossed"),
-            (pl.col("stayed") & (pl.col("ended") > 0)).sum().cast(pl.Int64).alias("to_for"),
-            (pl.col("stayed") & (pl.col("ended") < 0)).sum().cast(pl.Int64).alias("to_against"),
-            int_sum(~pl.col("stayed"), "returned"),
-            int_sum(pl.col("crossings") - 1, "flips"),
-        )
-    )
-    filled = pl.col("crossed", "to_for", "to_against", "returned", "flips").fill_null(0)
-    named = names(run).select("proposition", "name")
-    return named.join(counts, on="proposition", how="left").with_columns(filled).sort("proposition")
+    stayed, side = pl.col("stayed"), pl.col("ended")
+    to_sides = int_sum(stayed & (side > 0), "to_for"), int_sum(stayed & (side < 0), "to_against")
+    flips = int_sum(pl.col("crossings") - 1, "flips")
+    columns = row_count("crossed"), *to_sides, int_sum(~stayed, "returned"), flips
+    counts = crossings(run).group_by("proposition").agg(*columns)
+    named = names(run).select("proposition", "name").join(counts, on="proposition", how="left")
+    return named.with_columns(pl.exclude("proposition", "name").fill_null(0)).sort("proposition")
 
 
 def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
@@ -137,30 +114,18 @@ def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
         raise UnknownName("veracity", got=repr(veracity), allowed=", ".join(VERACITIES), do=hint)
     counted = roots(run) if veracity is None else roots(run).filter(pl.col("veracity") == veracity)
     speaks = run.table("post_stances").join(counted.select(pl.col("root").alias("post")), on="post")
-    shown = run.lazy("exposures").select("step", "agent", "root")
-    ends = (
-        shown.join(speaks.lazy().select(pl.col("post").alias("root"), "proposition"), on="root")
-        .group_by(_PERSON)
-        .agg(pl.col("step").max().alias("ended"))
-    )
-    held = _with_start(run).join(ends, on=_PERSON)
-    at_end = held.filter(pl.col("step") == pl.col("ended")).select(
-        *_PERSON, (pl.col("stance") - pl.col("start")).alias("displaced")
-    )
+    about = speaks.lazy().select(pl.col("post").alias("root"), "proposition")
+    shown = run.lazy("exposures").select("step", "agent", "root").join(about, on="root")
+    ends = shown.group_by(_PERSON).agg(pl.col("step").max().alias("ended"))
+    since = _with_start(run).join(ends, on=_PERSON)
+    displaced = (pl.col("stance") - pl.col("start")).alias("displaced")
+    at_end = since.filter(pl.col("step") == pl.col("ended")).select(*_PERSON, displaced)
+    after = since.filter(pl.col("step") >= pl.col("ended")).join(at_end, on=_PERSON)
+    steps = after.with_columns((pl.col("step") - pl.col("ended")).alias("steps_after"))
     left = (pl.col("stance") - pl.col("start")) * pl.col("displaced").sign()
-    size = pl.col("displaced").abs().sum()
-    return (
-        held.filter(pl.col("step") >= pl.col("ended"))
-        .join(at_end, on=_PERSON)
-        .with_columns((pl.col("step") - pl.col("ended")).alias("steps_after"))
-        .group_by("proposition", "steps_after")
-        .agg(
-            row_count("persons"),
-            pl.col("displaced").abs().mean().alias("displacement"),
-            pl.when(size > 0).then(left.sum() / size).otherwise(float("nan")).alias("kept"),
-        )
-        .join(names(run).lazy().select("proposition", "name"), on="proposition")
-        .select("proposition", "name", "steps_after", "persons", "displacement", "kept")
-        .sort("proposition", "steps_after")
-        .pipe(collected, ORDERED)
-    )
+    size = pl.col("displaced").abs()
+    share = pl.when(size.sum() > 0).then(left.sum() / size.sum()).otherwise(float("nan")).alias("kept")
+    sums = row_count("persons"), size.mean().alias("displacement"), share
+    rows = _named(run, steps.group_by("proposition", "steps_after").agg(*sums))
+    columns = "proposition", "name", "steps_after", "persons", "displacement", "kept"
+    return rows.select(columns).sort("proposition", "steps_after").pipe(collected, ORDERED)

@@ -50,16 +50,13 @@ def polarization_course(run: Reads) -> pl.DataFrame:
     smaller, larger = pl.min_horizontal("plus", "minus"), pl.max_horizontal("plus", "minus")
     balance = pl.when(larger > 0).then(smaller / larger).otherwise(float("nan")).alias("camp_balance")
     course = belief_course(run).select("step", "proposition", "name", "sd", "polarization", "bimodality")
-    joined = (
-        course.lazy()
-        .join(camps, on=["step", "proposition"])
-        .join(entropy, on=["step", "proposition"], how="left")
-        .with_columns(balance, pl.col("camp_gap", "entropy").fill_null(float("nan")))
-        .with_columns(pl.col("entropy").clip(0.0, 1.0))
-        .pipe(collected, ORDERED)
-    )
+    joined = course.lazy().join(camps, on=["step", "proposition"])
+    joined = joined.join(entropy, on=["step", "proposition"], how="left")
+    gap = pl.col("camp_gap").fill_null(float("nan"))
+    bounded = pl.col("entropy").fill_null(float("nan")).clip(0.0, 1.0)
     order = ["sd", "mean_distance", "polarization", "bimodality", "extremity", "camp_gap", "camp_balance", "entropy"]
-    return joined.select("step", "proposition", "name", *order).sort("step", "proposition")
+    measures = joined.with_columns(balance, gap, bounded).select("step", "proposition", "name", *order)
+    return measures.pipe(collected, ORDERED).sort("step", "proposition")
 
 
 def convergence(run: Reads) -> pl.DataFrame:
@@ -76,23 +73,13 @@ def convergence(run: Reads) -> pl.DataFrame:
     """
     first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition")
     held = person_beliefs(run).select("step", "agent", "proposition", "stance").join(first, on=["agent", "proposition"])
-    course = (
-        held.group_by("step", "proposition")
-        .agg(
-            row_count("persons"),
-            pl.col("stance").std(ddof=0).alias("sd"),
-            mean_distance(pl.col("stance")).clip(0.0, None).alias("distance"),
-        )
-        .sort("proposition", "step")
-        .pipe(collected, ORDERED)
-    )
-    kept = [
-        pl.when(pl.col(column).first().over("proposition") > 1e-12)
-        .then(pl.col(column) / pl.col(column).first().over("proposition"))
-        .otherwise(float("nan"))
-        .alias(name)
-        for column, name in (("sd", "kept"), ("distance", "distance_kept"))
-    ]
+    sd, distance = pl.col("stance").std(ddof=0), mean_distance(pl.col("stance")).clip(0.0, None)
+    course = held.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
+    course = course.sort("proposition", "step").pipe(collected, ORDERED)
+    starts = {name: pl.col(name).first().over("proposition") for name in ("sd", "distance")}
+    left = {name: pl.when(start > 1e-12).then(pl.col(name) / start) for name, start in starts.items()}
+    names = (("sd", "kept"), ("distance", "distance_kept"))
+    kept = [left[measure].otherwise(float("nan")).alias(name) for measure, name in names]
     half = pl.col("step").filter(pl.col("kept") < HALF).min().over("proposition").alias("steps_to_half")
     columns = ["step", "proposition", "persons", "kept", "distance_kept", "steps_to_half"]
     return course.with_columns(kept).with_columns(half).select(columns).sort("step", "proposition")
@@ -112,17 +99,11 @@ def accuracy_course(run: Reads) -> pl.DataFrame:
     sides = true_sides(run).filter(pl.col("side").is_not_nan()).select("proposition", "name", "side").lazy()
     toward = pl.col("stance") * pl.col("side")
     accuracy = (1.0 + toward) / 2.0
-    return (
-        person_beliefs(run)
-        .select("step", "proposition", "stance")
-        .join(sides, on="proposition")
-        .group_by("step", "proposition", "name", "side")
-        .agg(
-            accuracy.mean().alias("accuracy"),
-            (toward > 0).mean().alias("right_side"),
-            (toward < -HALF).mean().alias("confident_wrong"),
-            accuracy.std(ddof=0).alias("spread"),
-        )
-        .pipe(collected, ORDERED)
-        .sort("step", "proposition")
+    beliefs = person_beliefs(run).select("step", "proposition", "stance").join(sides, on="proposition")
+    courses = beliefs.group_by("step", "proposition", "name", "side").agg(
+        accuracy.mean().alias("accuracy"),
+        (toward > 0).mean().alias("right_side"),
+        (toward < -HALF).mean().alias("confident_wrong"),
+        accuracy.std(ddof=0).alias("spread"),
     )
+    return courses.pipe(collected, ORDERED).sort("step", "proposition")

@@ -59,10 +59,7 @@ class Reads(Protocol):
 MOST_KEPT = 5_000_000
 """Rows up to which a large table is kept in memory; a larger one is scanned by each measure, for its columns only.
 At this size exposures, beliefs and the trail take some 0.5 GiB together."""
-_READ_ONCE = {
-    "actions": "step agent kind target status reason reasoning",
-    "follows": "step follower followed change",
-}
+_READ_ONCE = {"actions": "step agent kind target status reason reasoning", "follows": "step follower followed change"}
 _LARGE = {
     "exposures": "step agent rank post root author under verdict note first_seen weight",
     "beliefs": "step agent proposition stance confidence",

@@ -230,15 +230,10 @@ def _traits(run: Reads) -> pl.DataFrame:
 def _beliefs(run: Reads, step: int) -> pl.DataFrame:
     names = run.table("propositions").select("proposition", pl.col("name"))
     held = run.lazy("beliefs").filter(pl.col("step") == step).pipe(collected).join(names, on="proposition")
-    parts = [
-        held.filter(pl.col("name") == name).select(
-            "agent", pl.col("stance").alias(f"stance:{name}"), pl.col("confidence").alias(f"confidence:{name}")
-        )
-        for name in names["name"]
-    ]
-    wide = parts[0] if parts else held.select("agent")
-    for part in parts[1:]:
-        wide = wide.join(part, on="agent", how="left")
+    wide = held.select("agent").unique()
+    for name in names["name"]:
+        columns = [pl.col(column).alias(f"{column}:{name}") for column in ("stance", "confidence")]
+        wide = wide.join(held.filter(pl.col("name") == name).select("agent", *columns), on="agent", how="left")
     return wide
 
 

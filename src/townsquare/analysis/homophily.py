@@ -75,12 +75,13 @@ def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
 def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
     """By ``stance:<proposition>``, the stance of each node after the step; NaN for none."""
     nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
-    found: dict[str, np.ndarray] = {}
-    held = person_beliefs(run).filter(pl.col("step") == follows.step).pipe(collected)
-    for proposition, name, _ in names(run).iter_rows():
-        stances = held.filter(pl.col("proposition") == proposition).select("agent", "stance")
-        found[f"stance:{name}"] = nodes.join(stances, on="agent", how="left")["stance"].fill_null(math.nan).to_numpy()
-    return found
+    beliefs = person_beliefs(run).filter(pl.col("step") == follows.step).pipe(collected)
+    by_name = {
+        f"stance:{name}": beliefs.filter(pl.col("proposition") == proposition).select("agent", "stance")
+        for proposition, name, _ in names(run).iter_rows()
+    }
+    of_nodes = {name: nodes.join(stances, on="agent", how="left")["stance"] for name, stances in by_name.items()}
+    return {name: stances.fill_null(math.nan).to_numpy() for name, stances in of_nodes.items()}
 
 
 def _alike(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:

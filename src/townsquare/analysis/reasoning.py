@@ -51,23 +51,19 @@ def reasons(run: Reads) -> pl.DataFrame:
     """
     words = {int(kind): word for kind, word in WORDS.items()}
     texts = run.table("texts")
-    said = (
-        run.lazy("actions")
-        .filter((pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("reasoning") >= 0))
-        .select("step", "agent", "kind", "target", "reasoning")
-        .sort("step", maintain_order=True)
-        .unique(["agent", "kind", "target"], keep="first", maintain_order=True)
-        .pipe(collected)
-    )
-    said = said.sample(MOST_TEXTS, seed=0) if said.height > MOST_TEXTS else said
+    explained = (pl.col("status") == ActionStatus.ACCEPTED) & (pl.col("reasoning") >= 0)
+    rows = run.lazy("actions").filter(explained).select("step", "agent", "kind", "target", "reasoning")
+    once = rows.sort("step", maintain_order=True).unique(["agent", "kind", "target"], keep="first", maintain_order=True)
+    actions = once.pipe(collected)
+    actions = actions.sample(MOST_TEXTS, seed=0) if actions.height > MOST_TEXTS else actions
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("text").alias("post_text"))
     return (
-        said.with_columns(as_words("kind", words).alias("action"))
+        actions.with_columns(as_words("kind", words).alias("action"))
         .join(posts, on="target", how="left", maintain_order="left")
         .with_columns(pl.when(pl.col("kind").is_in(_ON_POSTS)).then(pl.col("post_text")).alias("post_text"))
-        .join(texts.rename({"text": "reasoning", "content": "said"}), on="reasoning", maintain_order="left")
+        .join(texts.rename({"text": "reasoning", "content": "words"}), on="reasoning", maintain_order="left")
         .join(texts.rename({"text": "post_text", "content": "post"}), on="post_text", how="left", maintain_order="left")
-        .select("agent", "action", "target", pl.col("said").alias("reasoning"), "post")
+        .select("agent", "action", "target", pl.col("words").alias("reasoning"), "post")
         .cast(REASONS)
     )
 

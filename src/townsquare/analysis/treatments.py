@@ -179,11 +179,9 @@ def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) ->
         Assignments drawn anew; 0 for none, and then no p values.
     """
     there = pl.DataFrame({"agent": given.agents}).join(outcomes, on="agent", how="left", maintain_order="left")
-    rows = []
-    for name in outcomes.columns:
-        if name != "agent":
-            y = there[name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
-            rows += [{"outcome": name, **row} for row in _effects(given, y, draws)]
+    names = [name for name in outcomes.columns if name != "agent"]
+    values = {name: there[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names}
+    rows = [{"outcome": name, **row} for name, y in values.items() for row in _effects(given, y, draws)]
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 

@@ -24,7 +24,7 @@ from townsquare.record.sqlite import SCENARIO_COPY, SETTINGS_FILE
 from townsquare.simulation.model_calls import CALLS_FILE
 
 REPORT = "report.html"
-LAYOUT = "view-layout.npz"
+LAYOUT = "view-layout.json"
 _OF_SQLITE = ("", "-wal", "-shm", "-journal")
 CALLS = tuple(f"{CALLS_FILE}{ending}" for ending in _OF_SQLITE)
 DATABASE = tuple(f"{database.FILE}{ending}" for ending in reversed(_OF_SQLITE))

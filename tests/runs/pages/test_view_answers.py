@@ -226,13 +226,13 @@ def test_looking_at_a_run_leaves_its_record_as_it_is(url: str, folder: Path) -> 
     for name in ("network", "beliefs", "activity"):
         data(url, f"/api/{name}", run="first")
     assert Run.open(folder).verify() == before
-    assert {path.name for path in folder.iterdir()} >= {"view-layout.npz", "view-beliefs.json", "view-activity.json"}
+    assert {path.name for path in folder.iterdir()} >= {"view-layout.json", "view-beliefs.json", "view-activity.json"}
 
 
 def test_a_damaged_cache_is_made_anew(folder: Path) -> None:
     with serving(folder) as where:
         good = data(where, "/api/network", run="first"), data(where, "/api/beliefs", run="first")
-    for name in ("view-layout.npz", "view-beliefs.json"):
+    for name in ("view-layout.json", "view-beliefs.json"):
         (folder / name).write_bytes(b'{"key": 1}')
     with serving(folder) as where:
         assert (data(where, "/api/network", run="first"), data(where, "/api/beliefs", run="first")) == good

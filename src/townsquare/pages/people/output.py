@@ -17,6 +17,7 @@ from townsquare.humans.fit.study import Study
 from townsquare.pages.people.figures import figures_of
 from townsquare.pages.people.sentences import sentences
 from townsquare.pages.people.tables import tables_of
+from townsquare.pages.report.files import write_figure
 
 
 def write_study(found: Study, folder: Path, *, figures: bool = True) -> list[Path]:
@@ -44,16 +45,11 @@ def _write(found: Study, folder: Path, *, figures: bool) -> list[Path]:
         "profiles.csv": profiles_csv(found, "people"),
         **{f"{stem}.csv": as_csv(table) for stem, table in tables.items()},
     }
-    written = []
-    for name, text in texts.items():
-        path = folder / name
+    written = [folder / name for name in texts]
+    for path, text in zip(written, texts.values(), strict=True):
         path.write_text(text, encoding="utf-8")
-        written.append(path)
     for stem, figure in figures_of(found).items() if figures else ():
-        path = folder / f"{stem}.svg"
-        path.write_text(figure.svg, encoding="utf-8")
-        path.with_suffix(".png").write_bytes(figure.png())
-        written += [path, path.with_suffix(".png")]
+        written += write_figure(figure, folder / f"{stem}.svg")
     return written
 
 

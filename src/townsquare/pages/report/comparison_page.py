@@ -10,7 +10,7 @@ import polars as pl
 
 from townsquare.analysis.contract import Measure
 from townsquare.analysis.outcomes import describe, groups
-from townsquare.core.text_table import Table
+from townsquare.core.text_table import Table, table
 from townsquare.experiments.manifest import Experiment
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.forest import forest, roles, strip
@@ -160,20 +160,17 @@ def _table(comparison: Comparison, what: Measure) -> Table:
     here = comparison.rows.filter(pl.col("outcome") == what.name)
     arms = pl.DataFrame({"arm": list(labels)}).join(here, on="arm", how="left", maintain_order="left")
     rows = arms.with_columns(pl.col(pl.Float64).fill_null(math.nan), pl.col("n").fill_null(0)).to_dicts()
-    cells = [
-        [
-            labels[row["arm"]],
-            significant(row["mean"]),
-            "" if row["arm"] == comparison.baseline else signed(row["difference"]),
-            "" if math.isnan(row["low"]) else f"{signed(row['low'])} to {signed(row['high'])}",
-            *(_chance(row[name]) for name in ("p", "p_holm", "p_fdr")),
-        ]
-        for row in rows
-    ]
-    fewer = [f"{labels[row['arm']]} {row['n']}" for row in rows if row["n"] < n]
+    for row in rows:
+        row["arm"], is_baseline = labels[row["arm"]], row["arm"] == comparison.baseline
+        row["difference"] = "" if is_baseline else signed(row["difference"])
+        row["interval"] = "" if math.isnan(row["low"]) else f"{signed(row['low'])} to {signed(row['high'])}"
+    fewer = [f"{row['arm']} {row['n']}" for row in rows if row["n"] < n]
     note = f"Defined in fewer than {n} seeds: {', '.join(fewer)}." if fewer else ""
-    head = ["arm", "mean", "difference", "95% interval", "p", "p, Holm", "p, FDR"]
-    return Table(f"{printable(what.title, 80)} ({what.unit})", head, cells, note=note)
+    return table(
+        f"{printable(what.title, 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
+        (str, "difference", "95% interval=interval"), (_chance, "p", "p, Holm=p_holm", "p, FDR=p_fdr"),
+        note=note, words=("arm",),
+    )  # fmt: skip
 
 
 def _chance(p: float) -> str:

@@ -80,18 +80,17 @@ def _draw_growth(axes: Axes, growth: pl.DataFrame, unit: str) -> None:
 
 def _sentence(sums: pl.DataFrame) -> str:
     means = {(row["measure"], row["veracity"]): row for row in sums.iter_rows(named=True)}
-    said = []
-    for measure, words in (("reach", "reached"), ("shares", "was shared"), ("structural virality", "")):
+    parts = {
+        "reach": "A true post reached {} people on average, a false one {}.",
+        "shares": "A true post was shared {} times, a false one {}.",
+        "structural virality": "Structural virality, the mean distance between its sharers, was {} against {}.",
+    }
+    sentences = []
+    for measure, words in parts.items():
         pair = [means.get((measure, word), {}).get("value") for word in ("true", "false")]
         if all(isinstance(value, float) and value == value for value in pair):
-            true, false = (significant(value, 3) for value in pair)
-            if measure == "reach":
-                said.append(f"A true post {words} {true} people on average, a false one {false}.")
-            elif measure == "shares":
-                said.append(f"A true post {words} {true} times, a false one {false}.")
-            else:
-                said.append(f"Structural virality, the mean distance between its sharers, was {true} against {false}.")
-    return " ".join(said) or "Posts of only one truth were injected, so there is nothing to compare."
+            sentences.append(words.format(*(significant(value, 3) for value in pair)))
+    return " ".join(sentences) or "Posts of only one truth were injected, so there is nothing to compare."
 
 
 def influence_section(run: Reads) -> Section:

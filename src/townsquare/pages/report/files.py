@@ -20,6 +20,7 @@ from townsquare.pages.report.comparison_page import comparison_page
 from townsquare.pages.report.multiverse_page import multiverse_page, outcomes_shown
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.run_page import run_page
+from townsquare.pages.report.svg import Figure
 
 FIGURES, TABLES, PAGE = "figures", "tables", "report.html"
 
@@ -45,14 +46,19 @@ def write_files(
         written = [page.write(folder / PAGE)]
         for figure in page.figures:
             path = folder / FIGURES / f"{_safe(figure.key)}.svg"
-            path.write_text(figure.svg, encoding="utf-8")
-            path.with_suffix(".png").write_bytes(figure.png())
-            written += [path, path.with_suffix(".png")]
+            written += write_figure(figure, path)
             if isinstance(figure.data, pl.DataFrame):
                 written.append(save(figure.data, path.with_suffix(".csv")))
         return [*written, *(save(frame, folder / TABLES / f"{_safe(name)}.csv") for name, frame in frames)]
     except OSError as error:
         raise RecordError(str(folder), got=str(error.strerror), do="name a folder that can be written") from error
+
+
+def write_figure(figure: Figure, path: Path) -> list[Path]:
+    """Write a figure as SVG, and as PNG beside it; return both files."""
+    path.write_text(figure.svg, encoding="utf-8")
+    path.with_suffix(".png").write_bytes(figure.png())
+    return [path, path.with_suffix(".png")]
 
 
 def write_run_files(run: Reads, folder: Path, *, safe_cells: bool = False) -> list[Path]:

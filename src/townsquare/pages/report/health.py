@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import PercentFormatter
@@ -190,19 +188,11 @@ def _activity(steps: pl.DataFrame) -> str:
 def _movement(moves: pl.DataFrame) -> str:
     if not moves.height:
         return ""
-    first, last = (moves.filter(pl.col("step") == step)["gain_per_person"].mean() for step in _ends(moves))
     if not moves["gain"].sum():
         return "No belief moved."
-    begin, end = small(_float(first)), small(_float(last))
+    ends = (moves["step"].min(), moves["step"].max())
+    begin, end = (small(float(str(moves.filter(pl.col("step") == step)["gain_per_person"].mean()))) for step in ends)
     return f"A stance moved by {begin} on average in the first step and by {end} in the last."
-
-
-def _ends(moves: pl.DataFrame) -> list[Any]:
-    return [moves["step"].min(), moves["step"].max()]
-
-
-def _float(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) else None
 
 
 def _overshoot(moves: pl.DataFrame) -> str:

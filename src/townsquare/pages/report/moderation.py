@@ -11,14 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from townsquare.analysis.contract import Reads
-from townsquare.analysis.moderation import (
-    EVENTS,
-    added_kinds,
-    moderated,
-    moderation,
-    moderation_events,
-    note_scores,
-)
+from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.schema import ActionKind
@@ -190,11 +183,8 @@ def _note_tables(scores: pl.DataFrame) -> list[Table]:
 
 
 def _quality_table(row: dict[str, Any]) -> Table:
-    cells = [
-        ["false posts", number(row["tp"]), number(row["fn"])],
-        ["true posts", number(row["fp"]), number(row["tn"])],
-    ]
-    return Table("Marked as misleading, against the truth", ["", "marked", "not marked"], cells)
+    cells = [("false posts", row["tp"], row["fn"]), ("true posts", row["fp"], row["tn"])]
+    return table("Marked as misleading, against the truth", cells, (str, ""), (number, "marked", "not marked"))
 
 
 def _total_table(events: pl.DataFrame) -> Table:

@@ -33,12 +33,9 @@ def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """
     every = roots(run)
     reached = reach(run).select("root", "reach", "exposures")
-    ranked = (
-        every.join(engagement_by_post(run), on="root", how="left")
-        .join(reached, on="root")
-        .with_columns(pl.col("likes", "dislikes", "shares", "comments", "engagement").fill_null(0))
-        .sort(["engagement", "reach", "root"], descending=[True, True, False])
-    )
+    counted = every.join(engagement_by_post(run), on="root", how="left").join(reached, on="root")
+    counted = counted.with_columns(pl.col("likes", "dislikes", "shares", "comments", "engagement").fill_null(0))
+    ranked = counted.sort(["engagement", "reach", "root"], descending=[True, True, False])
     most = ranked.filter(pl.col("engagement") > 0).head(MOST)
     false = ranked.filter(pl.col("veracity") == "false").head(MOST)
     return _shown(run, most), _shown(run, false)

@@ -167,9 +167,8 @@ def without_record(of: Snapshot, number: int, step: int, proposition: str, claim
     """The belief without one argument record: exact, since records add; what it had archived stays archived."""
     if not has_records(of.kept):
         raise SettingError("record", got=str(claim), allowed="none: the rule of this run keeps no records")
-    of_agent = evidence(queries.OfAgent(of, number), number, step, proposition)
-    if not of_agent:
+    beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
+    if not beliefs:
         raise SettingError("record", got=str(claim), allowed="none: this agent has no belief in this step")
-    found = of_agent[0]
-    left = found.without(claim)
-    return {"claim": claim, "stance": left.stance, "recorded": found.stance, "log_odds": left.log_odds}
+    left = beliefs[0].without(claim)
+    return {"claim": claim, "stance": left.stance, "recorded": beliefs[0].stance, "log_odds": left.log_odds}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 from starlette.responses import Response
 
-from townsquare.core.documents import finite
+from townsquare.core.documents import finite, read_json
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
 from townsquare.core.spreadsheets import as_cells
 from townsquare.pages.view.library import said
@@ -47,3 +50,28 @@ def error_answer(error: TownsquareError) -> Response:
     """What is wrong, where, and what to do: 400 for what was asked, 404 for a run that cannot be read, else 500."""
     status = 400 if isinstance(error, SettingError) else 404 if isinstance(error, RecordError) else 500
     return json_answer({"error": said(error)}, status)
+
+
+def from_file(folder: Path | None, name: str, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer in ``view-<name>.json``, or else what ``make`` gives, and write that for the next time.
+
+    The file is no part of the record and may be deleted. One of another key, or one that is damaged, is made anew; a
+    folder that cannot be written is left as it is, and None stands for no folder at all.
+    """
+    if folder is None:
+        return make()
+    path = folder / f"view-{name}.json"
+    try:
+        stored = read_json(path, RecordError)
+        if isinstance(stored, dict) and stored.get("key") == key and isinstance(stored.get("answer"), dict):
+            return dict(stored["answer"])
+    except RecordError:
+        pass
+    made: dict[str, Any] = finite(make())
+    draft = path.with_suffix(f".{os.getpid()}.part")
+    try:
+        draft.write_text(json.dumps({"key": key, "answer": made}, allow_nan=False), encoding="utf-8")
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+    return made

@@ -9,10 +9,6 @@ deleted at any time, and is made anew when agents have joined.
 
 from __future__ import annotations
 
-import os
-import zipfile
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 from scipy import fft
@@ -20,8 +16,7 @@ from scipy.sparse import csr_array
 
 from townsquare.core.array_types import Float, Int64
 
-FILE = "view-layout.npz"
-FORMAT = 1
+FORMAT = 2
 _PASSES = 160
 _GRID = 96
 _SEED = 8
@@ -96,29 +91,3 @@ def _within(place: Float) -> Float:
     centered = place - np.median(place, axis=0)
     reach = float(np.quantile(np.abs(centered), 0.995)) or 1.0
     return np.clip(centered / reach, -1.1, 1.1)
-
-
-def stored(folder: Path | None, key: str) -> tuple[Int64, Float] | None:
-    """Agents and their places from the cache, if it is there, whole and of that key."""
-    if folder is None:
-        return None
-    try:
-        with np.load(folder / FILE, allow_pickle=False) as kept:
-            if str(kept["key"]) != key:
-                return None
-            return kept["agent"].astype(np.int64), kept["place"].astype(np.float64)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
-        return None
-
-
-def store(folder: Path | None, key: str, agent: Int64, place: Float) -> None:
-    """Write the cache, whole or not at all; a folder that cannot be written is left as it is."""
-    if folder is None:
-        return
-    draft = folder / f"{FILE}.{os.getpid()}.part"
-    try:
-        with draft.open("wb") as file:
-            np.savez_compressed(file, key=np.array(key), agent=agent, place=place.astype(np.float32))
-        draft.replace(folder / FILE)
-    except OSError:
-        draft.unlink(missing_ok=True)

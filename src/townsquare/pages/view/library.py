@@ -176,19 +176,14 @@ def said(error: TownsquareError) -> dict[str, str]:
 def said_of(run: Run, failure: str = "") -> dict[str, Any]:
     """What a run says of itself, cheaply: from its settings and its table of steps."""
     steps, health = run.steps, run_health(run)
-    problems = [
-        problem
-        for holds, problem in (
-            (failure, f"ended with an error: {failure}"),
-            (
-                health.state == "stopped" and health.done < health.planned,
-                f"stopped after step {health.done} of {health.planned}; `townsquare resume` goes on with it",
-            ),
-            (health.refused_share > 0.5, "over half of all actions were refused"),
-            (health.idle, "nobody did anything"),
-        )
-        if holds
-    ]
+    stopped = health.state == "stopped" and health.done < health.planned
+    problems = {
+        f"ended with an error: {failure}": failure,
+        f"stopped after step {health.done} of {health.planned}; `townsquare resume` goes on with it": stopped,
+        "over half of all actions were refused": health.refused_share > 0.5,
+        "nobody did anything": health.idle,
+    }
+    known = [problem for problem, holds in problems.items() if holds]
     return {
         "scenario": str(setting(run, "scenario", default="")),
         "seed": setting(run, "seed"),
@@ -203,8 +198,8 @@ def said_of(run: Run, failure: str = "") -> dict[str, Any]:
         "exposures": int(steps["exposures"].sum()),
         "seconds_per_step": float(steps["seconds"].tail(5).to_numpy().mean()) if steps.height else None,
         "version": run.version,
-        "health": "look into it" if problems else "good",
-        "problems": problems,
+        "health": "look into it" if known else "good",
+        "problems": known,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import polars as pl
 
 from townsquare.core.array_types import Int64
 from townsquare.pages.view import layout, queries
+from townsquare.pages.view.answers import from_file
 from townsquare.pages.view.library import Snapshot
 
 MOST_AGENTS = 20_000
@@ -78,11 +80,9 @@ def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
     stances = queries.stances_at(of.run, step, proposition)
     moved = queries.influence(of).rename({"moved": "moved_others"})
-    return (
-        nodes.join(moved, on="agent", how="left", maintain_order="left")
-        .join(stances, on="agent", how="left", maintain_order="left")
-        .with_columns(pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step"))
-    )
+    for part in (moved, stances):
+        nodes = nodes.join(part, on="agent", how="left", maintain_order="left")
+    return nodes.with_columns(pl.col("moved_others").fill_null(0.0), pl.lit(step).alias("step"))
 
 
 def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:
@@ -111,11 +111,10 @@ def _between(drawn: Int64, follows: Int64) -> Int64:
 
 
 def _places(of: Snapshot, drawn: Int64, follows: Int64) -> npt.NDArray[np.float64]:
-    key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{drawn.size}:{int(drawn[-1]) if drawn.size else 0}"
-    known = layout.stored(of.run.folder, key)
-    if known is not None and np.array_equal(known[0], drawn):
-        return known[1]
-    ends = _between(drawn, follows)
-    place = layout.positions(ends[:, 0], ends[:, 1], drawn.size)
-    layout.store(of.run.folder, key, drawn, place)
-    return place
+    def placed() -> dict[str, Any]:
+        ends = _between(drawn, follows)
+        return {"places": layout.positions(ends[:, 0], ends[:, 1], drawn.size).tolist()}
+
+    key = f"{layout.FORMAT}:{of.run.header.settings_hash}:{sha256(drawn.tobytes()).hexdigest()}"
+    places = from_file(of.run.folder, "layout", key, placed)["places"]
+    return np.array(places, np.float64).reshape(-1, 2)

@@ -90,12 +90,8 @@ def moved(of: Snapshot, root: int) -> pl.DataFrame:
 def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
     """``step``, ``toward`` and ``away``: sums of positive and of negative contributions, in the rule's unit."""
     amount = pl.col("amount")
-    return (
-        post_queries.moved_by(of, root)
-        .group_by("step")
-        .agg(amount.filter(amount > 0).sum().alias("toward"), amount.filter(amount < 0).sum().alias("away"))
-        .sort("step")
-    )
+    sides = amount.filter(amount > 0).sum().alias("toward"), amount.filter(amount < 0).sum().alias("away")
+    return post_queries.moved_by(of, root).group_by("step").agg(*sides).sort("step")
 
 
 def findings(of: Snapshot, root: int) -> pl.DataFrame:

@@ -36,11 +36,8 @@ def post_list(of: Snapshot) -> pl.DataFrame:
     counts of engagement, ``content``; untrusted texts.
     """
     kept = of.kept
-    posts = (
-        queries.post_texts(kept)
-        .filter((pl.col("post") == pl.col("root")) & (pl.col("root_kind") != "comment"))
-        .join(kept.table("posts").select("post", "step"), on="post")
-    )
+    listed = (pl.col("post") == pl.col("root")) & (pl.col("root_kind") != "comment")
+    posts = queries.post_texts(kept).filter(listed).join(kept.table("posts").select("post", "step"), on="post")
     last = verdicts(kept).group_by("root", maintain_order=True).agg(pl.col("verdict").last())
     log = kept.table("moderation_log")
     frame = queries.with_who(posts, kept, "root_author").join(engagement_by_root(of), on="root", how="left")
@@ -131,10 +128,6 @@ def moved_by(of: Snapshot, root: int) -> pl.DataFrame:
         columns = {"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64}
         return pl.DataFrame(schema=columns)
     names = queries.propositions(of.kept).select("proposition", "name")
-    rows = of.run.rows_where("trail", post=posts)
-    return (
-        rows.filter(pl.col("step") <= of.last_step)
-        .join(names, on="proposition", maintain_order="left")
-        .select("step", "agent", pl.col("name").alias("proposition"), "amount")
-        .sort("step", "agent")
-    )
+    rows = of.run.rows_where("trail", post=posts).filter(pl.col("step") <= of.last_step)
+    named = rows.join(names, on="proposition", maintain_order="left").sort("step", "agent")
+    return named.select("step", "agent", pl.col("name").alias("proposition"), "amount")

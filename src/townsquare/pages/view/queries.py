@@ -11,11 +11,12 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.beliefs import names as propositions
+from townsquare.analysis.beliefs import of_proposition
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS, On
-from townsquare.core.errors import SettingError
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.pages.view.library import Snapshot
 from townsquare.record.run import Run
@@ -66,19 +67,11 @@ def with_who(frame: pl.DataFrame, kept: CachedRun, column: str = "author") -> pl
     return frame.join(who, on=column, how="left", maintain_order="left")
 
 
-def propositions(kept: CachedRun) -> pl.DataFrame:
-    """``proposition``, ``name``, ``text``; in order."""
-    return kept.table("propositions").select("proposition", "name", "text").sort("proposition")
-
-
 def proposition_number(kept: CachedRun, name: str) -> int:
-    """The number of a proposition; of the first for the empty name. Raises ``SettingError`` for another."""
-    known = {row["name"]: row["proposition"] for row in propositions(kept).iter_rows(named=True)}
-    if not name and known:
-        return int(next(iter(known.values())))
-    if name not in known:
-        raise SettingError("proposition", got=repr(name), allowed=", ".join(known) or "none: this run has none")
-    return int(known[name])
+    """Return the number of a proposition; of the first for the empty name. Raises ``UnknownName`` for another."""
+    every = propositions(kept)
+    named = of_proposition(kept, every, name) if name or every.is_empty() else every
+    return int(named["proposition"][0])
 
 
 def agent_names(kept: CachedRun) -> pl.DataFrame:
@@ -125,7 +118,7 @@ def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
         if step <= of.last_step
     ]
     at_birth = pl.concat(starts) if starts else end.clear().rename({"end": "stance"})
-    start = at_birth.select("agent", pl.col("stance").alias("start"))
+    start = at_birth.select("agent", start="stance")
     followers = follows_at_end(of).group_by(pl.col("followed").alias("agent")).len("followers")
     for part in (end, start, followers):
         names = names.join(part, on="agent", how="left")
@@ -181,12 +174,11 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
     """
     rows = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
-    touched = (
-        of.kept.table("memory_accesses")
-        .filter(pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step))
-        .group_by("memory", maintain_order=True)
-        .agg(pl.col("step").last().alias("accessed"), pl.col("decay").last())
+    accesses = of.kept.table("memory_accesses").filter(
+        pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step)
     )
+    last = pl.col("step").last().alias("accessed"), pl.col("decay").last()
+    touched = accesses.group_by("memory", maintain_order=True).agg(*last)
     decay = float(setting(of.run, "memory", "decay", default=0.0))
     lost = decay * float(setting(of.run, "memory", "days_per_step", default=1.0))
     left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
@@ -202,14 +194,9 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
     """``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
-    names = propositions(of.kept).select("proposition", "name")
-    return (
-        of.run.rows_where("beliefs", agent=agent)
-        .filter(pl.col("step") <= of.last_step)
-        .join(names, on="proposition")
-        .sort("proposition", "step")
-        .select("step", pl.col("name").alias("proposition"), "stance", "confidence")
-    )
+    rows = of.run.rows_where("beliefs", agent=agent).filter(pl.col("step") <= of.last_step)
+    named = rows.join(propositions(of.kept).select("proposition", "name"), on="proposition").sort("proposition", "step")
+    return named.select("step", pl.col("name").alias("proposition"), "stance", "confidence")
 
 
 def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -18,15 +16,14 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from townsquare.core.documents import finite, read_json
-from townsquare.core.errors import RecordError, SettingError, TownsquareError
+from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import debate as debates
 from townsquare.pages.view import network, overview, tables
 from townsquare.pages.view import post as posts
 from townsquare.pages.view.access import OnlyWithToken
-from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, json_answer
+from townsquare.pages.view.answers import bytes_answer, csv_answer, error_answer, from_file, json_answer
 from townsquare.pages.view.library import Library, Snapshot
 from townsquare.pages.view.live import EventStreams
 from townsquare.pages.view.query_string import Asked
@@ -150,36 +147,14 @@ def _listing(library: Library, asked: Asked) -> Response:
     return json_answer({"folder": library.root.name, "runs": rows, "debates": list(library.debates())})
 
 
-# Answers that take long, kept in a file beside a run that is over: no part of the record, and free to be deleted.
+# Answers that take long: stored in a file beside a run that is over.
 
 
 _FORMAT = 1
 
 
 def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What ``make`` gives for a run as it stands, from memory, or from ``view-<name>.json``, or made now and kept.
-
-    The file names the content that it was made from; one of other content, or one that is damaged, is made anew.
-    """
-    return of.kept.once(name, lambda: _from_file(of, name, make))
-
-
-def _from_file(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    folder = of.run.folder
-    if folder is None or of.kept.state == "running":
-        return make()
-    path, key = folder / f"view-{name}.json", f"{_FORMAT}:{of.run.header.version}:{of.kept.content_hash}"
-    try:
-        kept = read_json(path, RecordError)
-        if isinstance(kept, dict) and kept.get("key") == key and isinstance(kept.get("answer"), dict):
-            return dict(kept["answer"])
-    except RecordError:
-        pass
-    made: dict[str, Any] = finite(make())
-    draft = path.with_suffix(f".{os.getpid()}.part")
-    try:
-        draft.write_text(json.dumps({"key": key, "answer": made}, allow_nan=False), encoding="utf-8")
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-    return made
+    """Return what ``make`` gives for a run as it stands: from memory, from ``view-<name>.json``, or made now."""
+    lasting = None if of.kept.state == "running" else of.run.folder
+    key = f"{_FORMAT}:{of.run.header.version}:{of.kept.content_hash}"
+    return of.kept.once(name, lambda: from_file(lasting, name, key, make))

@@ -26,13 +26,7 @@ PAGE = 50
 TableOf = Callable[[Snapshot, Asked], pl.DataFrame]
 
 
-_AGENT_ORDER: Mapping[str, list[pl.Expr]] = {
-    "change": [pl.col("change").abs()],
-    "followers": [pl.col("followers")],
-    "start": [pl.col("start")],
-    "end": [pl.col("end")],
-    "agent": [],
-}
+_AGENT_ORDER = ("change", "followers", "start", "end", "agent")
 _POST_ORDER = ("engagement", "step", "flags")
 
 
@@ -87,12 +81,13 @@ def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
 def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
     found = queries.agent_list(of, _number(of, asked))
-    wanted, keys = asked.word("find").strip().lower(), _AGENT_ORDER[asked.one_of("sort", _AGENT_ORDER)]
+    wanted, by = asked.word("find").strip().lower(), asked.one_of("sort", _AGENT_ORDER)
     if wanted.isdigit():
         found = found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
     elif wanted:
         found = found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
-    return found.sort([*keys, pl.col("agent")], descending=[*(True for _ in keys), False], nulls_last=True)
+    key = pl.col("change").abs() if by == "change" else pl.col(by)
+    return found.sort([key, pl.col("agent")], descending=[by != "agent", False], nulls_last=True)
 
 
 def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
