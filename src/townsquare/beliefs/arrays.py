@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefInputs, BeliefState
-from townsquare.core.array_types import Array, Bool, Byte, Float, Int16, Int32, Int64
+from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.pairs import PairBlock
 
 Table = npt.NDArray[np.void]
@@ -26,68 +26,12 @@ AgentSettings = Any
 """One record of a table of settings; kernels read its fields by name."""
 
 
-class Shown(NamedTuple):
-    """The columns of :class:`~townsquare.beliefs.contract.Exposed` that kernels read; (n + 1,), then (m,) each."""
-
-    indptr: Int64
-    proposition: Int16
-    stance: Float
-    likes: Int32
-    first_seen: Bool
-    weight: Float
-
-
-class Written(NamedTuple):
-    """The columns of :class:`~townsquare.beliefs.contract.Own` that kernels read; (n + 1,), (k,), (k,), then (n, P)."""
-
-    indptr: Int64
-    proposition: Int16
-    stance: Float
-    likes: Int32
-    dislikes: Int32
-
-
 class Beliefs(NamedTuple):
     """What a block believes before the step; each (n, P) float64."""
 
     stance: Float
     confidence: Float
     start: Float
-
-
-class RecordColumns(NamedTuple):
-    """The columns of :class:`~townsquare.beliefs.contract.Records`; (n + 1,), then (k,) each."""
-
-    indptr: Int64
-    claim: Int32
-    proposition: Int16
-    polarity: npt.NDArray[np.int8]
-    strength: Float
-    origin: Byte
-    active: Bool
-    agreed: Bool
-
-
-class ChangeColumns(NamedTuple):
-    """The columns of :class:`~townsquare.beliefs.contract.Changes`; (n + 1,), then (c,) each."""
-
-    indptr: Int64
-    record: Int32
-    kind: Byte
-    post: Int32
-    rank: Int16
-
-
-class ShowingColumns(NamedTuple):
-    """The columns of :class:`~townsquare.beliefs.contract.Showings` that kernels read; (n + 1,), then (m,) each."""
-
-    indptr: Int64
-    record: Int32
-    post: Int32
-    rank: Int16
-    likes: Int32
-    first_seen: Bool
-    weight: Float
 
 
 Columns = TypeVar("Columns", bound=NamedTuple)
@@ -155,15 +99,8 @@ def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Tabl
 def unmoved(state: BeliefState, n_rows: int, n_own: int) -> Moved:
     """Room for a kernel's results: stance and confidence still to be written, every part of the move 0, trust NaN."""
     shape = state.stance.shape
-    return Moved(
-        stance=np.empty(shape),
-        confidence=np.empty(shape),
-        exposure=np.zeros(n_rows),
-        trust=np.full(n_rows, np.nan),
-        own=np.zeros(n_own),
-        anchor=np.zeros(shape),
-        clip=np.zeros(shape),
-    )
+    parts = np.zeros(n_rows), np.full(n_rows, np.nan), np.zeros(n_own), np.zeros(shape), np.zeros(shape)
+    return Moved(np.empty(shape), np.empty(shape), *parts)
 
 
 def frozen_state(state: BeliefState) -> BeliefState:
@@ -186,8 +123,8 @@ def _freeze(part: Any) -> None:
             value.flags.writeable = False
         elif is_dataclass(value):
             _freeze(value)
-        elif isinstance(value, Mapping):
-            for array in value.values():
+        else:
+            for array in value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ():
                 array.flags.writeable = False
 
 
@@ -205,18 +142,14 @@ def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
 
 def take_state(state: BeliefState, agents: Int64) -> BeliefState:
     """The beliefs of ``agents`` alone, in that order."""
-    return BeliefState(
-        stance=state.stance[agents],
-        confidence=state.confidence[agents],
-        start=state.start[agents],
-        arrays={name: array[agents] for name, array in state.arrays.items()},
-        pairs={name: _take_pairs(block, agents) for name, block in state.pairs.items()},
-    )
 
+    def taken(block: PairBlock) -> PairBlock:
+        offsets, rows = gather(block.indptr, agents)
+        return PairBlock(offsets, block.key[rows], block.value[rows])
 
-def _take_pairs(block: PairBlock, agents: Int64) -> PairBlock:
-    offsets, rows = gather(block.indptr, agents)
-    return PairBlock(offsets, block.key[rows], block.value[rows])
+    beliefs = (getattr(state, name)[agents] for name in Beliefs._fields)
+    arrays = {name: array[agents] for name, array in state.arrays.items()}
+    return BeliefState(*beliefs, arrays, {name: taken(block) for name, block in state.pairs.items()})
 
 
 def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
@@ -226,10 +159,6 @@ def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    return BeliefState(
-        stance=np.concatenate([one.stance, two.stance]),
-        confidence=np.concatenate([one.confidence, two.confidence]),
-        start=np.concatenate([one.start, two.start]),
-        arrays={name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays},
-        pairs={name: both(one.pairs[name], two.pairs[name]) for name in one.pairs},
-    )
+    beliefs = (np.concatenate([getattr(one, name), getattr(two, name)]) for name in Beliefs._fields)
+    arrays = {name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays}
+    return BeliefState(*beliefs, arrays, {name: both(one.pairs[name], two.pairs[name]) for name in one.pairs})

@@ -10,8 +10,18 @@ from __future__ import annotations
 import numba as nb
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Replayed, Trail
+from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
+from townsquare.beliefs.contract import (
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Exposed,
+    Replay,
+    Replayed,
+    Trail,
+    start_as_given,
+)
 from townsquare.beliefs.grids import SHARES, UPTAKE
 from townsquare.beliefs.move_kernels import anchored, clipped, settled
 from townsquare.beliefs.trail import assemble
@@ -33,11 +43,6 @@ class Params(MemberParams):
     )
 
 
-def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
-    """New agents hold the (n, P) ``stance`` in [-1, 1] given, which is also what they are stubborn about."""
-    return BeliefState(stance.copy(), confidence.copy(), stance.copy())
-
-
 @nb.njit(cache=True, error_model="numpy")
 def averaged(p: AgentSettings, before: float, shown: float, label: float, n: int) -> tuple[float, float]:
     """Return what one of ``n`` rows adds to a stance of ``before``, and its weight."""
@@ -46,7 +51,7 @@ def averaged(p: AgentSettings, before: float, shown: float, label: float, n: int
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _average_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: Moved) -> None:
+def _average_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
     for k in range(held.stance.shape[1]):
         first, before = at, held.stance[i, k]
@@ -68,7 +73,7 @@ def _average_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: 
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _average(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
+def _average(rows: Exposed, held: Beliefs, table: Table, moved: Moved) -> None:
     """Write stance, exposure, anchor and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
     for i in nb.prange(held.stance.shape[0]):
         _average_agent(i, table[i % table.shape[0]], rows, held, moved)
@@ -90,7 +95,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
-    rows = arrays.columns(Shown, inputs.exposures)
+    rows = arrays.columns(Exposed, inputs.exposures)
     moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
     _average(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
     after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
@@ -98,13 +103,5 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 RULE = BeliefRule(
-    name="averaging",
-    needs=frozenset({"exposures"}),
-    unit="stance",
-    ordered=False,
-    bounded=True,
-    params=Params,
-    init=init,
-    step=step,
-    replay=Replay(_replay, SETTINGS),
+    "averaging", frozenset({"exposures"}), Params, start_as_given, step, bounded=True, replay=Replay(_replay, SETTINGS)
 )

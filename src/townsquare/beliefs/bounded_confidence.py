@@ -11,8 +11,18 @@ from __future__ import annotations
 import numba as nb
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Replayed, Trail
+from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
+from townsquare.beliefs.contract import (
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Exposed,
+    Replay,
+    Replayed,
+    Trail,
+    start_as_given,
+)
 from townsquare.beliefs.grids import DISTANCES, UPTAKE
 from townsquare.beliefs.move_kernels import clipped, settled
 from townsquare.beliefs.trail import assemble
@@ -34,11 +44,6 @@ class Params(MemberParams):
     )
 
 
-def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
-    """New agents hold the (n, P) ``stance`` in [-1, 1] given."""
-    return BeliefState(stance.copy(), confidence.copy(), stance.copy())
-
-
 @nb.njit(cache=True, error_model="numpy")
 def is_near(p: AgentSettings, before: float, shown: float) -> bool:
     """Return whether an agent with a stance of ``before`` listens to a row."""
@@ -54,7 +59,7 @@ def followed(p: AgentSettings, before: float, shown: float, label: float, n_near
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _listen_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: Moved) -> None:
+def _listen_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
     for k in range(held.stance.shape[1]):
         first, before, n_near = at, held.stance[i, k], 0
@@ -74,7 +79,7 @@ def _listen_agent(i: int, p: AgentSettings, rows: Shown, held: Beliefs, moved: M
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _listen(rows: Shown, held: Beliefs, table: Table, moved: Moved) -> None:
+def _listen(rows: Exposed, held: Beliefs, table: Table, moved: Moved) -> None:
     """Write stance, exposure and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
     for i in nb.prange(held.stance.shape[0]):
         _listen_agent(i, table[i % table.shape[0]], rows, held, moved)
@@ -94,7 +99,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S gains mu·Σ weight·(s − S)/c over the c rows of a proposition within epsilon of S; confidence stays."""
-    rows = arrays.columns(Shown, inputs.exposures)
+    rows = arrays.columns(Exposed, inputs.exposures)
     moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
     _listen(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
     after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
@@ -102,14 +107,12 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 RULE = BeliefRule(
-    name="bounded_confidence",
-    needs=frozenset({"exposures"}),
-    unit="stance",
-    ordered=False,
+    "bounded_confidence",
+    frozenset({"exposures"}),
+    Params,
+    start_as_given,
+    step,
     bounded=True,
-    params=Params,
-    init=init,
-    step=step,
     abrupt=True,
     replay=Replay(_replay, SETTINGS),
 )

@@ -8,7 +8,7 @@ block, ``P`` propositions, ``m`` input rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -39,6 +39,11 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 """The dtype of every column of the state, the inputs and the trail, by its name."""
 
 
+_PLAIN: Mapping[str, npt.ArrayLike] = {
+    "proposition": 0, "rank": 0, "credibility": np.nan, "likes": 0, "first_seen": True, "weight": 1.0, "agreed": False
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class BeliefState:
     """The beliefs of a block of agents.
@@ -55,8 +60,7 @@ class BeliefState:
     pairs: Mapping[str, PairBlock] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Exposed:
+class Exposed(NamedTuple):
     """What a block was shown that takes a stance: a CSR by agent, by proposition and then feed order within it.
 
     An exposure whose post speaks to two propositions is two rows; one that speaks to none is no row.
@@ -74,8 +78,7 @@ class Exposed:
     weight: Float  # (m,) label weight, [0, 1]
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(NamedTuple):
     """What a block wrote, and how others met what it ever wrote, in this step."""
 
     likes: Int32  # (n, P) accepted this step on own posts that speak to the proposition
@@ -86,8 +89,7 @@ class Own:
     stance: Float  # (k,)
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(NamedTuple):
     """The argument records of a block after the step, active and archived: a CSR by agent, by claim within it."""
 
     indptr: Int64  # (n + 1,)
@@ -100,8 +102,7 @@ class Records:
     agreed: Bool  # (k,) its polarity was the sign of the stance when it was accepted
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What happened to the records of a block in the step, in order: a CSR by agent."""
 
     indptr: Int64  # (n + 1,)
@@ -111,8 +112,7 @@ class Changes:
     rank: Int16  # (c,) -1 for an own post
 
 
-@dataclass(frozen=True, slots=True)
-class Showings:
+class Showings(NamedTuple):
     """Every claim that a block was shown, in feed order, whether it changed anything or not: a CSR by agent."""
 
     indptr: Int64  # (n + 1,)
@@ -145,8 +145,17 @@ def no_holdings(n: int) -> Holdings:
 
 def no_rows(kind: type[Rows], n: int) -> Rows:
     """A CSR of ``n`` agents without rows."""
-    names = [column.name for column in fields(kind) if column.name != "indptr"]
-    return kind(np.zeros(n + 1, np.int64), *(np.empty(0, DTYPES[name]) for name in names))
+    return rows_of(kind, np.zeros(n + 1, np.int64), **dict.fromkeys(kind._fields[1:], 0))
+
+
+def rows_of(kind: type[Rows], indptr: Int64, **columns: npt.ArrayLike) -> Rows:
+    """Return a CSR with these columns, each an array or one value for all rows, in the dtypes of the contract.
+
+    A column that is not given holds what a new row without likes or labels has.
+    """
+    given = {**_PLAIN, **columns}
+    cells = (np.broadcast_to(np.asarray(given[name], DTYPES[name]), int(indptr[-1])) for name in kind._fields[1:])
+    return kind(indptr.astype(np.int64), *map(np.array, cells))
 
 
 NEEDS = frozenset({"exposures", "own", "holdings", "showings", "authors", "ties", "groups"})
@@ -285,12 +294,12 @@ class BeliefRule:
 
     name: str
     needs: frozenset[str]
-    unit: str
-    ordered: bool
-    bounded: bool
     params: type[MemberParams]
     init: Callable[[Float, Float, AgentParams], BeliefState]
     step: Callable[[BeliefState, BeliefInputs, AgentParams, StageDraws], tuple[BeliefState, Trail]]
+    unit: str = "stance"
+    ordered: bool = False
+    bounded: bool = False
     abrupt: bool = False
     replay: Replay | None = None
 
@@ -315,6 +324,11 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
     for name, mine in (own or {}).items():
         out[name] = np.where(np.isnan(mine), out[name], mine)
     return out
+
+
+def start_as_given(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
+    """Return new agents with the (n, P) ``stance`` in [-1, 1] given, also as their start: an ``init`` of rules."""
+    return BeliefState(stance.copy(), confidence.copy(), stance.copy())
 
 
 def no_authors(n: int) -> Authors:

@@ -10,6 +10,8 @@ exp and log stand in compiled functions only, so that every part of Townsquare g
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numba as nb
 import numpy as np
@@ -22,7 +24,7 @@ STANCE_MARGIN = 1e-3
 
 
 @nb.njit(cache=True, error_model="numpy")
-def contribution(polarity: int, strength: float, gamma: float) -> float:
+def contribution(polarity: float, strength: float, gamma: float) -> float:
     """p ln(1 + s γ) of one active record, in log odds.
 
     >>> round(contribution(-1, 0.5, 0.4), 6)
@@ -56,22 +58,19 @@ def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
     return start
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _contributions(polarity: npt.NDArray[np.int8], strength: Float, gamma: Float, out: Float) -> None:
-    for x in range(out.shape[0]):
-        out[x] = contribution(polarity[x], strength[x], gamma[x])
+@nb.vectorize(cache=True)
+def _contributions(polarity: float, strength: float, gamma: float) -> float:
+    return contribution(polarity, strength, gamma)
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _stances(log_odds: Float, out: Float) -> None:
-    for x in range(out.shape[0]):
-        out[x] = stance_at(log_odds[x])
+@nb.vectorize(cache=True)
+def _stances(log_odds: float) -> float:
+    return stance_at(log_odds)
 
 
-@nb.njit(cache=True, error_model="numpy")
-def _starts(stance: Float, anchoring: Float, margin: Float, out: Float) -> None:
-    for x in range(out.shape[0]):
-        out[x] = log_odds_at(stance[x], anchoring[x], margin[x])
+@nb.vectorize(cache=True)
+def _starts(stance: float, anchoring: float, margin: float) -> float:
+    return log_odds_at(stance, anchoring, margin)
 
 
 @nb.njit(cache=True, error_model="numpy")
@@ -96,10 +95,7 @@ def contributions(polarity: npt.ArrayLike, strength: npt.ArrayLike, gamma: npt.A
     >>> contributions([1, -1], [0.5, 0.5], 0.4).round(6).tolist()
     [0.182322, -0.182322]
     """
-    sign = np.ascontiguousarray(polarity, np.int8)
-    out = np.empty(sign.shape[0])
-    _contributions(sign, _filled(strength, out.shape), _filled(gamma, out.shape), out)
-    return out
+    return _each(_contributions, polarity, strength, gamma)
 
 
 def sum_of(amounts: npt.ArrayLike, prior: float = 0.0) -> float:
@@ -113,10 +109,7 @@ def stances_of(log_odds: npt.ArrayLike) -> Float:
     >>> stances_of([0.0, 1.0]).round(6).tolist()
     [0.0, 0.462117]
     """
-    given = np.ascontiguousarray(log_odds, np.float64)
-    out = np.empty(given.size)
-    _stances(given.ravel(), out)
-    return out.reshape(given.shape)
+    return _each(_stances, log_odds)
 
 
 def start_log_odds(
@@ -127,11 +120,9 @@ def start_log_odds(
     ``anchoring`` and ``margin`` broadcast to ``stance``. With a = 1 the stance that follows is the stated one; with
     another a it is not: :func:`stances_of` says what was attained.
     """
-    given = np.ascontiguousarray(stance, np.float64)
-    out = np.empty(given.size)
-    _starts(given.ravel(), _filled(anchoring, given.shape).ravel(), _filled(margin, given.shape).ravel(), out)
-    return out.reshape(given.shape)
+    return _each(_starts, stance, anchoring, margin)
 
 
-def _filled(value: npt.ArrayLike, shape: tuple[int, ...]) -> Float:
-    return np.ascontiguousarray(np.broadcast_to(np.asarray(value, np.float64), shape))
+def _each(function: Callable[..., Any], *columns: npt.ArrayLike) -> Float:
+    """Return a compiled function of each entry of the columns, which broadcast."""
+    return np.asarray(function(*(np.asarray(column, np.float64) for column in columns)))

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays, exposure_kernels
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Trail
+from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Exposed, Own, Replay, Trail
 from townsquare.beliefs.grids import SHARES, UPTAKE
 from townsquare.beliefs.trail import assemble
 from townsquare.beliefs.trust import TRUST, author_trust
@@ -58,8 +58,8 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
     exposure_kernels.exposure_step(
-        arrays.columns(arrays.Shown, inputs.exposures),
-        arrays.columns(arrays.Written, inputs.own),
+        arrays.columns(Exposed, inputs.exposures),
+        arrays.columns(Own, inputs.own),
         arrays.columns(arrays.Beliefs, state),
         slot,
         arrays.settings(params, exposure_kernels.SETTINGS, state.stance.shape[0]),
@@ -77,13 +77,11 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 RULE = BeliefRule(
-    name="exposure",
-    needs=frozenset({"exposures", "own"}),
-    unit="stance",
+    "exposure",
+    frozenset({"exposures", "own"}),
+    Params,
+    init,
+    step,
     ordered=True,
-    bounded=False,
-    params=Params,
-    init=init,
-    step=step,
     replay=Replay(exposure_kernels.replay_exposure, exposure_kernels.SETTINGS),
 )

@@ -22,13 +22,4 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     return move(state, inputs, params, bounded=True)
 
 
-RULE = BeliefRule(
-    name="exposure-bounded",
-    needs=frozenset({"exposures", "own"}),
-    unit="stance",
-    ordered=True,
-    bounded=True,
-    params=Params,
-    init=init,
-    step=step,
-)
+RULE = BeliefRule("exposure-bounded", frozenset({"exposures", "own"}), Params, init, step, ordered=True, bounded=True)

@@ -11,8 +11,8 @@ import math
 import numba as nb
 import numpy as np
 
-from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Shown, Table, Written
-from townsquare.beliefs.contract import UNASKED, Replayed
+from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
+from townsquare.beliefs.contract import UNASKED, Exposed, Own, Replayed
 from townsquare.beliefs.move_kernels import anchored, author_slots, clipped, learned, settled
 from townsquare.core.array_types import Float, Int64
 
@@ -69,7 +69,7 @@ def pulled(
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def exposure_step(
-    rows: Shown, own: Written, held: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved, bounded: bool
+    rows: Exposed, own: Own, held: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved, bounded: bool
 ) -> None:
     """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
@@ -79,8 +79,8 @@ def exposure_step(
     """
     # Arrays stay in this body: a compiled call that takes whole arrays costs as much as five rows, and a tuple's fields
     # cannot be written to inside the loop (see townsquare.beliefs.arrays).
-    indptr, proposition, shown, likes, first_seen, label = rows
-    own_indptr, own_proposition, own_stance, own_likes, own_dislikes = own
+    indptr, proposition, _, _, _, _, shown, likes, first_seen, label = rows
+    own_likes, own_dislikes, own_indptr, own_proposition, _, own_stance = own
     stance, confidence, start = held
     new_stance, new_confidence, exposure, read, own_part, anchor_part, clip_part = moved
     for i in nb.prange(stance.shape[0]):

@@ -17,7 +17,16 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Trail
+from townsquare.beliefs.contract import (
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Changes,
+    Records,
+    Replay,
+    Trail,
+)
 from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odds
 from townsquare.beliefs.grids import ANCHORING, UPTAKE
 from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, replay_log_odds, sum_up
@@ -74,9 +83,8 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 
     The stance that they start with is that of their log odds: the given one only for a = 1.
     """
-    if params["start"] == "records":
-        prior = np.zeros(stance.shape)
-    else:
+    prior = np.zeros(stance.shape)
+    if params["start"] != "records":
         prior = start_log_odds(stance, params["anchoring"][:, None], params["stance_margin"][:, None])
     held = stances_of(prior)
     return BeliefState(held, confidence.copy(), held.copy(), arrays={LOG_ODDS: prior.copy(), PRIOR: prior})
@@ -93,16 +101,11 @@ def summed_over(
     state: BeliefState, inputs: BeliefInputs, params: AgentParams, strength: Float, before: Float
 ) -> Summed:
     """The sums with records that count with ``strength`` (k,) now and counted with ``before`` (k,) until this step."""
-    rows = arrays.columns(arrays.RecordColumns, inputs.holdings.records)
-    changes = arrays.columns(arrays.ChangeColumns, inputs.holdings.changes)
+    rows = arrays.columns(Records, inputs.holdings.records)
+    changes = arrays.columns(Changes, inputs.holdings.changes)
     weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(before, np.float64))
-    summed = Summed(
-        log_odds=np.empty(state.stance.shape),
-        stance=np.empty(state.stance.shape),
-        change=np.zeros(changes.record.shape[0]),
-        reweighed=np.zeros(strength.shape[0]),
-        clip=np.zeros(state.stance.shape),
-    )
+    cells, counts = state.stance.shape, (changes.record.shape[0], strength.shape[0])
+    summed = Summed(np.empty(cells), np.empty(cells), *map(np.zeros, counts), np.zeros(cells))
     prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
     sum_up(rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table, summed)
@@ -182,13 +185,5 @@ def _agents(indptr: Int64) -> Int64:
 
 
 RULE = BeliefRule(
-    name="log_odds",
-    needs=frozenset({"holdings"}),
-    unit="log odds",
-    ordered=False,
-    bounded=False,
-    params=Params,
-    init=init,
-    step=step,
-    replay=Replay(replay_log_odds, REPLAYED),
+    "log_odds", frozenset({"holdings"}), Params, init, step, unit="log odds", replay=Replay(replay_log_odds, REPLAYED)
 )

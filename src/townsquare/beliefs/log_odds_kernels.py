@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from townsquare.beliefs.arrays import AgentSettings, ChangeColumns, RecordColumns, Table
-from townsquare.beliefs.contract import Replayed
+from townsquare.beliefs.arrays import AgentSettings, Table
+from townsquare.beliefs.contract import Changes, Records, Replayed
 from townsquare.beliefs.equation import contribution, log_odds_at, stance_at
 from townsquare.core.array_types import Float
 from townsquare.core.schema import HoldingChange, Origin
@@ -58,14 +58,14 @@ def amount(p: AgentSettings, polarity: int, strength: float, origin: int, agreed
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _amount_of(x: int, rows: RecordColumns, strength: float, p: AgentSettings) -> float:
+def _amount_of(x: int, rows: Records, strength: float, p: AgentSettings) -> float:
     added: float = amount(p, rows.polarity[x], strength, rows.origin[x], rows.agreed[x])
     return added
 
 
 @nb.njit(cache=True, error_model="numpy")
 def _sum_agent(
-    i: int, rows: RecordColumns, strength: Float, prior: Float, old: Float, stance: Float, p: AgentSettings, out: Summed
+    i: int, rows: Records, strength: Float, prior: Float, old: Float, stance: Float, p: AgentSettings, out: Summed
 ) -> None:
     for k in range(prior.shape[1]):
         out.log_odds[i, k] = prior[i, k]
@@ -78,7 +78,7 @@ def _sum_agent(
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _changed_in(changes: ChangeColumns, first: int, end: int, record: int) -> bool:
+def _changed_in(changes: Changes, first: int, end: int, record: int) -> bool:
     """Whether one of the changes ``first`` to ``end`` is of this record."""
     found = False
     for c in range(first, end):
@@ -88,7 +88,7 @@ def _changed_in(changes: ChangeColumns, first: int, end: int, record: int) -> bo
 
 @nb.njit(cache=True, error_model="numpy")
 def _explain_agent(
-    i: int, rows: RecordColumns, changes: ChangeColumns, weighed: Weighed, old: Float, p: AgentSettings, out: Summed
+    i: int, rows: Records, changes: Changes, weighed: Weighed, old: Float, p: AgentSettings, out: Summed
 ) -> None:
     """What each change contributed; what rounding leaves over goes to the last row of its proposition."""
     first, end = changes.indptr[i], changes.indptr[i + 1]
@@ -125,8 +125,8 @@ def _explain_agent(
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def sum_up(
-    rows: RecordColumns,
-    changes: ChangeColumns,
+    rows: Records,
+    changes: Changes,
     weighed: Weighed,
     prior: Float,
     old: Float,

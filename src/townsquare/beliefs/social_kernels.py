@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numba as nb
 import numpy as np
 
-from townsquare.beliefs.arrays import AgentSettings, ChangeColumns, RecordColumns, ShowingColumns, Table
-from townsquare.beliefs.contract import Replayed
+from townsquare.beliefs.arrays import AgentSettings, Table
+from townsquare.beliefs.contract import Changes, Records, Replayed, Showings
 from townsquare.beliefs.equation import log_odds_at, stance_at
 from townsquare.beliefs.exposure_kernels import novelty, social_proof
 from townsquare.beliefs.log_odds_kernels import amount
@@ -49,7 +49,7 @@ class Weights(NamedTuple):
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def carry_over(old_worth: PairBlock, old_label: PairBlock, records: RecordColumns, worth: Float, label: Float) -> None:
+def carry_over(old_worth: PairBlock, old_label: PairBlock, records: Records, worth: Float, label: Float) -> None:
     """Worth and label of the records that were there before; 1 for new ones. Claims ascend within each agent."""
     for i in nb.prange(records.indptr.shape[0] - 1):
         o, end = old_worth.indptr[i], old_worth.indptr[i + 1]
@@ -75,9 +75,7 @@ def worth_of(p: AgentSettings, trust: float, likes: int, first_seen: bool) -> fl
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def weigh(
-    records: RecordColumns, changes: ChangeColumns, showings: ShowingColumns, trust: Float, table: Table, out: Weights
-) -> None:
+def weigh(records: Records, changes: Changes, showings: Showings, trust: Float, table: Table, out: Weights) -> None:
     """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before.
 
     ``trust`` (m,) is trust in the author of each showing, at the start of the step.

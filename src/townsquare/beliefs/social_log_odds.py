@@ -30,7 +30,17 @@ import numpy as np
 from pydantic import Field
 
 from townsquare.beliefs import arrays, log_odds, social_kernels
-from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Replay, Trail
+from townsquare.beliefs.contract import (
+    AgentParams,
+    BeliefInputs,
+    BeliefRule,
+    BeliefState,
+    Changes,
+    Records,
+    Replay,
+    Showings,
+    Trail,
+)
 from townsquare.beliefs.exposure import Factors
 from townsquare.beliefs.social_kernels import Weights
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
@@ -92,29 +102,28 @@ def _read(block: PairBlock, trust: Float, inputs: BeliefInputs) -> Float:
 
 
 def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trust: Float) -> Weights:
-    records = arrays.columns(arrays.RecordColumns, inputs.holdings.records)
-    changes = arrays.columns(arrays.ChangeColumns, inputs.holdings.changes)
+    records = arrays.columns(Records, inputs.holdings.records)
+    changes = arrays.columns(Changes, inputs.holdings.changes)
     k = records.claim.shape[0]
     worth, label, shown = np.empty(k), np.empty(k), np.full(k, -1, np.int64)
     social_kernels.carry_over(
         arrays.pairs_of(state.pairs[WORTH]), arrays.pairs_of(state.pairs[LABEL]), records, worth, label
     )
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
-    showings = arrays.columns(arrays.ShowingColumns, inputs.holdings.showings)
+    showings = arrays.columns(Showings, inputs.holdings.showings)
     table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
     social_kernels.weigh(records, changes, showings, arrays.read_only(trust, np.float64), table, out)
     return out
 
 
 RULE = BeliefRule(
-    name="social_log_odds",
-    needs=frozenset({"exposures", "holdings", "showings"}),
+    "social_log_odds",
+    frozenset({"exposures", "holdings", "showings"}),
+    Params,
+    init,
+    step,
     unit="log odds",
     ordered=True,
-    bounded=False,
-    params=Params,
-    init=init,
-    step=step,
     replay=Replay(
         social_kernels.replay_social,
         ("trust_start", "trust_rate", *log_odds.REPLAYED, *social_kernels.SETTINGS),

@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.arrays import Moved, columns, read_only
-from townsquare.beliefs.contract import DTYPES, BeliefInputs, Trail
-from townsquare.core.array_types import Float, Int16, Int32, Int64
+from townsquare.beliefs.arrays import Moved, columns
+from townsquare.beliefs.contract import DTYPES, BeliefInputs, Exposed, Own, Trail
+from townsquare.core.array_types import Int64
 from townsquare.core.schema import NONE, TrailKind
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)
 _NONE = NONE
-
-
-class _Exposures(NamedTuple):
-    """Columns of the exposures: a CSR of m rows."""
-
-    indptr: Int64
-    proposition: Int16
-    rank: Int16
-    post: Int32
-
-
-class _OwnPosts(NamedTuple):
-    """Columns of the own posts: a CSR of k rows."""
-
-    indptr: Int64
-    proposition: Int16
-    post: Int32
-
-
-class _Parts(NamedTuple):
-    """What they contributed: (m,), (m,), (k,), (n, P), (n, P)."""
-
-    exposure: Float
-    trust: Float
-    own: Float
-    anchor: Float
-    clip: Float
 
 
 def no_trail() -> Trail:
@@ -67,13 +38,12 @@ def assemble(inputs: BeliefInputs, moved: Moved) -> Trail:
     own posts, anchors and clips are rows only where their amount is not 0. The order does not depend on how agents
     were cut into blocks.
     """
-    exposures, own = columns(_Exposures, inputs.exposures), columns(_OwnPosts, inputs.own)
-    parts = _Parts(*(read_only(getattr(moved, name), np.float64) for name in _Parts._fields))
+    exposures, own = columns(Exposed, inputs.exposures), columns(Own, inputs.own)
     first = np.zeros(moved.stance.shape[0] + 1, np.int64)
-    _count(exposures, own, parts, first)
+    _count(exposures, own, moved, first)
     np.cumsum(first, out=first)
     trail = _room(int(first[-1]))
-    _fill(exposures, own, parts, first, trail)
+    _fill(exposures, own, moved, first, trail)
     return trail
 
 
@@ -82,10 +52,10 @@ def _room(n: int) -> Trail:
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _count(exposures: _Exposures, written: _OwnPosts, parts: _Parts, rows: Int64) -> None:
+def _count(exposures: Exposed, written: Own, moved: Moved, rows: Int64) -> None:
     """Write into ``rows[i + 1]`` how many rows agent i gets."""
     indptr, own_indptr = exposures.indptr, written.indptr
-    own, anchor, clip = parts.own, parts.anchor, parts.clip
+    own, anchor, clip = moved.own, moved.anchor, moved.clip
     for i in nb.prange(rows.shape[0] - 1):
         n = indptr[i + 1] - indptr[i]
         for x in range(own_indptr[i], own_indptr[i + 1]):
@@ -108,10 +78,10 @@ def _put(
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _fill(exposures: _Exposures, written: _OwnPosts, parts: _Parts, first: Int64, trail: Trail) -> None:
-    indptr, proposition, rank, post = exposures
-    own_indptr, own_proposition, own_post = written
-    exposure, trust, own, anchor, clip = parts
+def _fill(exposures: Exposed, written: Own, moved: Moved, first: Int64, trail: Trail) -> None:
+    indptr, proposition, post, rank = exposures[:4]
+    own_indptr, own_proposition, own_post = written.indptr, written.proposition, written.post
+    _, _, exposure, trust, own, anchor, clip = moved
     for i in nb.prange(first.shape[0] - 1):
         at = first[i]
         for x in range(indptr[i], indptr[i + 1]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from townsquare.beliefs.arrays import Shown, Table, columns, pairs_of, read_only, settings
+from townsquare.beliefs.arrays import Table, columns, pairs_of, read_only, settings
 from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Showings
 from townsquare.beliefs.move_kernels import learned
 from townsquare.core.array_types import Float, Int64
@@ -38,7 +38,7 @@ def author_trust(state: BeliefState, exposures: Exposed | Showings, params: Agen
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _learn(rows: Shown, stance: Float, slot: Int64, table: Table, trust: Float) -> None:
+def _learn(rows: Exposed, stance: Float, slot: Int64, table: Table, trust: Float) -> None:
     indptr, proposition, shown = rows.indptr, rows.proposition, rows.stance
     for i in nb.prange(stance.shape[0]):
         p = table[i % table.shape[0]]
@@ -63,4 +63,4 @@ def learn_trust(trust: Float, slot: Int64, exposures: Exposed, stance: Float, pa
         ``trust_rate`` of each agent.
     """
     table = settings(params, ("trust_rate",), stance.shape[0])
-    _learn(columns(Shown, exposures), read_only(stance, np.float64), slot, table, trust)
+    _learn(columns(Exposed, exposures), read_only(stance, np.float64), slot, table, trust)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 
 from townsquare.beliefs.evidence.text import MAX_CHARACTERS
+from townsquare.beliefs.evidence.words import word_lists
 
 FOR, AGAINST, SILENT = 1, -1, 0
 
@@ -23,21 +24,6 @@ _ALL = re.compile(
     r"|(?:turn|flip|check|pick|choose|select) all)\b",
     re.IGNORECASE,
 )
-_NEGATIONS = frozenset(
-    {
-        "not", "no", "dont", "doesnt", "didnt", "isnt", "arent", "wont", "wouldnt", "shouldnt", "needn",
-        "neednt", "cant", "cannot", "never", "without", "except", "exclude", "excluding", "remove", "drop",
-        "skip", "leave", "leaving", "ignore", "irrelevant", "unnecessary", "useless", "pointless", "nothing",
-        "rather", "neither", "nor", "unneeded", "needless"
-    }
-)  # fmt: skip
-_JOINS = frozenset({"and", "or", "card", "cards", "plus", "n", "with", "the", "then", "just", "only"})
-_AFTER_ARTICLE = frozenset(
-    {
-        "vowel", "consonant", "card", "number", "even", "odd", "lot", "few", "bit", "letter", "rule", "side",
-        "must", "good", "great", "common", "different", "single"
-    }
-)  # fmt: skip
 BEFORE, AFTER = 7, 5
 """How many words before and after a name a negation may stand."""
 
@@ -72,7 +58,8 @@ def _side(text: str, option: str, options: Sequence[str], *, exclusive: bool) ->
         tokens = _TOKEN.findall(clause)
         named = _named(tokens, options)
         for at, name in named:
-            said[name] += AGAINST if _is_negated(tokens, at) else FOR
+            near = [*tokens[max(0, at - BEFORE) : at], *tokens[at + 1 : at + 1 + AFTER]]
+            said[name] += AGAINST if _has_negation(near) else FOR
         if not named and _ALL.search(clause):
             said[option] += AGAINST if _has_negation(tokens) else FOR
     if said[option]:
@@ -98,19 +85,17 @@ def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
     token = tokens[at]
     after = tokens[at + 1].casefold() if at + 1 < len(tokens) else ""
     before = tokens[at - 1].casefold() if at else ""
-    if after in _AFTER_ARTICLE:
+    if after in word_lists()["after_article"]:
         return False
     if token.isupper() and token != "I":
         return True
     beside = {before, after}
     near = {*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]}
-    listed = any(word.casefold() in known for word in near) and bool(beside & _JOINS or beside & known.keys())
+    listed = any(word.casefold() in known for word in near) and bool(
+        beside & word_lists()["option_joins"] or beside & known.keys()
+    )
     return listed or before in ("card", "cards") or len(tokens) == 1
 
 
-def _is_negated(tokens: Sequence[str], at: int) -> bool:
-    return _has_negation([*tokens[max(0, at - BEFORE) : at], *tokens[at + 1 : at + 1 + AFTER]])
-
-
 def _has_negation(tokens: Sequence[str]) -> bool:
-    return any(word.casefold().replace("'", "") in _NEGATIONS for word in tokens)
+    return any(word.casefold().replace("'", "") in word_lists()["option_negations"] for word in tokens)

@@ -26,7 +26,6 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.core.array_types import Array, Int16, Int32, Int64
-from townsquare.core.pairs import PairBlock
 from townsquare.testing.belief_holdings import random_holdings
 
 FIRST = 1000  # a block is rarely the first of the world
@@ -158,7 +157,7 @@ def take_params(params: AgentParams, agents: Int64) -> AgentParams:
 def take(case: Case, agents: Int64, first: int) -> Case:
     """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
     own, holdings = case.inputs.own, case.inputs.holdings
-    taken = replace(_take_rows(own, agents), likes=own.likes[agents], dislikes=own.dislikes[agents])
+    taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
     held = Holdings(
         _take_rows(holdings.records, agents),
         _take_rows(holdings.changes, agents),
@@ -177,10 +176,9 @@ def _take_rows(part: Rows, agents: Int64) -> Rows:
 
 def reorder(part: Rows, rows: Int64, indptr: Int64) -> Rows:
     """The rows ``rows`` of a CSR by agent, in that order, under another ``indptr``."""
-    columns: dict[str, Any] = {column.name: getattr(part, column.name) for column in fields(part)}
-    del columns["indptr"]
-    taken = {name: column[rows] for name, column in columns.items() if column.ndim == 1}  # (n, P) is by agent
-    return replace(part, indptr=indptr, **taken)
+    columns: dict[str, Any] = part._asdict() | {"indptr": indptr}
+    taken = {name: columns[name][rows] for name in part._fields if name != "indptr" and columns[name].ndim == 1}
+    return part._replace(indptr=indptr, **taken)  # what is (n, P) is by agent
 
 
 def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
@@ -221,8 +219,8 @@ def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:
         return [(name, value)]
     if isinstance(value, Mapping):
         parts = list(value.items())
-    elif isinstance(value, PairBlock):
-        parts = list(value._asdict().items())
+    elif isinstance(value, tuple):
+        parts = list(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
     elif is_dataclass(value):
         parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
     else:

@@ -162,7 +162,7 @@ def _check_hull(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
         return
     # Many popular posts of one mind are what a sum of gains overshoots with.
     exposures = case.inputs.exposures
-    agreed = replace(exposures, stance=np.full_like(exposures.stance, 0.3), likes=exposures.likes * np.int32(100))
+    agreed = exposures._replace(stance=np.full_like(exposures.stance, 0.3), likes=exposures.likes * np.int32(100))
     for some in (case, with_exposures(case, agreed)):
         low, high = _hull(some)
         after, _ = run_step(rule, some)
@@ -206,7 +206,7 @@ def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
     if "exposures" not in rule.needs:
         return
     exposures = case.inputs.exposures
-    weightless = with_exposures(case, replace(exposures, weight=np.zeros_like(exposures.weight)))
+    weightless = with_exposures(case, exposures._replace(weight=np.zeros_like(exposures.weight)))
     after, _ = run_step(rule, weightless)
     free = np.ones(after.stance.shape, np.bool_)
     for agent, proposition in spoken_to(case)[1:]:  # all but the exposures
@@ -221,8 +221,8 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     one, _ = run_step(rule, case, draws)
     exposures, showings = case.inputs.exposures, case.inputs.holdings.showings
     names = rng.permutation(1000).astype(np.int32)
-    holdings = replace(case.inputs.holdings, showings=replace(showings, author=names[showings.author]))
-    inputs = replace(case.inputs, exposures=replace(exposures, author=names[exposures.author]), holdings=holdings)
+    holdings = replace(case.inputs.holdings, showings=showings._replace(author=names[showings.author]))
+    inputs = replace(case.inputs, exposures=exposures._replace(author=names[exposures.author]), holdings=holdings)
     two, _ = run_step(rule, replace(case, inputs=inputs))
     if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
         raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 from itertools import chain
 
 import numpy as np
@@ -96,7 +96,7 @@ def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generato
 
 def _csr(kind: type[Rows], by_agent: Sequence[Sequence[tuple[float, ...]]]) -> Rows:
     """Rows of each agent, in the order of the columns of ``kind``."""
-    names = [column.name for column in fields(kind)[1:]]
+    names = kind._fields[1:]
     columns = list(zip(*chain.from_iterable(by_agent), strict=True)) or [()] * len(names)
     indptr = np.cumsum([0, *map(len, by_agent)])
     return kind(indptr, *(np.array(column, DTYPES[name]) for name, column in zip(names, columns, strict=True)))

@@ -85,7 +85,7 @@ def kin(authors: Authors, rows: Any) -> Any:
 
 def step(state: Any, inputs: BeliefInputs, params: Any, rng: Any) -> Any:
     """Averaging of what is weighed so."""
-    rows = replace(inputs.exposures, weight=kin(inputs.authors, inputs.exposures))
+    rows = inputs.exposures._replace(weight=kin(inputs.authors, inputs.exposures))
     return AVERAGING.step(state, replace(inputs, exposures=rows), params, rng)
 
 

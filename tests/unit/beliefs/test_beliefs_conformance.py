@@ -162,7 +162,7 @@ def moves_the_quiet(after, trail, state, inputs, params, rng):
 
 
 def ignores_labels(after, trail, state, inputs, params, rng):
-    plain = replace(inputs.exposures, weight=np.ones_like(inputs.exposures.weight))
+    plain = inputs.exposures._replace(weight=np.ones_like(inputs.exposures.weight))
     return AVERAGING.step(state, replace(inputs, exposures=plain), params, rng)
 
 
@@ -185,7 +185,7 @@ def hears_the_last_row_only(after, trail, state, inputs, params, rng):
     cell = agent * after.stance.shape[1] + exposures.proposition
     last = np.append(cell[1:] != cell[:-1], True)[: len(cell)]
     return AVERAGING.step(
-        state, replace(inputs, exposures=replace(exposures, weight=exposures.weight * last)), params, rng
+        state, replace(inputs, exposures=exposures._replace(weight=exposures.weight * last)), params, rng
     )
 
 

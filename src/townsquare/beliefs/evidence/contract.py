@@ -73,14 +73,8 @@ class Found(NamedTuple):
         [2]
         """
         columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(cls._fields)
-        message, proposition, polarity, strength, *texts = columns
-        return cls(
-            np.array(message, np.int64),
-            np.array(proposition, np.int16),
-            np.array(polarity, np.int8),
-            np.array(strength, np.float64),
-            *texts,
-        )
+        dtypes = (np.int64, np.int16, np.int8, np.float64)  # of all but the texts
+        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=False)), *columns[4:])
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,6 @@ APART = -0.4
 
 _SHORT = 4
 _ITEM = re.compile(r"\s*(?:\(?\d+[.)]|[-•*])")
-_PRONOUNS = frozenset(
-    ("this", "that", "these", "those", "it", "they", "them", "he", "his", "she", "her", "their", "its")
-)
-_CONNECTIVES = frozenset(("and", "so", "because", "therefore"))
 
 
 def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
@@ -48,7 +44,7 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
         float(bool(frame.subject & {stem(word) for word in behind})),
         float(bool(frame.actions & {stem(word) for word in behind})),
         float(bool(frame.subject & {stem(word) for word in behind[:_SHORT]})),
-        float(bool(_PRONOUNS & set(behind[:3]))),
+        float(bool(known["pronouns"] & set(behind[:3]))),
         float(second[:1].islower()),
         float(first[-1:] == ";"),
         float(first[-1:] in ("!", "?")),
@@ -56,7 +52,7 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
         float(np.log1p(len(behind))) / 3.0,
         float(behind[:2] == ["we", "should"]),
         float(opening == "i"),
-        float(opening in _CONNECTIVES),
+        float(opening in known["connectives"]),
         float("also" in behind[:_SHORT]),
         float(turned),
         1.0,

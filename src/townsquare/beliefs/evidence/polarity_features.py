@@ -145,34 +145,21 @@ def _counts(one: Read, frame: Frame) -> list[float]:
     framed = turned * one.scopes.of_action
     half = n // 2
     valence = [
-        float(values.sum()) / root,
-        float(turned.sum()) / root,
-        float((values * one.scopes.of_action).sum()) / root,
-        float(framed.sum()) / root,
-        float(framed.sum()),
-        float(np.sign(framed.sum())),
-        float(framed[:half].sum()) / root,
-        float(framed[half:].sum()) / root,
+        *(float(part.sum()) / root for part in (values, turned, values * one.scopes.of_action, framed)),
+        *(float(framed.sum()), float(np.sign(framed.sum()))),
+        *(float(part.sum()) / root for part in (framed[:half], framed[half:])),
         float(acts.sum()),
         float((values * one.scopes.negated).sum()) / root,
     ]
-    asked = [
-        float(wanted.sum()),
-        float((one.scopes.negated < 0).any()),
-        float("should" in one.tokens),
-        float((one.scopes.of_action < 0).any()),
-    ]
+    asks = (wanted.sum(), (one.scopes.negated < 0).any(), "should" in one.tokens, (one.scopes.of_action < 0).any())
     liberty, money = (sum(token in known[name] for token in one.tokens) / root for name in ("liberty", "money"))
     soft = [_soft(number) for number in valence]
-    softly = [_soft(number) for number in asked]
+    softly = [_soft(float(number)) for number in asks]
     return [
         *(frame.direction * number for number in soft),
-        soft[1],
-        soft[3],
-        *softly,
+        *(soft[1], soft[3], *softly),
         *(frame.direction * number for number in softly),
         frame.coercion * _soft(liberty),
         frame.direction * _soft(money),
-        float(frame.direction),
-        float(frame.coercion),
+        *(float(frame.direction), float(frame.coercion)),
     ]

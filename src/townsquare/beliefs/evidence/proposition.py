@@ -12,9 +12,7 @@ from functools import lru_cache
 from townsquare.beliefs.evidence.text import stem, words
 from townsquare.beliefs.evidence.words import action, word_lists
 
-_LINKS = frozenset(("is", "are", "be", "was", "were", "a", "an", "the", "too", "very", "more", "does"))
 _MORE_HARM = (("more", "harm", "than", "good"), ("more", "bad", "than", "good"))
-_VERBS_OF_HARM = frozenset(("harms", "hurts", "damages", "destroys", "threatens", "undermines", "ruins"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +65,13 @@ def read_proposition(statement: str) -> Frame:
 def _sign(found: list[str], at: int) -> int:
     """-1 for a word that turns the proposition against its subject, +1 for one that furthers it, else 0."""
     known, word = word_lists(), found[at]
-    if word in known["negations"] or word in _VERBS_OF_HARM:
+    if word in known["negations"] or word in known["harms"]:
         return -1
     if any(tuple(found[at : at + 4]) == phrase for phrase in _MORE_HARM):
         return -1
     if word == "fight" and found[at + 1 : at + 2] == ["for"]:
         return 1
-    if word in known["faults"] and not action(word) and at and found[at - 1] in _LINKS:
+    if word in known["faults"] and not action(word) and at and found[at - 1] in known["links"]:
         return -1
     return action(word)
 

@@ -18,10 +18,6 @@ from townsquare.core.array_types import Float
 _NEGATED_WORDS = 3  # how many words after a negation it reaches
 _SHIFTED_WORDS = 4
 _BEFORE_SUBJECT = 6  # how far behind an action its subject may stand
-_TURNS = frozenset(("but", "however", "although", "while", "because", "since", "as"))
-_PASSIVE = frozenset(("be", "been", "is", "are", "not"))
-_NOUNS_OF_ACTION = frozenset(("ban", "prohibition", "abolition", "abandonment", "closure", "removal", "restriction"))
-_LEADS = frozenset(("if", "to", "we", "by"))
 
 
 class Scopes(NamedTuple):
@@ -50,13 +46,14 @@ def read_scopes(tokens: Sequence[str], subject: frozenset[str]) -> Scopes:
     >>> scopes.shifted.astype(int).tolist(), scopes.of_action.astype(int).tolist()
     ([1, 1, 1, 1, -1, 1], [1, -1, -1, -1, -1, -1])
     """
-    against, negations = word_lists()["against"], word_lists()["negations"]
+    known = word_lists()
+    negations, turns = known["negations"], known["turns"]
     stems = [stem(token) for token in tokens]
     negated, shifted, of_action = (np.ones(len(tokens)) for _ in range(3))
     left_negated = left_shifted = 0
     sign, about = 1.0, 1.0
     for at, token in enumerate(tokens):
-        if token in CLAUSE_ENDS or token in _TURNS:
+        if token in CLAUSE_ENDS or token in turns:
             left_shifted, about = 0, 1.0
             left_negated = 0 if token in CLAUSE_ENDS else left_negated
         if left_negated > 0 and token not in negations:
@@ -69,24 +66,23 @@ def read_scopes(tokens: Sequence[str], subject: frozenset[str]) -> Scopes:
             sign = -sign if left_shifted > 0 else -1.0
             left_shifted = _SHIFTED_WORDS + 1
         left_negated, left_shifted = left_negated - 1, left_shifted - 1
-        if _is_about_action(tokens, stems, at, subject, against):
+        if _is_about_action(tokens, stems, at, subject):
             about = -1.0
     return Scopes(negated, shifted, of_action)
 
 
-def _is_about_action(
-    tokens: Sequence[str], stems: Sequence[str], at: int, subject: frozenset[str], against: frozenset[str]
-) -> bool:
+def _is_about_action(tokens: Sequence[str], stems: Sequence[str], at: int, subject: frozenset[str]) -> bool:
+    known = word_lists()
     token, behind = tokens[at], stems[at + 1 : at + _BEFORE_SUBJECT]
     if token == "if":
-        return any(word in against for word in tokens[at : at + 8])
+        return any(word in known["against"] for word in tokens[at : at + 8])
     if token == "without":
         return any(word in subject for word in behind[:3])
-    if token not in against or not any(word in subject for word in behind):
+    if token not in known["against"] or not any(word in subject for word in behind):
         return False
     before = tokens[at - 1] if at else ""
-    if before in _PASSIVE:
+    if before in known["passive"]:
         return False
-    if token.endswith("ing") or token in _NOUNS_OF_ACTION:
+    if token.endswith("ing") or token in known["action_nouns"]:
         return True
-    return before in _LEADS and "should" not in tokens[max(0, at - 3) : at]
+    return before in known["leads"] and "should" not in tokens[max(0, at - 3) : at]

@@ -42,9 +42,6 @@ _PATTERNS = (
     re.compile(r";"),
     re.compile(r":"),
 )
-_FIRST = frozenset(("i", "my", "me"))
-_SECOND = frozenset(("you", "your"))
-_PLURAL = frozenset(("we", "our", "us"))
 
 
 class StrengthBlocks(NamedTuple):
@@ -112,10 +109,19 @@ def _wording(said: list[str]) -> list[float]:
     known, root = word_lists(), max(1, len(said)) ** 0.5
     values = [value(word) for word in said]
     roots = {stem(word) for word in said}
-    lists = ("hedges", "reasons", "vague", "negations", "liberty", "money")
+    lists = (
+        "hedges",
+        "reasons",
+        "vague",
+        "negations",
+        "liberty",
+        "money",
+        "first_person",
+        "second_person",
+        "first_plural",
+    )
     return [
         *(sum(word in known[name] for word in said) / root for name in lists),
-        *(sum(word in group for word in said) / root for group in (_FIRST, _SECOND, _PLURAL)),
         sum(word in known["frequent"] for word in said) / max(1, len(said)),
         float("should" in said),
         float("because" in said),

@@ -10,7 +10,7 @@ subtraction. What would have followed in later steps is not asked: that is anoth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -120,7 +120,7 @@ class _Rerun:
             own = own.filter(pl.col("post") != post) if rank == NONE else own
         exposed = Exposed(**_columns(rows, Exposed))
         # Reactions move confidence only, which is not asked for.
-        written = replace(no_own(1, self._n), **_columns(own, Own))
+        written = no_own(1, self._n)._replace(**_columns(own, Own))
         inputs = BeliefInputs(self._agent, exposed, written, authors=self._about(exposed))
         after, _ = self._rule.step(self._state(rows), inputs, self._params, self._draw)
         return float(after.stance[0, proposition])
@@ -181,7 +181,7 @@ def _written(kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
 
 def _columns(rows: pl.DataFrame, kind: type[Exposed | Own]) -> dict[str, Any]:
     """The rows as the columns of ``kind`` that they have, for one agent."""
-    names = [column.name for column in fields(kind) if column.name in rows.columns]
+    names = [name for name in kind._fields if name in rows.columns]
     return {"indptr": np.array([0, rows.height]), **{name: _column(rows, name) for name in names}}
 
 

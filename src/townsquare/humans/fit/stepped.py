@@ -32,6 +32,7 @@ from townsquare.beliefs.contract import (
     no_exposures,
     no_holdings,
     no_own,
+    rows_of,
 )
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.draws import Draws, Stage
@@ -143,7 +144,9 @@ class _Received(NamedTuple):
         rows, m = self.rows, who.size
         exposures, holdings, authors = no_exposures(m), no_holdings(m), Authors()
         if "exposures" in needs:
-            exposures = _exposed(np.arange(m + 1), event, rows)
+            exposures = rows_of(
+                Exposed, np.arange(m + 1), post=event, author=rows.author[event], stance=rows.shown[event]
+            )
             authors = _authors(event, rows, needs)
         if "holdings" in needs:
             holdings = self._holdings(rows.indptr[who], before, event)
@@ -157,59 +160,21 @@ class _Received(NamedTuple):
         made = self.makes[at]
         indptr, at, until = _kept(indptr, made), at[made], np.repeat(event, np.diff(indptr))[made]
         start = np.repeat(first, np.diff(indptr))
-        records = Records(
-            indptr=indptr,
-            claim=(at - start).astype(np.int32),
-            proposition=np.zeros(at.size, np.int16),
-            polarity=(rows.polarity * rows.sign)[at].astype(np.int8),
-            strength=rows.strength[at],
-            origin=np.full(at.size, Origin.PEER, np.uint8),
-            active=self.gone[at] > until,
-            agreed=np.zeros(at.size, np.bool_),
-        )
+        records = rows_of(
+            Records, indptr, claim=at - start, polarity=(rows.polarity * rows.sign)[at], strength=rows.strength[at],
+            origin=Origin.PEER, active=self.gone[at] > until,
+        )  # fmt: skip
         indptr, at = _within(before + 1, event + 1)
         base = np.repeat(self.number[first], np.diff(indptr))
-        number = (self.number[self.record[at]] - base).astype(np.int32)
-        made = self.makes[at]
-        post = np.where(made, at, np.repeat(event, np.diff(indptr))).astype(np.int32)
-        changes = Changes(
-            indptr=indptr,
-            record=number,
-            kind=np.where(made, HoldingChange.ACCEPTED, HoldingChange.ARCHIVED).astype(np.uint8),
-            post=post,
-            rank=np.zeros(at.size, np.int16),
-        )
-        shown = _exposed(_kept(indptr, made), at[made], rows)
+        number, made = self.number[self.record[at]] - base, self.makes[at]
+        post = np.where(made, at, np.repeat(event, np.diff(indptr)))
+        kind = np.where(made, HoldingChange.ACCEPTED, HoldingChange.ARCHIVED)
+        changes = rows_of(Changes, indptr, record=number, kind=kind, post=post)
         nobody = int(rows.author.max(initial=0)) + 1  # who passed on a record of an earlier stretch
-        showings = Showings(
-            indptr=shown.indptr,
-            record=number[made],
-            post=shown.post,
-            rank=shown.rank,
-            author=np.where(rows.sign[at[made]] > 0, shown.author, nobody).astype(np.int32),
-            credibility=shown.credibility,
-            likes=shown.likes,
-            first_seen=shown.first_seen,
-            weight=shown.weight,
-        )
+        indptr, at = _kept(indptr, made), at[made]
+        author = np.where(rows.sign[at] > 0, rows.author[at], nobody)
+        showings = rows_of(Showings, indptr, record=number[made], post=at, author=author)
         return Holdings(records, changes, showings)
-
-
-def _exposed(indptr: Int64, event: Int64, rows: Replayed) -> Exposed:
-    """Events as rows that were shown; the number of an event is that of its post."""
-    m = event.size
-    return Exposed(
-        indptr=indptr.astype(np.int64),
-        proposition=np.zeros(m, np.int16),
-        post=event.astype(np.int32),
-        rank=np.zeros(m, np.int16),
-        author=rows.author[event].astype(np.int32),
-        credibility=np.full(m, np.nan),
-        stance=rows.shown[event],
-        likes=np.zeros(m, np.int32),
-        first_seen=np.ones(m, np.bool_),
-        weight=np.ones(m),
-    )
 
 
 def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
@@ -220,9 +185,7 @@ def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
     if "ties" in needs:
         found["tie"] = rows.tie[event]
     if "groups" in needs:
-        found["group"], found["reader_group"] = (
-            column[event].astype(np.int16) for column in (rows.group, rows.reader_group)
-        )
+        found |= {name: getattr(rows, name)[event].astype(np.int16) for name in ("group", "reader_group")}
     return Authors(found)
 
 

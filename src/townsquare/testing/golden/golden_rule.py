@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.contract import BeliefInputs, BeliefState, Exposed, no_own, per_agent
+from townsquare.beliefs.contract import BeliefInputs, BeliefState, Exposed, no_own, per_agent, rows_of
 from townsquare.beliefs.exposure import RULE
 from townsquare.beliefs.stance.vader import score_text
 from townsquare.beliefs.trust import TRUST
@@ -81,19 +81,11 @@ def _trust(people: Sequence[Person], code: dict[str, int]) -> PairBlock:
 
 def _inputs(people: Sequence[Person], code: dict[str, int]) -> BeliefInputs:
     rows = [row for person in people for row in person.shown]
-    m = len(rows)
-    exposures = Exposed(
-        indptr=_offsets([person.shown for person in people]),
-        proposition=np.zeros(m, np.int16),
-        post=np.arange(m, dtype=np.int32),
-        rank=np.zeros(m, np.int16),
-        author=np.array([code[row[0]] for row in rows], dtype=np.int32),
-        credibility=np.full(m, np.nan),
-        stance=np.array([row[1] for row in rows], dtype=np.float64),
-        likes=np.array([row[2] for row in rows], dtype=np.int32),
-        first_seen=np.array([row[3] for row in rows], dtype=np.bool_),
-        weight=np.ones(m),
-    )
+    authors, stance, likes, first_seen = zip(*rows, strict=True) if rows else [()] * 4
+    exposures = rows_of(
+        Exposed, _offsets([person.shown for person in people]), post=np.arange(len(rows)),
+        author=[code[name] for name in authors], stance=stance, likes=likes, first_seen=first_seen,
+    )  # fmt: skip
     own = no_own(len(people), 1)
     own.likes[:, 0] = [person.own_likes for person in people]
     own.dislikes[:, 0] = [person.own_dislikes for person in people]
