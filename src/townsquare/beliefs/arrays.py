@@ -128,6 +128,16 @@ def _freeze(part: Any) -> None:
                 array.flags.writeable = False
 
 
+def owners(indptr: Int64) -> Int64:
+    """Return whose row each row of a CSR is."""
+    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
+
+
+def offsets_of(counts: npt.ArrayLike) -> Int64:
+    """Return the row pointers of a CSR from how many rows each has."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
 def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
     """The CSR of ``agents``, in that order, and which rows of the old one it takes.
 
@@ -135,7 +145,7 @@ def gather(indptr: Int64, agents: Int64) -> tuple[Int64, Int64]:
     [[0, 1, 3], [2, 0, 1]]
     """
     counts = np.diff(indptr)[agents]
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    offsets = offsets_of(counts)
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
     return offsets, np.repeat(indptr[:-1][agents], counts) + within
 

@@ -144,7 +144,7 @@ def trail_of(
     """
     records, changes = inputs.holdings.records, inputs.holdings.changes
     at = np.flatnonzero(changes.kind != HoldingChange.REFUSED)
-    agent = _agents(changes.indptr)[at]
+    agent = arrays.owners(changes.indptr)[at]
     kind = np.full(at.size, TrailKind.EXPOSURE, np.uint8)
     kind[changes.rank[at] == NONE] = TrailKind.OWN
     kind[changes.kind[at] == HoldingChange.ARCHIVED] = TrailKind.ARCHIVED
@@ -169,7 +169,7 @@ def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float)
     records, showings = inputs.holdings.records, inputs.holdings.showings
     at = np.flatnonzero(summed.reweighed != 0.0)
     return trail_rows(
-        at.size, agent=_agents(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
+        at.size, agent=arrays.owners(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
         rank=showings.rank[shown[at]], post=showings.post[shown[at]], amount=summed.reweighed[at], trust=trust[at],
     )  # fmt: skip
 
@@ -178,10 +178,6 @@ def _clipped(clip: Float) -> Trail:
     agent, proposition = np.nonzero(clip)
     amount = clip[agent, proposition]
     return trail_rows(agent.size, agent=agent, proposition=proposition, kind=TrailKind.CLIP, amount=amount)
-
-
-def _agents(indptr: Int64) -> Int64:
-    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
 
 
 RULE = BeliefRule(

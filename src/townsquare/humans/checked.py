@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
 
+from townsquare.beliefs.arrays import offsets_of
 from townsquare.core.array_types import Int64
 from townsquare.core.errors import DataError
-from townsquare.humans.trajectories import Reading, Row, Trajectories, codes_of
+from townsquare.humans.trajectories import WORDS, Reading, Row, Trajectories, codes_of
 
 Part = TypeVar("Part")
 
@@ -83,9 +83,8 @@ def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
         where = f"{row.place}, message {number}"
         if message.author == row.participant:
             raise DataError(where, got="an own message", allowed="received ones", do=SKIP)
-        _check_range(message.side, -1.0, 1.0, f"{where}, side")
-        _check_range(message.strength, 0.0, 1.0, f"{where}, strength")
-        _check_range(message.tie, 0.0, 1.0, f"{where}, tie")
+        for name, low in (("side", -1.0), ("strength", 0.0), ("tie", 0.0)):
+            _check_range(getattr(message, name), low, 1.0, f"{where}, {name}")
     key = (row.participant, row.conversation, row.proposition)
     if key in seen:
         got = f"participant {row.participant!r} again in conversation {row.conversation!r}"
@@ -131,24 +130,23 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     author, authors = codes_of([message.author for message in messages])
     text, texts = codes_of([message.text for message in messages])
     group = _groups([*(row.group for row in rows), *(message.group for message in messages)])
-    words = {key: tuple(getattr(row, key) for row in rows) for key in ("participant", "conversation", "proposition")}
+    words = {name: tuple(getattr(row, name) for row in rows) for name in WORDS}
+    numbers = {name: np.array([getattr(row, name) for row in rows]) for name in ("control", "initial", "final")}
+    known = {
+        name: np.array([getattr(message, name) for message in messages], np.float64)
+        for name in ("side", "strength", "tie")
+    }
     return Trajectories(
         name=name,
-        **words,
-        topic=tuple(row.topic or row.proposition for row in rows),
-        option=tuple(row.option for row in rows),
-        control=np.array([row.control for row in rows], np.bool_),
-        initial=np.array([row.initial for row in rows], np.float64),
-        final=np.array([row.final for row in rows], np.float64),
-        indptr=np.array([0, *accumulate(len(row.messages) for row in rows)], np.int64),
+        **words | {"topic": tuple(row.topic or row.proposition for row in rows)},
+        **numbers,
+        **known,
+        indptr=offsets_of([len(row.messages) for row in rows]),
         author=author,
-        side=np.array([message.side for message in messages], np.float64),
-        strength=np.array([message.strength for message in messages], np.float64),
-        tie=np.array([message.tie for message in messages], np.float64),
         group=group[: len(rows)],
         author_group=group[len(rows) :],
         text=text,
-        reading_indptr=np.array([0, *accumulate(len(part) for part in readings)], np.int64),
+        reading_indptr=offsets_of([len(part) for part in readings]),
         reading_after=np.array([reading.after for part in readings for reading in part], np.int64),
         reading=np.array([reading.stance for part in readings for reading in part], np.float64),
         authors=authors,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +47,7 @@ class Claims(NamedTuple):
     text: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(NamedTuple):
     """A claim of one text on one proposition; NaN where nobody has said how strong it is."""
 
     text: str

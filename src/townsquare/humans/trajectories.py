@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.arrays import gather
 from townsquare.core.array_types import Bool, Float, Int64
 
 
@@ -90,6 +91,12 @@ class Row:
     group: str = ""
 
 
+WORDS = ("participant", "conversation", "proposition", "topic", "option")
+NUMBERS = ("control", "initial", "final", "group")
+OF_MESSAGES = ("author", "side", "strength", "tie", "author_group", "text")
+"""Columns of trajectories by person, in words and in numbers, and by message."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectories:
     """n trajectories with m received messages and r readings in between.
@@ -164,32 +171,12 @@ class Trajectories:
         """Some of the trajectories, in the order of ``rows`` (int, or bool of length n)."""
         at = np.asarray(rows)
         at = np.flatnonzero(at) if at.dtype == np.bool_ else at.astype(np.int64)
-        messages, indptr = spans_of(self.indptr, at)
-        readings, reading_indptr = spans_of(self.reading_indptr, at)
-        words: dict[str, Any] = {
-            name: tuple(getattr(self, name)[row] for row in at.tolist())
-            for name in ("participant", "conversation", "proposition", "topic", "option")
-        }
-        return replace(
-            self, **words, control=self.control[at], initial=self.initial[at], final=self.final[at],
-            indptr=indptr, author=self.author[messages], side=self.side[messages], strength=self.strength[messages],
-            tie=self.tie[messages], group=self.group[at], author_group=self.author_group[messages],
-            text=self.text[messages], reading_indptr=reading_indptr, reading_after=self.reading_after[readings],
-            reading=self.reading[readings],
-        )  # fmt: skip
-
-
-def spans_of(indptr: Int64, rows: Int64) -> tuple[Int64, Int64]:
-    """Places of the entries of some rows of a CSR, and the CSR's new row pointer.
-
-    >>> [part.tolist() for part in spans_of(np.array([0, 2, 2, 5]), np.array([2, 0]))]
-    [[2, 3, 4, 0, 1], [0, 3, 5]]
-    """
-    counts = indptr[rows + 1] - indptr[rows]
-    new = np.zeros(rows.size + 1, np.int64)
-    np.cumsum(counts, out=new[1:])
-    places = np.arange(new[-1]) - np.repeat(new[:-1], counts) + np.repeat(indptr[rows], counts)
-    return places.astype(np.int64), new
+        indptr, messages = gather(self.indptr, at)
+        reading_indptr, readings = gather(self.reading_indptr, at)
+        changed: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in at.tolist()) for name in WORDS}
+        for names, part in ((NUMBERS, at), (OF_MESSAGES, messages), (("reading_after", "reading"), readings)):
+            changed |= {name: getattr(self, name)[part] for name in names}
+        return replace(self, **changed, indptr=indptr, reading_indptr=reading_indptr)
 
 
 def codes_of(words: Sequence[str]) -> tuple[Int64, tuple[str, ...]]:

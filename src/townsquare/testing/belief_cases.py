@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import ValidationError
 
-from townsquare.beliefs.arrays import gather, take_state
+from townsquare.beliefs.arrays import gather, owners, take_state
 from townsquare.beliefs.contract import (
     AgentParams,
     Authors,
@@ -32,8 +32,7 @@ FIRST = 1000  # a block is rarely the first of the world
 _AUTHORS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """What one call of a rule is given, but for its draws."""
 
     state: BeliefState
@@ -144,11 +143,6 @@ def _random_own(n: int, n_propositions: int, rng: np.random.Generator) -> Own:
     )
 
 
-def agents_of(indptr: Int64) -> Int64:
-    """Which agent each row of a CSR belongs to."""
-    return np.repeat(np.arange(indptr.shape[0] - 1), np.diff(indptr))
-
-
 def take_params(params: AgentParams, agents: Int64) -> AgentParams:
     """The settings of ``agents`` alone, in that order."""
     return {name: value[agents] if isinstance(value, np.ndarray) else value for name, value in params.items()}
@@ -191,26 +185,26 @@ def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
 def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
     """Agent and proposition of every row that could move a stance: exposures, own posts, changes, showings."""
     exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
-    cells = [(agents_of(part.indptr), part.proposition) for part in (exposures, own)]
+    cells = [(owners(part.indptr), part.proposition) for part in (exposures, own)]
     for part in (holdings.changes, holdings.showings):
-        agent = agents_of(part.indptr)
+        agent = owners(part.indptr)
         cells.append((agent, holdings.records.proposition[holdings.records.indptr[:-1][agent] + part.record]))
     return cells
 
 
 def with_exposures(case: Case, exposures: Exposed) -> Case:
     """The same call with other exposures."""
-    return replace(case, inputs=replace(case.inputs, exposures=exposures))
+    return case._replace(inputs=replace(case.inputs, exposures=exposures))
 
 
 def shuffled_rows(case: Case, rng: np.random.Generator) -> Case:
     """The same call with its exposures in another order within each agent and proposition."""
     exposures = case.inputs.exposures
-    agent = agents_of(exposures.indptr)
+    agent = owners(exposures.indptr)
     order = np.lexsort((rng.random(len(agent)), exposures.proposition, agent))
     authors = _of_rows(case.inputs.authors, order, np.arange(case.n_agents))
     inputs = replace(case.inputs, exposures=reorder(exposures, order, exposures.indptr), authors=authors)
-    return replace(case, inputs=inputs)
+    return case._replace(inputs=inputs)
 
 
 def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:

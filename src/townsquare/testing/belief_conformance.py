@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from townsquare.beliefs.arrays import take_state
+from townsquare.beliefs.arrays import owners, take_state
 from townsquare.beliefs.checks import TOLERANCE, check_beliefs
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Replayed, Trail
 from townsquare.beliefs.equation import STANCE_MARGIN
@@ -19,7 +19,7 @@ from townsquare.core.array_types import Float, Int64
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE
 from townsquare.humans.fit.predict import compiled, stepped
-from townsquare.humans.fit.replayed import replayed
+from townsquare.humans.fit.stream import replayed
 from townsquare.testing.belief_calls import (
     RenamedDraws,
     Result,
@@ -34,7 +34,6 @@ from townsquare.testing.belief_calls import (
 from townsquare.testing.belief_cases import (
     FIRST,
     Case,
-    agents_of,
     leaves,
     random_inputs,
     random_params,
@@ -180,12 +179,12 @@ def _hull(case: Case) -> tuple[Float, Float]:
     low, high = np.minimum(state.stance, state.start), np.maximum(state.stance, state.start)
     weighs = exposures.weight > 0
     seen = [
-        (agents_of(exposures.indptr)[weighs], exposures.proposition[weighs], exposures.stance[weighs]),
-        (agents_of(own.indptr), own.proposition, own.stance),
+        (owners(exposures.indptr)[weighs], exposures.proposition[weighs], exposures.stance[weighs]),
+        (owners(own.indptr), own.proposition, own.stance),
     ]
     if (held := case.inputs.authors.columns.get("stance")) is not None:
         known = weighs & ~np.isnan(held)
-        agent, stance = agents_of(exposures.indptr)[known], held[known].astype(np.float64)
+        agent, stance = owners(exposures.indptr)[known], held[known].astype(np.float64)
         seen.append((agent, exposures.proposition[known], stance))
     for agent, proposition, stance in seen:
         np.minimum.at(low, (agent, proposition), stance)
@@ -223,7 +222,7 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     names = rng.permutation(1000).astype(np.int32)
     holdings = replace(case.inputs.holdings, showings=showings._replace(author=names[showings.author]))
     inputs = replace(case.inputs, exposures=exposures._replace(author=names[exposures.author]), holdings=holdings)
-    two, _ = run_step(rule, replace(case, inputs=inputs))
+    two, _ = run_step(rule, case._replace(inputs=inputs))
     if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
         raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from townsquare.beliefs.arrays import gather as csr_rows
 from townsquare.core.array_types import Array, Int64
 from townsquare.core.draws import Stage
 from townsquare.core.threads import threads_for
@@ -71,7 +72,7 @@ def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) 
     candidates = gather(RankingView(made.world), chosen, inputs, readers).candidates
 
     def score(places: Int64) -> tuple[Int64, Array]:
-        indptr, rows = _rows_of(candidates.indptr, places)
+        indptr, rows = csr_rows(candidates.indptr, places)
         columns: list[Any] = [frozen(column[rows]) for column in candidates[1:]]
         some = ReaderCandidates(frozen(indptr), *columns)
         return rows, chosen.scores_of(RankingView(made.world), frozen(persons[places]), some, inputs.score)
@@ -86,7 +87,7 @@ def _check_retrieval(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorl
 
     def retrieve(places: Int64) -> tuple[Int64, Array]:
         found = chosen.retrieved(RankingView(made.world), frozen(persons[places]))
-        return _rows_of(whole.indptr, places)[1], found.root  # type: ignore[union-attr]
+        return csr_rows(whole.indptr, places)[1], found.root  # type: ignore[union-attr]
 
     _check_each(test, "roots", persons.size, retrieve)
 
@@ -103,10 +104,3 @@ def _check_each(test: MemberUnderTest, what: str, n: int, ask: Callable[[Int64],
         rows, part = ask(places)
         allowed = "the same for a reader, whoever else is asked about"
         test.check_same(f"{asked}, it gives other", {what: whole[rows]}, {what: part}, allowed)
-
-
-def _rows_of(indptr: Int64, places: Int64) -> tuple[Int64, Int64]:
-    """Offsets of the rows of some readers, and where these rows stand among all."""
-    counts = np.diff(indptr)[places]
-    ptr = np.r_[0, np.cumsum(counts)].astype(np.int64)
-    return ptr, np.repeat(indptr[places] - ptr[:-1], counts) + np.arange(ptr[-1])

@@ -25,6 +25,7 @@ from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.pooling import fit_population, people_of, places
 from townsquare.humans.fit.prepared import prepare
 from townsquare.humans.fit.profiles import profiles_csv
+from townsquare.humans.fit.replayed import take
 from townsquare.humans.fit.scores import bootstrap, score_all
 from townsquare.humans.fit.study import Study, study
 from townsquare.humans.trajectories import Message, Trajectories
@@ -95,7 +96,7 @@ def test_nothing_leaks_shuffled_evidence_gains_nothing() -> None:
     """Streams of other people: what is left of the rule is the start."""
     ready = prepare(made(), OPTIONS)
     order = np.random.default_rng(1).permutation(len(ready.people))
-    theirs = ready.stream.take(order)
+    theirs = take(ready.stream.rows, order)
     columns = ("indptr", "polarity", "strength", "sign", "shown", "author", "back")
     rows = ready.spans.rows._replace(**{name: getattr(theirs, name) for name in columns})
     spans = ready.spans._replace(rows=rows)

@@ -217,7 +217,10 @@ def test_near_duplicates_follow_appendix_b() -> None:
             active[at] = True
             events.append((at + 1, 1.0, strength))
         held.append(at)
-    assert list(zip(stream.place.tolist(), stream.sign.tolist(), stream.strength.tolist(), strict=True)) == events
+    assert (
+        list(zip(stream.place.tolist(), stream.rows.sign.tolist(), stream.rows.strength.tolist(), strict=True))
+        == events
+    )
     assert stream.counts["replaced"] == 2
     kept = sum(side * strength for (_, side, strength), on in zip(SAID, active, strict=True) if on)
     assert net_evidence(whole(people, stream).rows)[0] == pytest.approx(kept)

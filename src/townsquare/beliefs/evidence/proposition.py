@@ -6,8 +6,8 @@ proposition is for its subject; **coercion** says whether it would forbid or com
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from townsquare.beliefs.evidence.text import stem, words
 from townsquare.beliefs.evidence.words import action, word_lists
@@ -15,8 +15,7 @@ from townsquare.beliefs.evidence.words import action, word_lists
 _MORE_HARM = (("more", "harm", "than", "good"), ("more", "bad", "than", "good"))
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """How a proposition stands to its subject.
 
     Attributes

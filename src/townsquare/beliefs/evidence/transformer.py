@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +34,7 @@ class Params(MemberParams):
     longest: int = Field(128, ge=8, le=512, description="tokens of a statement and an argument; the argument is cut")
 
 
-@dataclass(frozen=True, slots=True)
-class FineTuning:
+class FineTuning(NamedTuple):
     """How a model is fine-tuned.
 
     Attributes

@@ -24,18 +24,14 @@ from townsquare.core.cells import STANCE, Column, Sheet, is_filled, is_true, nam
 from townsquare.core.errors import DataError
 from townsquare.core.tabular import Record, Records, columns_of, read_table, spread
 from townsquare.humans.checked import MOST_CHARACTERS, each
-from townsquare.humans.trajectories import Message, Reading, Row
+from townsquare.humans.trajectories import WORDS, Message, Reading, Row
 
 PERSON = (
-    Column("participant", names(), needed=True),
-    Column("conversation", names(), needed=True),
+    *(Column(name, names(), needed=True) for name in ("participant", "conversation")),
     Column("proposition", texts(), needed=True),
-    Column("initial", STANCE.stance, needed=True),
-    Column("final", STANCE.stance, needed=True),
-    Column("topic", names(required=False)),
-    Column("option", names(required=False)),
+    *(Column(name, STANCE.stance, needed=True) for name in ("initial", "final")),
+    *(Column(name, names(required=False)) for name in ("topic", "option", "group")),
     Column("control", is_true),
-    Column("group", names(required=False)),
 )
 MESSAGE = (
     Column("author", names()),
@@ -72,15 +68,9 @@ def _key(record: Record) -> tuple[str, ...]:
 def _row(
     sheet: Sheet, record: Record, stances: tuple[float, float], messages: list[Message], readings: list[Reading]
 ) -> Row:
-    words = {
-        name: sheet.cell(record, name)
-        for name in ("participant", "conversation", "proposition", "topic", "option", "group")
-    }
-    initial, final = stances
-    return Row(
-        place=record.place, initial=initial, final=final, messages=messages, readings=readings,
-        control=sheet.cell(record, "control"), **words,
-    )  # fmt: skip
+    cells = {name: sheet.cell(record, name) for name in (*WORDS, "group", "control")}
+    cells |= dict(zip(("initial", "final"), stances, strict=True))
+    return Row(place=record.place, messages=messages, readings=readings, **cells)
 
 
 def _long(sheet: Sheet, block: list[Record]) -> Row:
@@ -129,11 +119,8 @@ def _nested(people: Sheet, record: Record) -> Row:
         if message.author != participant:
             received.append(message)
         after.append(len(received))
-    asked = _objects(
-        record,
-        "readings",
-        (Column("after", numbers(0, len(after) - 1, None, whole=True)), Column("stance", STANCE.stance)),
-    )
+    place = Column("after", numbers(0, len(after) - 1, None, whole=True))
+    asked = _objects(record, "readings", (place, Column("stance", STANCE.stance)))
     readings = [Reading(after[int(n)], stance) for n, stance in zip(asked["after"], asked["stance"], strict=True)]
     stances = people.cell(record, "initial"), people.cell(record, "final")
     return _row(people, record, stances, received, readings)

@@ -92,20 +92,11 @@ def _row(
 ) -> GroupRow:
     final = spans.final
     x, y = choose(spans, setup, square, member)
-    linear, rule = _rmse(held.predicted["linear"], final, member), _rmse(own[RULE], final, member)
-    return GroupRow(
-        group=name,
-        n=int(member.sum()),
-        mean_change=float(np.abs(final - spans.initial)[member].mean()),
-        no_change=_rmse(spans.initial, final, member),
-        linear=linear,
-        rule=rule,
-        gain=linear - rule,
-        prior_own=_rmse(own["prior_only"], final, member),
-        linear_own=_rmse(own["linear"], final, member),
-        x=x,
-        y=y,
-    )
+    predicted = (spans.initial, held.predicted["linear"], own[RULE], own["prior_only"], own["linear"])
+    no_change, linear, rule, prior_own, linear_own = (_rmse(values, final, member) for values in predicted)
+    change = float(np.abs(final - spans.initial)[member].mean())
+    n, gain = int(member.sum()), linear - rule
+    return GroupRow(name, n, change, no_change, linear, rule, gain, prior_own, linear_own, x, y)
 
 
 def _rmse(said: Float, final: Float, member: Bool) -> float:

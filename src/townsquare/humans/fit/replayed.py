@@ -5,20 +5,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.beliefs.arrays import read_only
+from townsquare.beliefs.arrays import gather, owners
 from townsquare.beliefs.contract import Replayed
 from townsquare.core.array_types import Float, Int64
-from townsquare.humans.fit.stream import Stream
-from townsquare.humans.trajectories import Trajectories, spans_of
-
-
-def replayed(initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
-    """Starts and events as kernels take them; ``events`` are the columns from ``polarity`` on."""
-    dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8", "f8", "i8", "i8")
-    columns = zip((initial, indptr, *events), dtypes, strict=True)
-    return Replayed(*(read_only(column, dtype) for column, dtype in columns))
+from townsquare.humans.fit.stream import Stream, replayed
+from townsquare.humans.trajectories import Trajectories
 
 
 class Spans(NamedTuple):
@@ -42,7 +34,7 @@ class Spans(NamedTuple):
 
 def whole(people: Trajectories, stream: Stream) -> Spans:
     """Each person from the initial to the final stance."""
-    return Spans(np.arange(len(people)), people.initial, people.final, _replayed(people.initial, stream, stream.indptr))
+    return Spans(np.arange(len(people)), people.initial, people.final, stream.rows)
 
 
 def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
@@ -66,35 +58,31 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
     start = np.flatnonzero(person[1:] == person[:-1])  # all but the last answer of each person
     person = person[start]
     # Events by person and place; a stretch holds those with start < place <= end.
-    owner = np.repeat(np.arange(len(people)), np.diff(stream.indptr))
+    owner = owners(stream.rows.indptr)
     wide = int(place.max(initial=0)) + 2
     key = owner * wide + stream.place
     lo, hi = (np.searchsorted(key, person * wide + place[at], side="right") for at in (start, start + 1))
     indptr = np.concatenate([lo, hi[-1:]]).astype(np.int64)
     assert np.array_equal(lo[1:], hi[:-1]), "stretches of a person follow each other"
-    return Spans(person, stance[start], stance[start + 1], _replayed(stance[start], stream, indptr))
-
-
-def _replayed(initial: Float, stream: Stream, indptr: Int64) -> Replayed:
-    return replayed(initial, indptr, *(getattr(stream, name) for name in Replayed._fields[2:]))
+    return Spans(person, stance[start], stance[start + 1], replayed(stance[start], indptr, *stream.rows[2:]))
 
 
 def take(rows: Replayed, at: Int64) -> Replayed:
     """Some of the starts, each with its events."""
-    places, indptr = spans_of(rows.indptr, at)
+    indptr, places = gather(rows.indptr, at)
     return replayed(rows.initial[at], indptr, *(column[places] for column in rows[2:]))
 
 
 def net_evidence(rows: Replayed) -> Float:
     """E = Σ p s of each start's events, (n,)."""
-    owner = np.repeat(np.arange(rows.initial.size), np.diff(rows.indptr))
-    found = np.bincount(owner, rows.sign * rows.polarity * rows.strength, minlength=rows.initial.size)
-    return found.astype(np.float64)  # without events NumPy counts in whole numbers
+    owner = owners(rows.indptr)
+    evidence = rows.sign * rows.polarity * rows.strength
+    return np.bincount(owner, evidence, minlength=rows.initial.size).astype(np.float64)  # without events, whole numbers
 
 
 def mean_shown(rows: Replayed) -> Float:
     """Mean stance of what began to count among each start's events, (n,); NaN where nothing did."""
-    owner = np.repeat(np.arange(rows.initial.size), np.diff(rows.indptr))
+    owner = owners(rows.indptr)
     began = rows.sign > 0
     n = np.bincount(owner, began, minlength=rows.initial.size)
     total = np.bincount(owner, np.where(began, rows.shown, 0.0), minlength=rows.initial.size)

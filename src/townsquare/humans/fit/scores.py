@@ -88,13 +88,9 @@ def score_all(
     scores = {}
     for at, name in enumerate(names):
         rmse = math.sqrt(float(square[:, at].mean()))
-        scores[name] = Score(
-            rmse,
-            float(np.abs(predicted[name] - final).mean()),
-            sign_accuracy(final, predicted[name]),
-            t_interval(by_fold[:, at]),
-            Interval(rmse, *percentiles(drawn[:, at])),
-        )
+        mae, sign = float(np.abs(predicted[name] - final).mean()), sign_accuracy(final, predicted[name])
+        over = Interval(rmse, *percentiles(drawn[:, at]))
+        scores[name] = Score(rmse, mae, sign, t_interval(by_fold[:, at]), over)
     own = names.index(method)
     paired = {}
     for at, name in enumerate(names):

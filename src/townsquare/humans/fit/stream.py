@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from townsquare.beliefs.arrays import offsets_of, read_only
+from townsquare.beliefs.contract import Replayed
 from townsquare.beliefs.evidence.conflict import check_records, check_theta
 from townsquare.beliefs.evidence.holding_kernels import Arrivals, resolve
 from townsquare.beliefs.evidence.near import NearPairs, Vectors, near_pairs
@@ -15,60 +18,35 @@ from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.schema import HoldingChange
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.judging import Claims, default_polarity, describe, judged
-from townsquare.humans.trajectories import Trajectories, spans_of
+from townsquare.humans.trajectories import Trajectories
 
 _AT_A_TIME = 20_000  # texts whose vectors are held at once
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stream:
-    """e events of n people: records that began to count, and records that ceased to. Polarity and strength as judged.
+class Stream(NamedTuple):
+    """What n people took in, event by event: records that began to count, and records that ceased to.
 
     Attributes
     ----------
-    indptr : (n + 1,) int64
-        A CSR by person, in order of the messages.
+    rows : Replayed
+        From the initial stances, a CSR by person in order of the messages; polarity and strength as judged, authors and
+        groups as rows of the trajectories.
     place : (e,) int64
         How many messages the person had received when it happened, from 1.
-    polarity, strength : (e,) float64
-        -1 or +1, and [0, 1].
-    sign : (e,) float64
-        +1 for a record that began to count, -1 for one that ceased to.
-    shown : (e,) float64
-        Stance of the message, [-1, 1].
-    author : (e,) int64
-        Row of the trajectories' authors.
-    back : (e,) int64
-        How many events before this one its record began to count; 0 where ``sign`` is +1.
-    tie : (e,) float64
-        How strongly the person is tied to the author, [0, 1]; NaN where the data do not say.
-    group, reader_group : (e,) int64
-        Row of the trajectories' groups, of the author and of the person; -1 for none.
     counts : dict of str to float
         Claims found, accepted, refused and replaced, and what they are like.
     """
 
-    indptr: Int64
+    rows: Replayed
     place: Int64
-    polarity: Float
-    strength: Float
-    sign: Float
-    shown: Float
-    author: Int64
-    back: Int64
-    tie: Float
-    group: Int64
-    reader_group: Int64
     counts: dict[str, float]
 
-    def take(self, rows: Int64) -> Stream:
-        """The streams of some people."""
-        at, indptr = spans_of(self.indptr, np.asarray(rows, np.int64))
-        columns = {name: getattr(self, name)[at] for name in COLUMNS}
-        return replace(self, indptr=indptr, **columns)
 
-
-COLUMNS = ("place", "polarity", "strength", "sign", "shown", "author", "back", "tie", "group", "reader_group")
+def replayed(initial: Float, indptr: Int64, *events: npt.ArrayLike) -> Replayed:
+    """Starts and events as kernels take them; ``events`` are the columns from ``polarity`` on."""
+    dtypes = ("f8", "i8", "f8", "f8", "f8", "f8", "i8", "i8", "f8", "i8", "i8")
+    columns = zip((initial, indptr, *events), dtypes, strict=True)
+    return Replayed(*(read_only(column, dtype) for column, dtype in columns))
 
 
 def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
@@ -82,8 +60,7 @@ def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
     claims = _filtered(people, judged(people, choice), choice)
     check_records(claims.polarity, claims.strength, people.name)
     row = np.searchsorted(people.indptr, claims.message, side="right") - 1
-    indptr = np.zeros(len(people) + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=len(people)), out=indptr[1:])
+    indptr = offsets_of(np.bincount(row, minlength=len(people)))
     accepted, replaced = np.ones(claims.message.size, np.bool_), np.full(claims.message.size, -1, np.int64)
     if choice.dedup:
         accepted, replaced = _resolved(claims, indptr, choice)
@@ -93,7 +70,7 @@ def stream_of(people: Trajectories, choice: EvidenceChoice) -> Stream:
         "refused": float((~accepted).sum()),
         "replaced": float((replaced >= 0).sum()),
     }
-    return _events(people, claims, indptr, row, accepted, replaced, counts)
+    return _events(people, claims, row, accepted, replaced, counts)
 
 
 def theta_of(choice: EvidenceChoice) -> float:
@@ -112,18 +89,14 @@ def settled(people: Trajectories, choice: EvidenceChoice) -> EvidenceChoice:
 
 def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> Claims:
     """Claims that the uptake filter lets in."""
-    keep: Bool = np.ones(claims.message.size, np.bool_)
+    at = np.arange(claims.message.size)
     if choice.uptake_filter == "first_per_author":
         row = np.searchsorted(people.indptr, claims.message, side="right") - 1
         keys = np.stack([row, people.author[claims.message], claims.polarity.astype(np.int64)])
-        _, first = np.unique(keys, axis=1, return_index=True)
-        keep = np.zeros(claims.message.size, np.bool_)
-        keep[first] = True
+        at = np.sort(np.unique(keys, axis=1, return_index=True)[1])
     elif choice.uptake_filter == "stronger_half" and claims.message.size:
-        keep = claims.strength >= np.median(claims.strength)
-    at = np.flatnonzero(keep)
-    texts = tuple(claims.text[place] for place in at.tolist())
-    return Claims(claims.message[at], claims.polarity[at], claims.shown[at], claims.strength[at], texts)
+        at = np.flatnonzero(claims.strength >= np.median(claims.strength))
+    return Claims(*(column[at] for column in claims[:4]), tuple(claims.text[row] for row in at.tolist()))
 
 
 def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bool, Int64]:
@@ -148,13 +121,7 @@ def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bo
 
 
 def _events(
-    people: Trajectories,
-    claims: Claims,
-    indptr: Int64,
-    row: Int64,
-    accepted: Bool,
-    replaced: Int64,
-    counts: dict[str, float],
+    people: Trajectories, claims: Claims, row: Int64, accepted: Bool, replaced: Int64, counts: dict[str, float]
 ) -> Stream:
     """Accepted claims as events, each after that of the record which it put out."""
     came = np.flatnonzero(accepted)
@@ -164,22 +131,13 @@ def _events(
     sign = np.concatenate([np.ones(came.size), -np.ones(left.size)])
     order = np.lexsort((sign, cause))
     claim, cause, sign = claim[order], cause[order], sign[order]
-    new = np.zeros(len(people) + 1, np.int64)
-    np.cumsum(np.bincount(row[cause], minlength=len(people)), out=new[1:])
+    new = offsets_of(np.bincount(row[cause], minlength=len(people)))
     began = np.zeros(claims.message.size, np.int64)
     began[claim[sign > 0]] = np.flatnonzero(sign > 0)
     person, message = row[cause], claims.message[claim]
-    return Stream(
-        indptr=new,
-        place=claims.message[cause] - people.indptr[person] + 1,
-        polarity=claims.polarity[claim],
-        strength=claims.strength[claim],
-        sign=sign,
-        shown=claims.shown[claim],
-        author=people.author[message],
-        back=np.arange(claim.size) - began[claim],
-        tie=people.tie[message],
-        group=people.author_group[message],
-        reader_group=people.group[person],
-        counts=counts,
-    )
+    rows = replayed(
+        people.initial, new, claims.polarity[claim], claims.strength[claim], sign, claims.shown[claim],
+        people.author[message], np.arange(claim.size) - began[claim], people.tie[message],
+        people.author_group[message], people.group[person],
+    )  # fmt: skip
+    return Stream(rows, claims.message[cause] - people.indptr[person] + 1, counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from townsquare.beliefs.grids import grid_of
 from townsquare.core.errors import SettingError
@@ -16,8 +16,7 @@ from townsquare.humans.fit.study import Study, study
 from townsquare.humans.trajectories import Trajectories
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
+class _Job(NamedTuple):
     people: Trajectories
     options: FitOptions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from townsquare.humans.fit.uncertainty import Certainty, beyond_grid, on_grid
 from townsquare.humans.trajectories import Trajectories
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Study:
+class Study(NamedTuple):
     """Everything that ``townsquare fit`` found.
 
     Attributes
@@ -103,20 +102,10 @@ def study(data: Trajectories, options: FitOptions) -> Study:
         if options.continuous
         else on_grid(square, ready.group, grid, options.seed)
     )
-    return Study(
-        options=options,
-        ready=ready,
-        setup=setup,
-        predicted=predicted,
-        held=held,
-        scored=scored,
-        point=point,
-        certainty=certainty,
-        baselines=fit_baselines(spans, everyone, setup.margin, continuous=options.continuous),
-        groups=rows,
-        robust=_robust(ready, setup, options, square, held, said),
-        people=people,
-    )
+    baselines = fit_baselines(spans, everyone, setup.margin, continuous=options.continuous)
+    robust = _robust(ready, setup, options, square, held, said)
+    fitted = (predicted, held, scored, point, certainty, baselines)
+    return Study(options, ready, setup, *fitted, rows, robust, people)
 
 
 def _robust(

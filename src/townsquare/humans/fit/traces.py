@@ -10,7 +10,8 @@ from townsquare.beliefs.contract import Replayed
 from townsquare.core.array_types import Float, Int64
 from townsquare.humans.fit.alignment import WEAK, groups_of
 from townsquare.humans.fit.predict import predict_cell
-from townsquare.humans.fit.replayed import replayed, take, whole
+from townsquare.humans.fit.replayed import take, whole
+from townsquare.humans.fit.stream import replayed
 from townsquare.humans.fit.study import Study
 
 LEAST_EVENTS = 3
@@ -68,23 +69,14 @@ def traces_of(found: Study) -> list[Trace]:
 
 def _trace(found: Study, group: str, row: int, point: tuple[float, float]) -> Trace:
     people, stream = found.ready.people, found.ready.stream
-    own = take(whole(people, stream).rows, np.array([row]))
+    own = take(stream.rows, np.array([row]))
     stance = predict_cell(_prefixes(own), found.setup.grid, found.setup.margin, *point)
     lo, hi = people.reading_indptr[row], people.reading_indptr[row + 1]
-    place = stream.place[stream.indptr[row] : stream.indptr[row + 1]]
-    return Trace(
-        group=group,
-        participant=people.participant[row],
-        proposition=people.proposition[row],
-        x=point[0],
-        y=point[1],
-        stance=stance,
-        polarity=own.sign * own.polarity,
-        initial=float(people.initial[row]),
-        final=float(people.final[row]),
-        reading_at=np.searchsorted(place, people.reading_after[lo:hi], side="right").astype(np.float64),
-        reading=people.reading[lo:hi],
-    )
+    place = stream.place[slice(*stream.rows.indptr[row : row + 2])]
+    after = np.searchsorted(place, people.reading_after[lo:hi], side="right").astype(np.float64)
+    who = (group, people.participant[row], people.proposition[row], *point)
+    ends = float(people.initial[row]), float(people.final[row])
+    return Trace(*who, stance, own.sign * own.polarity, *ends, after, people.reading[lo:hi])
 
 
 def _prefixes(one: Replayed) -> Replayed:

@@ -9,8 +9,8 @@ texts are cut into passages is as shipped in all three.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ from townsquare.humans.judges.judge_units import read_units
 SHIPPED, IN_TOPIC, HELD_OUT = "as shipped", "in-topic", "topics held out"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeReport:
+class JudgeReport(NamedTuple):
     """How judges and baselines did.
 
     Attributes

@@ -69,21 +69,10 @@ def score(method: str, topic: str, table: ArgumentTable, said: Verdicts, rows: n
     claims, strongest, polarity = said.claims[rows], said.strongest[rows], said.polarity[rows]
     holds = ~(side == 0.0)
     stray = np.r_[np.where(np.isnan(claims), np.nan, claims > 0)[~holds], said.off_topic[rows]]
-    return Scores(
-        method=method,
-        topic=topic,
-        n=int(rows.size),
-        extraction=_mean((claims >= 1.0)[holds], claims[holds]),
-        exact_one=_mean((claims == 1.0)[holds], claims[holds]),
-        over_split=_mean((claims > 1.0)[holds], claims[holds]),
-        false_claims=_mean(stray, stray),
-        strongest_accuracy=accuracy(side, strongest),
-        strongest_f1=macro_f1(side, strongest),
-        accuracy=accuracy(side, polarity),
-        macro_f1=macro_f1(side, polarity),
-        pearson=pearson(said.strength[rows], quality),
-        spearman=spearman(said.strength[rows], quality),
-    )
+    counted = (_mean(hits[holds], claims[holds]) for hits in (claims >= 1.0, claims == 1.0, claims > 1.0))
+    agreed = (measure(side, judged) for judged in (strongest, polarity) for measure in (accuracy, macro_f1))
+    rated = (measure(said.strength[rows], quality) for measure in (pearson, spearman))
+    return Scores(method, topic, int(rows.size), *counted, _mean(stray, stray), *agreed, *rated)
 
 
 def _mean(values: npt.NDArray[np.generic], known: Float) -> float:

@@ -115,19 +115,12 @@ def read_pairs(path: Path) -> Pairs:
         raise DataError(sheet.table.place, got="no rows", allowed="at least one argument with a paraphrase")
     topics = list(dict.fromkeys(sheet["topic"]))
     cells = [sheet[column.name] for column in COLUMNS]
-    found: list[str] = []
-    row, group, spare, kind, late = [], [], [], [], []
+    rows: list[tuple[str, int, tuple[str, str, bool], bool, str]] = []
     for number, (topic, side, text, paraphrase, near_miss, name, split) in enumerate(zip(*cells, strict=True)):
-        held = topics.index(topic) % 2 == 1 if split is None else split
-        for said, missed in ((text, False), (paraphrase, False), (near_miss, True)):
-            if said:
-                found.append(said)
-                row.append(number)
-                group.append((topic, side, held))
-                spare.append(missed)
-                kind.append(name or "paraphrase")
-                late.append(held)
-    return _pairs(tuple(found), np.array(row), group, np.array(spare), np.array(kind), np.array(late))
+        group = (topic, side, topics.index(topic) % 2 == 1 if split is None else split)
+        variants = ((text, False), (paraphrase, False), (near_miss, True))
+        rows += [(words, number, group, missed, name or "paraphrase") for words, missed in variants if words]
+    return _pairs(*zip(*rows, strict=True))
 
 
 def calibrated(pairs: Pairs, vectors: Vectors) -> Calibration:
@@ -152,16 +145,11 @@ def _levels(near: Float, same: npt.NDArray[np.bool_]) -> tuple[Level, ...]:
 
 
 def _pairs(
-    texts: tuple[str, ...],
-    row: npt.NDArray[np.int64],
-    group: Sequence[tuple[str, str, bool]],
-    spare: npt.NDArray[np.bool_],
-    kind: npt.NDArray[np.str_],
-    late: npt.NDArray[np.bool_],
+    texts: tuple[str, ...], rows: Sequence[int], groups: Sequence[tuple[str, str, bool]], *kinds: Sequence[bool | str]
 ) -> Pairs:
     """All pairs within a group; a near miss is paired with its own argument alone."""
-    number = {key: k for k, key in enumerate(dict.fromkeys(group))}
-    of = np.array([number[key] for key in group])
+    row, spare, kind = np.array(rows), *map(np.array, kinds)
+    _, of = np.unique([f"{group}" for group in groups], return_inverse=True)
     one, other = np.triu_indices(len(texts), 1)
     alike = of[one] == of[other]
     one, other = one[alike], other[alike]
@@ -171,4 +159,4 @@ def _pairs(
     kept = ~missed | (same_row & first[one])
     one, other, missed, same = one[kept], other[kept], missed[kept], (same_row & ~missed)[kept]
     words = np.where(same, kind[one], np.where(missed, "near miss", ""))
-    return Pairs(texts, one, other, same, words, late[one])
+    return Pairs(texts, one, other, same, words, np.array([held for *_, held in groups])[one])

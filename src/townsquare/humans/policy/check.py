@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,7 @@ _INTERVAL = (0.025, 0.975)
 _FEW = 2_000  # agents that a held-out fit is simulated with, ten of them a repeat
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(NamedTuple):
     """One measure of one set of agents against people.
 
     Attributes
@@ -52,8 +51,7 @@ class Compared:
     closer: float
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyReport:
+class PolicyReport(NamedTuple):
     """What ``check policy`` found: ``people`` by measure, and ``found`` by set of agents and measure."""
 
     people: Mapping[str, float]
@@ -102,16 +100,10 @@ def check_policy_against(
     # One half of the people against the other: what nobody who acts alike by chance can beat.
     others = [(panel.did[b], a) for a, b in pairs]
     found[OTHERS] = _spread(panel, others, [panel.did], _INTERVAL)
-    return PolicyReport(
-        {m.name: _alone(m, panel.did, panel.false) for m in MEASURES},
-        _mix_of(panel.did),
-        {name: _mix_of(did) for name, did in sets.items()},
-        found,
-        panel.n,
-        len(panel.posts),
-        int(panel.did.sum()),
-        _notices(panel),
-    )
+    people = {m.name: _alone(m, panel.did, panel.false) for m in MEASURES}
+    mixes = {name: _mix_of(did) for name, did in sets.items()}
+    counts = panel.n, len(panel.posts), int(panel.did.sum())
+    return PolicyReport(people, _mix_of(panel.did), mixes, found, *counts, _notices(panel))
 
 
 def _alone(measure: Measure, did: Bool, false: Float) -> float:

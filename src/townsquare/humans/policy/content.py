@@ -8,7 +8,7 @@ the study of headlines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +37,7 @@ _SPREAD = np.array([0.45, 0.40, 0.18, 0.60])
 _LEAST_ATTENTION = -1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Covariates:
+class Covariates(NamedTuple):
     """Of each post: ``plausibility`` (J,) less 0.5, ``crowding`` (J,), ``words`` (J, 4), what ``labels`` add (J, 4)."""
 
     plausibility: Float
@@ -50,8 +49,7 @@ class Covariates:
         return Covariates(self.plausibility[rows], self.crowding[rows], self.words[rows], self.labels[rows])
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What posts differ by; ``base`` and ``plausibility`` (4,) by kind, ``appeal`` (4,) by feature of the text."""
 
     base: Float
@@ -66,8 +64,7 @@ class Content:
         return np.asarray(self.base[kind] + seen + words + posts.labels[:, kind])
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(NamedTuple):
     """A fitted policy: how people differ, what posts differ by, and under which penalty."""
 
     crowd: Crowd

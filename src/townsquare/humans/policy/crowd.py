@@ -7,7 +7,7 @@ that the mean over all is 1; x is logistic. Everything is by quadrature: nothing
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,8 +21,7 @@ _MOST_SILENT = 0.6
 _LEAST_TASTE = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
+class Crowd(NamedTuple):
     """How people differ.
 
     Attributes

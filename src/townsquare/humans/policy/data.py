@@ -127,18 +127,8 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
     agents = None
     if is_file(folder / AGENTS):
         agents = _actions(folder / AGENTS, people, posts, left_out, skip_bad=skip_bad, lenient=True)
-    return Panel(
-        people,
-        posts,
-        np.array([known[name] for name in feeds], np.int64),
-        text,
-        false,
-        plausibility,
-        verdict.astype(np.uint8),
-        did,
-        agents,
-        tuple(left_out),
-    )
+    feed, shown = np.array([known[name] for name in feeds], np.int64), verdict.astype(np.uint8)
+    return Panel(people, posts, feed, text, false, plausibility, shown, did, agents, tuple(left_out))
 
 
 def _people(path: Path) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -19,8 +19,7 @@ FEWEST_PEOPLE, FEWEST_POSTS = 20, 5
 _REDRAWS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
+class Tried(NamedTuple):
     """One penalty on people and posts it has not seen: mean deviance a person and post, and mean rank correlation of
     what it expects for each post with what the half of people did."""
 
@@ -29,8 +28,7 @@ class Tried:
     rank: float
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFit:
+class PolicyFit(NamedTuple):
     """A fit with what is known of it.
 
     Attributes
@@ -86,16 +84,9 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
     tried = _tried(panel, posts, every, penalties)
     chosen = min(tried, key=lambda one: one.loss).penalty
     fit = fit_policy(panel.did, posts, chosen)
-    return PolicyFit(
-        fit,
-        tried,
-        float(np.average([loss_of_means(panel, s) for s in every], weights=[s.posts.size for s in every])),
-        _intervals(panel, posts, fit, seed),
-        panel.n,
-        len(panel.posts),
-        int(panel.did.sum()),
-        panel.left_out,
-    )
+    means = float(np.average([loss_of_means(panel, s) for s in every], weights=[s.posts.size for s in every]))
+    counts = panel.n, len(panel.posts), int(panel.did.sum())
+    return PolicyFit(fit, tried, means, _intervals(panel, posts, fit, seed), *counts, panel.left_out)
 
 
 def _tried(panel: Panel, posts: Covariates, every: list[Split], penalties: tuple[float, ...]) -> tuple[Tried, ...]:

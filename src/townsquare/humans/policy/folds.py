@@ -8,7 +8,7 @@ expects of this half on these posts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,7 @@ Rows = npt.NDArray[np.int64]
 HALVES, FOLDS = 2, 5
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(NamedTuple):
     """One half of the people and one fold of the posts to be judged on, with the fits of the rest, one a penalty."""
 
     people: Rows

@@ -9,9 +9,9 @@ assigned to one condition and one of the two questions by chance.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,8 +43,7 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class LabelEffect:
+class LabelEffect(NamedTuple):
     """The move of the log odds against no check, over some headlines.
 
     ``question`` is belief or share, ``truth`` true or false, ``verdict`` what the check said; ``move`` is the mean over
@@ -62,8 +61,7 @@ class LabelEffect:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(NamedTuple):
     """Every effect, and the coefficients of sharing made of them.
 
     ``verdict_false`` and ``verdict_true``: mean move under a person's check, which is always right. ``unsure``: how
@@ -107,16 +105,10 @@ def read_labels(path: Path) -> Labels:
         for condition in ("forced", "optional")
         if {("false", condition, "unsure"), ("false", condition, "false")} <= set(moves)
     ]
-    return Labels(
-        effects,
-        moves.get(("false", "human_fc", "false"), 0.0),
-        moves.get(("true", "human_fc", "true"), 0.0),
-        float(np.mean(hints)) if hints else 0.0,
-        float(slope),
-        float(before[true].mean()),
-        float(before[~true].mean()),
-        len(sheet.table.records),
-    )
+    verdicts = moves.get(("false", "human_fc", "false"), 0.0), moves.get(("true", "human_fc", "true"), 0.0)
+    believed = float(before[true].mean()), float(before[~true].mean())
+    unsure = float(np.mean(hints)) if hints else 0.0
+    return Labels(effects, *verdicts, unsure, float(slope), *believed, len(sheet.table.records))
 
 
 def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) -> Iterator[LabelEffect]:

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from townsquare.beliefs.arrays import offsets_of
 from townsquare.beliefs.contract import BeliefInputs, BeliefState, Exposed, no_own, per_agent, rows_of
 from townsquare.beliefs.exposure import RULE
 from townsquare.beliefs.stance.vader import score_text
@@ -73,7 +73,7 @@ def _trust(people: Sequence[Person], code: dict[str, int]) -> PairBlock:
     rows = [sorted((code[name], value) for name, value in person.trust.items()) for person in people]
     pairs = [pair for row in rows for pair in row]
     return PairBlock(
-        _offsets(rows),
+        offsets_of([len(row) for row in rows]),
         np.array([key for key, _ in pairs], dtype=np.int32),
         np.array([value for _, value in pairs], dtype=np.float64),
     )
@@ -83,17 +83,13 @@ def _inputs(people: Sequence[Person], code: dict[str, int]) -> BeliefInputs:
     rows = [row for person in people for row in person.shown]
     authors, stance, likes, first_seen = zip(*rows, strict=True) if rows else [()] * 4
     exposures = rows_of(
-        Exposed, _offsets([person.shown for person in people]), post=np.arange(len(rows)),
+        Exposed, offsets_of([len(person.shown) for person in people]), post=np.arange(len(rows)),
         author=[code[name] for name in authors], stance=stance, likes=likes, first_seen=first_seen,
     )  # fmt: skip
     own = no_own(len(people), 1)
     own.likes[:, 0] = [person.own_likes for person in people]
     own.dislikes[:, 0] = [person.own_dislikes for person in people]
     return BeliefInputs(first=0, exposures=exposures, own=own)
-
-
-def _offsets(rows: Sequence[Sequence[object]]) -> npt.NDArray[np.int64]:
-    return np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
 
 
 def _named(block: PairBlock, row: int, names: list[str]) -> dict[str, float]:
