@@ -30,7 +30,7 @@ from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams, setting
 
-SETTINGS = ("tolerance", "convergence")
+NEEDS, SETTINGS = frozenset({"exposures"}), ("tolerance", "convergence")
 
 
 class Params(MemberParams):
@@ -108,7 +108,7 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 RULE = BeliefRule(
     "bounded_confidence",
-    frozenset({"exposures"}),
+    NEEDS,
     Params,
     start_as_given,
     step,

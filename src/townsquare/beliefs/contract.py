@@ -148,7 +148,7 @@ def no_rows(kind: type[Rows], n: int) -> Rows:
     return rows_of(kind, np.zeros(n + 1, np.int64), **dict.fromkeys(kind._fields[1:], 0))
 
 
-def rows_of(kind: type[Rows], indptr: Int64, **columns: npt.ArrayLike) -> Rows:
+def rows_of(kind: type[Rows], indptr: Int64, /, **columns: npt.ArrayLike) -> Rows:
     """Return a CSR with these columns, each an array or one value for all rows, in the dtypes of the contract.
 
     A column that is not given holds what a new row without likes or labels has.

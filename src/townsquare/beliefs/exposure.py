@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
-from townsquare.beliefs import arrays, exposure_kernels
+from townsquare.beliefs import arrays
 from townsquare.beliefs.contract import AgentParams, BeliefInputs, BeliefRule, BeliefState, Exposed, Own, Replay, Trail
+from townsquare.beliefs.exposure_kernels import exposure_step, replay_exposure
 from townsquare.beliefs.grids import SHARES, UPTAKE
 from townsquare.beliefs.trail import assemble
 from townsquare.beliefs.trust import TRUST, author_trust
@@ -47,6 +48,10 @@ class Params(Factors):
     own_pull: float = Field(0.0, ge=0, le=1, description="share of the gap to an own post closed by writing it")
 
 
+SETTINGS = tuple(Params.model_fields)
+"""Fields of a record of settings that the kernels read."""
+
+
 def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     """New agents hold the (n, P) ``stance`` in [-1, 1] and ``confidence`` in [0, 1] given, and have met nobody."""
     trust = empty_block(stance.shape[0], np.float64)
@@ -57,16 +62,9 @@ def move(state: BeliefState, inputs: BeliefInputs, params: AgentParams, *, bound
     """One step of either exposure rule; they differ only in how the gains of a step are put together."""
     block, slot = author_trust(state, inputs.exposures, params)
     moved = arrays.unmoved(state, slot.shape[0], inputs.own.post.shape[0])
-    exposure_kernels.exposure_step(
-        arrays.columns(Exposed, inputs.exposures),
-        arrays.columns(Own, inputs.own),
-        arrays.columns(arrays.Beliefs, state),
-        slot,
-        arrays.settings(params, exposure_kernels.SETTINGS, state.stance.shape[0]),
-        np.asarray(block.value, dtype=np.float64),
-        moved,
-        bounded,
-    )
+    rows, own = arrays.columns(Exposed, inputs.exposures), arrays.columns(Own, inputs.own)
+    before, table = arrays.columns(arrays.Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0])
+    exposure_step(rows, own, before, slot, table, np.asarray(block.value, dtype=np.float64), moved, bounded)
     after = BeliefState(moved.stance, moved.confidence, state.start, state.arrays, {**state.pairs, TRUST: block})
     return after, assemble(inputs, moved)
 
@@ -83,5 +81,5 @@ RULE = BeliefRule(
     init,
     step,
     ordered=True,
-    replay=Replay(exposure_kernels.replay_exposure, exposure_kernels.SETTINGS),
+    replay=Replay(replay_exposure, SETTINGS),
 )

@@ -16,24 +16,6 @@ from townsquare.beliefs.contract import UNASKED, Exposed, Own, Replayed
 from townsquare.beliefs.move_kernels import anchored, author_slots, clipped, learned, settled
 from townsquare.core.array_types import Float, Int64
 
-SETTINGS = (
-    "novelty_new",
-    "novelty_repeat",
-    "social_proof_floor",
-    "social_proof_per_like",
-    "likes_at_most",
-    "resistance_floor",
-    "resistance_slope",
-    "pull",
-    "trust_start",
-    "trust_rate",
-    "confidence_per_like",
-    "confidence_per_dislike",
-    "anchor",
-    "own_pull",
-)
-"""Fields of a record of settings ``p`` that the kernels read."""
-
 
 @nb.njit(cache=True, error_model="numpy")
 def social_proof(p: AgentSettings, likes: int) -> float:
@@ -74,7 +56,7 @@ def exposure_step(
     """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
     ``slot`` (m,) says where each row's author stands in ``trust``; no two agents share a place. ``table`` (n or 1,)
-    holds :data:`SETTINGS`. Gains are summed and clipped to [-1, 1]; if ``bounded``, they are first scaled by
+    holds all settings of ``exposure``. Gains add up and are clipped to [-1, 1]; if ``bounded``, they are scaled by
     (1 − e^(−W))/W, W being the sum of the weights, and clipped to the hull of the stance and of what moved it.
     """
     # Arrays stay in this body: a compiled call that takes whole arrays costs as much as five rows, and a tuple's fields

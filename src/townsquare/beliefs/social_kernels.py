@@ -17,19 +17,6 @@ from townsquare.core.array_types import Float, Int64
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import HoldingChange, Origin
 
-SETTINGS = (
-    "social_proof_floor",
-    "social_proof_per_like",
-    "likes_at_most",
-    "novelty_new",
-    "novelty_repeat",
-    "weigh_trust",
-    "weigh_social_proof",
-    "weigh_novelty",
-    "weigh_labels",
-)
-"""Fields of a record of settings ``p`` that the kernels read; a switch is 0 or 1."""
-
 _PEER, _ACCEPTED = int(Origin.PEER), int(HoldingChange.ACCEPTED)
 
 

@@ -49,6 +49,11 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock, empty_block, lookup
 
 WORTH, LABEL = "worth", "label"
+SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")
+SETTINGS = (*SWITCHES, *Factors.model_fields)
+"""Fields of a record of settings that the kernels read; a switch is 0 or 1."""
+REPLAYED = ("trust_start", "trust_rate", *log_odds.REPLAYED, *SETTINGS)
+NEEDS = frozenset({"exposures", "holdings", "showings"})
 
 
 class Params(Factors, log_odds.Params):
@@ -111,21 +116,10 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     )
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
     showings = arrays.columns(Showings, inputs.holdings.showings)
-    table = arrays.settings(params, social_kernels.SETTINGS, state.stance.shape[0])
+    table = arrays.settings(params, SETTINGS, state.stance.shape[0])
     social_kernels.weigh(records, changes, showings, arrays.read_only(trust, np.float64), table, out)
     return out
 
 
-RULE = BeliefRule(
-    "social_log_odds",
-    frozenset({"exposures", "holdings", "showings"}),
-    Params,
-    init,
-    step,
-    unit="log odds",
-    ordered=True,
-    replay=Replay(
-        social_kernels.replay_social,
-        ("trust_start", "trust_rate", *log_odds.REPLAYED, *social_kernels.SETTINGS),
-    ),
-)
+_REPLAY = Replay(social_kernels.replay_social, REPLAYED)
+RULE = BeliefRule("social_log_odds", NEEDS, Params, init, step, unit="log odds", ordered=True, replay=_REPLAY)

@@ -12,24 +12,20 @@ from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.core.array_types import Int64
 from townsquare.core.draws import U64, Stage, StageDraws
 from townsquare.core.errors import ContractError
+from townsquare.core.member_errors import breach, call_member
 from townsquare.testing.belief_cases import Case, leaves, take
-from townsquare.testing.member_calls import MemberUnderTest
 
 Result = tuple[BeliefState, Trail]
 
 
 def broken(rule: BeliefRule, got: str, allowed: str = "", do: str = "") -> ContractError:
     """The error to raise."""
-    return _suspect(rule).broken(got, allowed, do)
+    return breach(FAMILY, rule.name, got, allowed, do)
 
 
 def call(rule: BeliefRule, what: str, function: Callable[[], object]) -> object:
     """What ``function`` returns; any mistake that it makes becomes a ContractError that says ``what`` did it."""
-    return _suspect(rule).call(what, function)
-
-
-def _suspect(rule: BeliefRule) -> MemberUnderTest:
-    return MemberUnderTest(FAMILY, rule)
+    return call_member(FAMILY, rule.name, what, function)
 
 
 def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> Result:

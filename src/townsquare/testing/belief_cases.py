@@ -71,21 +71,16 @@ def random_inputs(
 
     ``before`` is what the step before was given: argument records go on from there.
     """
-    holdings = no_holdings(n)
+    holdings, authors = no_holdings(n), Authors()
     if "holdings" in rule.needs:
         holdings = random_holdings(n, n_propositions, before.holdings if before else None, rng)
     if "showings" not in rule.needs:
         holdings = replace(holdings, showings=no_holdings(n).showings)
     exposures = _random_exposed(n, n_propositions, rng) if "exposures" in rule.needs else no_exposures(n)
-    return BeliefInputs(
-        first=FIRST,
-        exposures=exposures,
-        own=_random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions),
-        holdings=holdings,
-        authors=_random_authors(n, exposures.author, rule.needs, rng)
-        if rule.needs & {"authors", "ties", "groups"}
-        else Authors(),
-    )
+    own = _random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions)
+    if rule.needs & {"authors", "ties", "groups"}:
+        authors = _random_authors(n, exposures.author, rule.needs, rng)
+    return BeliefInputs(FIRST, exposures, own, holdings, authors)
 
 
 def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random.Generator) -> Authors:
@@ -152,11 +147,8 @@ def take(case: Case, agents: Int64, first: int) -> Case:
     """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
     own, holdings = case.inputs.own, case.inputs.holdings
     taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
-    held = Holdings(
-        _take_rows(holdings.records, agents),
-        _take_rows(holdings.changes, agents),
-        _take_rows(holdings.showings, agents),
-    )
+    parts = holdings.records, holdings.changes, holdings.showings
+    held = Holdings(*(_take_rows(part, agents) for part in parts))
     offsets, rows = gather(case.inputs.exposures.indptr, agents)
     exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
     inputs = BeliefInputs(first, exposures, taken, held, authors)

@@ -77,21 +77,15 @@ def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generato
     for agent in agents:
         mine = sorted(agent.records.items())
         place = {claim: at for at, (claim, _) in enumerate(mine)}
-        records.append(
-            [
-                (
-                    claim,
-                    claim % n_propositions,
-                    1 if claim % 7 < 4 else -1,
-                    (claim * 37 % 101) / 100.0,
-                    *astuple(record),
-                )
-                for claim, record in mine
-            ]
-        )
+        records.append([(*_known(claim, n_propositions), *astuple(record)) for claim, record in mine])
         changes.append([(place[claim], *rest) for claim, *rest in agent.changes])
         showings.append([(place[claim], *rest, *next(beside)) for claim, *rest in agent.showings])
     return Holdings(_csr(Records, records), _csr(Changes, changes), _csr(Showings, showings))
+
+
+def _known(claim: int, n_propositions: int) -> tuple[int, int, int, float]:
+    """Number, proposition, polarity and strength of a claim."""
+    return claim, claim % n_propositions, 1 if claim % 7 < 4 else -1, (claim * 37 % 101) / 100.0
 
 
 def _csr(kind: type[Rows], by_agent: Sequence[Sequence[tuple[float, ...]]]) -> Rows:

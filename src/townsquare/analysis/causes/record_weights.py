@@ -15,8 +15,8 @@ import polars as pl
 from townsquare.analysis.contract import Reads
 from townsquare.beliefs.arrays import settings
 from townsquare.beliefs.contract import per_agent
-from townsquare.beliefs.social_kernels import SETTINGS, worth_of
-from townsquare.beliefs.social_log_odds import Params
+from townsquare.beliefs.social_kernels import worth_of
+from townsquare.beliefs.social_log_odds import SETTINGS, Params
 from townsquare.core.frames import collected
 from townsquare.core.schema import HoldingChange, Origin, TrailKind
 

@@ -46,13 +46,7 @@ def has_flag(flags: Byte, bit: int) -> Bool:
 
 
 @nb.njit(cache=True)
-def apply_changes(
-    flags: Byte,
-    slot: Int64,
-    change: Byte,
-    origin: Byte,
-    agreed: Bool,
-) -> None:
+def apply_changes(flags: Byte, slot: Int64, change: Byte, origin: Byte, agreed: Bool) -> None:
     """Write rows of the table holdings, in their order, into the flags at ``slot``."""
     for r in range(slot.shape[0]):
         before = int(flags[slot[r]])

@@ -50,7 +50,6 @@ def choose_seeds(
     number: int = DEFAULT_SEEDS,
     prior_scale: float = 1.0,
     order: npt.ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
     where: str = "argument bank",
 ) -> Seeds:
     """Which arguments of a bank bring an agent nearest to a stance.
@@ -92,15 +91,12 @@ def choose_seeds(
     >>> seeds.chosen.tolist(), round(seeds.stance, 3)
     ([1, 2, 4], 0.178)
     """
-    sign, strong = check_bank(polarity, strength, where)
-    check_number(number, sign.size, where)
-    ranked = np.argsort(np.arange(sign.size) if order is None else np.asarray(order), kind="stable")
-    amounts = prior_scale * contributions(sign, strong, anchoring)
-    chosen = np.empty(number, np.int64)
-    _choose(amounts[ranked], float(target), STANCE_MARGIN, float(tolerance), chosen)
-    places = np.sort(ranked[chosen])
-    total = sum_of(amounts[places])
-    return Seeds(places, total, float(stances_of([total])[0]))
+    ranked = np.argsort(np.arange(np.size(polarity)) if order is None else np.asarray(order), kind="stable")
+    keys = np.argsort(ranked, kind="stable").astype(U64)[None]
+    own = [target], [anchoring], keys
+    chosen = choose_for_many(polarity, strength, *own, number=number, prior_scale=prior_scale, where=where)[0]
+    total = sum_of(prior_scale * contributions(np.asarray(polarity)[chosen], np.asarray(strength)[chosen], anchoring))
+    return Seeds(chosen, total, float(stances_of([total])[0]))
 
 
 def check_bank(
@@ -134,17 +130,17 @@ def check_number(number: int, size: int, where: str = "argument bank") -> None:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _choose(amounts: Float, target: float, margin: float, tolerance: float, chosen: Int64) -> None:
+def _choose(amounts: Float, target: float, chosen: Int64) -> None:
     """Fill ``chosen`` with places in ``amounts``, which is in the agent's own order."""
     n, m = chosen.shape[0], amounts.shape[0]
-    wanted = log_odds_at(target, 1.0, margin)
+    wanted = log_odds_at(target, 1.0, STANCE_MARGIN)
     used = np.zeros(m, np.bool_)
     total = 0.0
     for x in range(n):
         chosen[x] = x
         used[x] = True
         total += amounts[x]
-    while abs(stance_at(total) - stance_at(wanted)) > tolerance:
+    while abs(stance_at(total) - stance_at(wanted)) > TOLERANCE:
         best, out, new = abs(total - wanted) - 1e-9, -1, -1
         for x in range(n):
             for y in range(m):
@@ -167,16 +163,14 @@ def _choose_many(
     scale: float,
     keys: npt.NDArray[U64],
     target: Float,
-    tolerance: float,
     chosen: Int64,
 ) -> None:
-    margin = STANCE_MARGIN
     for i in nb.prange(chosen.shape[0]):
         order = np.argsort(keys[i], kind="mergesort")
         ranked = np.empty(order.shape[0])
         for x in range(order.shape[0]):
             ranked[x] = scale * contribution(sign[order[x]], strong[order[x]], anchoring[i])
-        _choose(ranked, target[i], margin, tolerance, chosen[i])
+        _choose(ranked, target[i], chosen[i])
         for x in range(chosen.shape[1]):
             chosen[i, x] = order[chosen[i, x]]
         chosen[i].sort()
@@ -191,7 +185,6 @@ def choose_for_many(
     *,
     number: int = DEFAULT_SEEDS,
     prior_scale: float = 1.0,
-    tolerance: float = TOLERANCE,
     where: str = "argument bank",
 ) -> Int64:
     """:func:`choose_seeds` for n agents: ``target`` (n,), ``keys`` (n, m) uint64 draws that order the bank for each.
@@ -210,5 +203,5 @@ def choose_for_many(
     chosen = np.empty((wanted.size, number), np.int64)
     if wanted.size:
         order = np.ascontiguousarray(keys, U64)
-        _choose_many(sign, strong, held, float(prior_scale), order, wanted, float(tolerance), chosen)
+        _choose_many(sign, strong, held, float(prior_scale), order, wanted, chosen)
     return chosen

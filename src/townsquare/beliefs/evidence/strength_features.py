@@ -35,13 +35,11 @@ _PATTERNS = (
     re.compile(r"[a-z][.,;][A-Za-z]"),
     re.compile(r"\s[,.;!?]"),
     re.compile(r"!!|\?\?|[!?]{2}"),
-    re.compile(r"!"),
-    re.compile(r"\?"),
-    re.compile(r"\("),
-    re.compile(r"\""),
-    re.compile(r";"),
-    re.compile(r":"),
 )
+
+
+_PERSONS = ("first_person", "second_person", "first_plural")
+_LISTS = ("hedges", "reasons", "vague", "negations", "liberty", "money", *_PERSONS)
 
 
 class StrengthBlocks(NamedTuple):
@@ -102,6 +100,7 @@ def _form(text: str) -> list[float]:
         sum(letter.isupper() for letter in text) / letters,
         text.count(",") / max(1, len(text)) ** 0.5,
         *(float(pattern.search(text) is not None) for pattern in _PATTERNS),
+        *(float(mark in text) for mark in '!?(";:'),
     ]
 
 
@@ -109,19 +108,8 @@ def _wording(said: list[str]) -> list[float]:
     known, root = word_lists(), max(1, len(said)) ** 0.5
     values = [value(word) for word in said]
     roots = {stem(word) for word in said}
-    lists = (
-        "hedges",
-        "reasons",
-        "vague",
-        "negations",
-        "liberty",
-        "money",
-        "first_person",
-        "second_person",
-        "first_plural",
-    )
     return [
-        *(sum(word in known[name] for word in said) / root for name in lists),
+        *(sum(word in known[name] for word in said) / root for name in _LISTS),
         sum(word in known["frequent"] for word in said) / max(1, len(said)),
         float("should" in said),
         float("because" in said),

@@ -22,10 +22,7 @@ class _Job(NamedTuple):
 
 
 def studies(
-    people: Trajectories,
-    wanted: Sequence[FitOptions],
-    on: str = HERE,
-    on_progress: Callable[[int], None] | None = None,
+    people: Trajectories, wanted: Sequence[FitOptions], on: str = HERE, on_progress: Callable[[int], None] | None = None
 ) -> list[Study]:
     """Fit each of these, with the same result wherever it is computed.
 

@@ -89,8 +89,12 @@ def check_policy_against(
     pairs = _halves(panel.n, halves, seed)
     apart = {name: _distances(panel, did, redrawn, paired=name == AGENTS) for name, did in sets.items()}
     half = {name: _distances(panel, did, [a for a, _ in pairs], paired=name == AGENTS) for name, did in sets.items()}
+    agents = apart.get(AGENTS, {})
     found = {
-        name: {m.name: _compared(panel, did, m, apart[name], half[name], apart.get(AGENTS)) for m in MEASURES}
+        name: {
+            m.name: _compared(panel, did, m, apart[name][m.name], half[name][m.name], agents.get(m.name))
+            for m in MEASURES
+        }
         for name, did in sets.items()
     }
     if held_out:
@@ -137,19 +141,11 @@ def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
     return [(order[: n // 2], order[n // 2 :]) for order in orders]
 
 
-def _compared(
-    panel: Panel,
-    did: Bool,
-    measure: Measure,
-    apart: dict[str, Float],
-    half: dict[str, Float],
-    agents: dict[str, Float] | None,
-) -> Compared:
-    name = measure.name
-    low, high = np.quantile(apart[name], _INTERVAL, method="nearest")
-    closer = np.nan if agents is None else float((apart[name] < agents[name]).mean())
+def _compared(panel: Panel, did: Bool, measure: Measure, apart: Float, half: Float, agents: Float | None) -> Compared:
+    low, high = np.quantile(apart, _INTERVAL, method="nearest")
+    closer = np.nan if agents is None else float((apart < agents).mean())
     value, now = _alone(measure, did, panel.false), _distance(measure, did, panel.did, panel.false)
-    return Compared(value, now, float(low), float(high), float(half[name].mean()), closer)
+    return Compared(value, now, float(low), float(high), float(half.mean()), closer)
 
 
 def _spread(

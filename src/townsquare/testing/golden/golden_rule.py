@@ -71,12 +71,8 @@ def step_people(people: Sequence[Person]) -> list[tuple[float, float, dict[str, 
 
 def _trust(people: Sequence[Person], code: dict[str, int]) -> PairBlock:
     rows = [sorted((code[name], value) for name, value in person.trust.items()) for person in people]
-    pairs = [pair for row in rows for pair in row]
-    return PairBlock(
-        offsets_of([len(row) for row in rows]),
-        np.array([key for key, _ in pairs], dtype=np.int32),
-        np.array([value for _, value in pairs], dtype=np.float64),
-    )
+    key, value = zip(*(pair for row in rows for pair in row), strict=True) if any(rows) else ((), ())
+    return PairBlock(offsets_of([len(row) for row in rows]), np.array(key, np.int32), np.array(value, np.float64))
 
 
 def _inputs(people: Sequence[Person], code: dict[str, int]) -> BeliefInputs:
@@ -121,12 +117,8 @@ def check_update(path: Path) -> GoldenReport:
 
 def _first(row: int, case: UpdateCase) -> Person:
     start = case.init
-    return Person(
-        row,
-        stance=start.pos.get(case.topic, DEFAULT_STANCE),
-        confidence=start.conf.get(case.topic, DEFAULT_CONFIDENCE),
-        trust=dict(start.trust),
-    )
+    beliefs = start.pos.get(case.topic, DEFAULT_STANCE), start.conf.get(case.topic, DEFAULT_CONFIDENCE)
+    return Person(row, *beliefs, trust=dict(start.trust))
 
 
 def _seen_before(case: UpdateCase) -> list[str]:
