@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numba as nb
 
-from townsquare.beliefs import arrays
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
 from townsquare.beliefs.contract import (
     AgentParams,
@@ -24,7 +23,7 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.beliefs.grids import SHARES, UPTAKE
 from townsquare.beliefs.move_kernels import anchored, clipped, settled
-from townsquare.beliefs.trail import assemble
+from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams, setting
@@ -95,11 +94,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S becomes g·S₀ + (1 − g)(S + l·Σ weight·(s − S)/n) over the n rows of a proposition; confidence stays."""
-    rows = arrays.columns(Exposed, inputs.exposures)
-    moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    _average(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
-    after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
-    return after, assemble(inputs, moved)
+    return step_by(_average, SETTINGS, state, inputs, params)
 
 
 RULE = BeliefRule(

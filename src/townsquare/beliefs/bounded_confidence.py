@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numba as nb
 
-from townsquare.beliefs import arrays
 from townsquare.beliefs.arrays import AgentSettings, Beliefs, Moved, Table
 from townsquare.beliefs.contract import (
     AgentParams,
@@ -25,7 +24,7 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.beliefs.grids import DISTANCES, UPTAKE
 from townsquare.beliefs.move_kernels import clipped, settled
-from townsquare.beliefs.trail import assemble
+from townsquare.beliefs.trail import step_by
 from townsquare.core.array_types import Float
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams, setting
@@ -99,11 +98,7 @@ def _replay(rows: Replayed, cells: Table, out: Float) -> None:
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """S gains mu·Σ weight·(s − S)/c over the c rows of a proposition within epsilon of S; confidence stays."""
-    rows = arrays.columns(Exposed, inputs.exposures)
-    moved = arrays.unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
-    _listen(rows, arrays.columns(Beliefs, state), arrays.settings(params, SETTINGS, state.stance.shape[0]), moved)
-    after = BeliefState(moved.stance, state.confidence, state.start, state.arrays, state.pairs)
-    return after, assemble(inputs, moved)
+    return step_by(_listen, SETTINGS, state, inputs, params)
 
 
 RULE = BeliefRule(

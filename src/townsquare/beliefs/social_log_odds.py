@@ -79,7 +79,9 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
     met, _ = author_trust(state, inputs.holdings.showings, params)
     block, slot = author_trust(replace(state, pairs={**state.pairs, TRUST: met}), inputs.exposures, params)
     trust: Float = arrays.read_only(block.value, np.float64).copy()
-    read = _read(block, trust, inputs)
+    showings = inputs.holdings.showings
+    shown_by = lookup(block, arrays.read_only(showings.indptr, np.int64), arrays.read_only(showings.author, np.int32))
+    read = trust[shown_by]
     weights = _weights(state, inputs, params, read)
     strength = records.strength * weights.worth * weights.label
     before = records.strength * weights.worth * weights.label_before
@@ -97,13 +99,6 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
         shown_trust[seen] = read[weights.shown[seen]]
     trail = log_odds.trail_of(inputs, summed, weights.change_trust, weights.shown, shown_trust)
     return replace(log_odds.moved(state, summed), pairs=pairs), trail
-
-
-def _read(block: PairBlock, trust: Float, inputs: BeliefInputs) -> Float:
-    """Trust in the author of each showing, (m,)."""
-    showings = inputs.holdings.showings
-    slot = lookup(block, arrays.read_only(showings.indptr, np.int64), arrays.read_only(showings.author, np.int32))
-    return trust[slot]
 
 
 def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trust: Float) -> Weights:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numba as nb
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.beliefs.arrays import Moved, columns
-from townsquare.beliefs.contract import DTYPES, BeliefInputs, Exposed, Own, Trail
+from townsquare.beliefs.arrays import Beliefs, Moved, columns, settings, unmoved
+from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefInputs, BeliefState, Exposed, Own, Trail
 from townsquare.core.array_types import Int64
 from townsquare.core.schema import NONE, TrailKind
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)
 _NONE = NONE
+
+
+def step_by(
+    kernel: Callable[..., None], names: tuple[str, ...], state: BeliefState, inputs: BeliefInputs, params: AgentParams
+) -> tuple[BeliefState, Trail]:
+    """Return the step of a rule whose compiled ``kernel`` moves stances alone by its settings ``names``."""
+    rows = columns(Exposed, inputs.exposures)
+    moved = unmoved(state, rows.stance.shape[0], inputs.own.post.shape[0])
+    kernel(rows, columns(Beliefs, state), settings(params, names, state.stance.shape[0]), moved)
+    return replace(state, stance=moved.stance), assemble(inputs, moved)
 
 
 def no_trail() -> Trail:

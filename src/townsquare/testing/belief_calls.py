@@ -14,6 +14,7 @@ from townsquare.core.draws import U64, Stage, StageDraws
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
 from townsquare.testing.belief_cases import Case, leaves, take
+from townsquare.testing.member_calls import equal
 
 Result = tuple[BeliefState, Trail]
 
@@ -44,12 +45,6 @@ def run_step(rule: BeliefRule, case: Case, draws: StageDraws | None = None) -> R
 def default_draws() -> StageDraws:
     """The draws of the belief stage of some step."""
     return StageDraws(1, Stage.BELIEF, 1)
-
-
-def equal(a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> bool:
-    """Equal dtype, shape and values; NaN equals NaN."""
-    same_kind = a.dtype == b.dtype and a.shape == b.shape
-    return same_kind and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 
 
 def first_difference(a: list[tuple[str, npt.NDArray[np.generic]]], b: list[tuple[str, npt.NDArray[np.generic]]]) -> str:

@@ -26,7 +26,6 @@ from townsquare.testing.belief_calls import (
     broken,
     call,
     default_draws,
-    equal,
     first_difference,
     run_step,
     sorted_rows,
@@ -44,6 +43,7 @@ from townsquare.testing.belief_cases import (
     with_exposures,
 )
 from townsquare.testing.belief_shapes import check_declaration, check_pairs, check_rows
+from townsquare.testing.member_calls import equal
 
 _AGENTS, _PROPOSITIONS = 24, 3
 

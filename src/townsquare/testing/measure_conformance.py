@@ -85,13 +85,14 @@ def _check_numbers(measure: Measure, run: Run, broken: Callable[..., ContractErr
 
 
 def _frames(measure: Measure, run: Run, broken: Callable[..., ContractError]) -> Iterator[pl.DataFrame]:
-    makers: list[Callable[[], Any]] = []
-    if measure.table is not None:
-        makers.append(partial(measure.table, run))
-    if measure.paired is not None:
-        makers.append(partial(measure.paired, run, run))
-    for make in makers:
-        one, two = (call_member(FAMILY, measure.name, "the table", make) for _ in range(2))
+    makers: list[tuple[Callable[..., Any] | None, tuple[Run, ...]]] = [
+        (measure.table, (run,)),
+        (measure.paired, (run, run)),
+    ]
+    for make, runs in makers:
+        if make is None:
+            continue
+        one, two = (call_member(FAMILY, measure.name, "the table", partial(make, *runs)) for _ in range(2))
         if not isinstance(one, pl.DataFrame):
             raise broken(f"a {type(one).__name__}", "a polars DataFrame")
         if not one.equals(two):

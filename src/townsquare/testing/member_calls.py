@@ -81,7 +81,7 @@ class MemberUnderTest:
     def check_same(self, what: str, one: Mapping[str, Any], two: Mapping[str, Any], allowed: str) -> None:
         """Raise if two sets of columns differ, NaN being equal to NaN."""
         for name in sorted(one.keys() | two.keys()):
-            if name not in one or name not in two or not _equal(one[name], two[name]):
+            if name not in one or name not in two or not equal(one[name], two[name]):
                 raise self.broken(f"{what} {name}", allowed)
 
 
@@ -105,6 +105,7 @@ def _arrays(world: World) -> Iterator[tuple[str, Any]]:
     yield "texts", len(world.texts)
 
 
-def _equal(one: Any, two: Any) -> bool:
+def equal(one: Any, two: Any) -> bool:
+    """Equal dtype, shape and values; NaN equals NaN."""
     a, b = np.asarray(one), np.asarray(two)
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

@@ -71,18 +71,14 @@ def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span
     weights : (21,) float64, optional
         Of :func:`continuation_features`; the shipped ones if not given.
     """
-    slope = fitted().continuation if weights is None else weights
+    slope: list[float] = (fitted().continuation if weights is None else weights).tolist()
     found = sentences(text)[:MOST_SENTENCES]
     groups: list[Span] = []
     for at, span in enumerate(found):
-        if at and _goes_on(text, found[at - 1], span, frame, slope):
+        if at:
+            seen = continuation_features(text[slice(*found[at - 1])], text[slice(*span)], frame)
+        if at and sum(weight * number for weight, number in zip(slope, seen, strict=True)) >= APART:
             groups[-1] = Span(groups[-1].start, span.end)
         else:
             groups.append(span)
     return groups
-
-
-def _goes_on(text: str, first: Span, second: Span, frame: Frame, slope: Float) -> bool:
-    seen = continuation_features(text[slice(*first)], text[slice(*second)], frame)
-    weights: list[float] = slope.tolist()
-    return sum(weight * number for weight, number in zip(weights, seen, strict=True)) >= APART

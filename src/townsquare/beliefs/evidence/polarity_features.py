@@ -70,7 +70,7 @@ def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
     counted = [_counts(one, frame) for one, frame in zip(seen, frames, strict=True)]
     return Blocks(
         words=presence(words_and_pairs(one.tokens) for one in seen),
-        pieces=presence(_pieces(one.tokens) for one in seen),
+        pieces=presence([at for token in one.tokens for at in pieces(token, *_BANK_PIECES)] for one in seen),
         masked=presence(words_and_pairs(_masked(one)) for one in seen),
         signed=rows(_signed(one) for one in seen),
         signed_pieces=rows(_signed_pieces(one) for one in seen),
@@ -102,10 +102,6 @@ def bank_features(blocks: Blocks) -> Rows:
 
 def _masked(one: Read) -> list[str]:
     return [_MASK if named else token for token, named in zip(one.tokens, one.is_subject, strict=True)]
-
-
-def _pieces(found: list[str]) -> list[int]:
-    return [at for token in found for at in pieces(token, *_BANK_PIECES)]
 
 
 def _signed(one: Read) -> tuple[list[int], list[float]]:

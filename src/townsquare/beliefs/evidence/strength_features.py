@@ -54,7 +54,10 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
     """The features of n arguments, each on the proposition with the frame beside it."""
     texts = [text[:MAX_CHARACTERS] for text in texts]
     seen = [tokens(text) for text in texts]
-    counted = [_counts(text, found, frame) for text, found, frame in zip(texts, seen, frames, strict=True)]
+    counted = []
+    for text, found, frame in zip(texts, seen, frames, strict=True):
+        said = [token for token in found if token[0].isalnum()]
+        counted.append([*_size(text, said), *_form(text), *_wording(said), *_bearing(said, frame)])
     return StrengthBlocks(
         words=presence(words_and_pairs(found) for found in seen),
         characters=presence(_characters(text) for text in texts),
@@ -65,11 +68,6 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
 def _characters(text: str) -> list[int]:
     marked = f" {_SPACE.sub(' ', text)} "
     return [place(marked[at : at + length]) for length in (3, 4, 5) for at in range(len(marked) - length + 1)]
-
-
-def _counts(text: str, found: list[str], frame: Frame) -> list[float]:
-    said = [token for token in found if token[0].isalnum()]
-    return [*_size(text, said), *_form(text), *_wording(said), *_bearing(said, frame)]
 
 
 def _size(text: str, said: list[str]) -> list[float]:

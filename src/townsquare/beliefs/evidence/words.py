@@ -13,9 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
-
 from townsquare.beliefs.evidence.text import stem
+from townsquare.beliefs.stance.vader import analyzer
 from townsquare.core import documents
 
 JUDGES = Path(__file__).resolve().parents[2] / "data" / "judges"
@@ -64,12 +63,6 @@ def word_lists() -> WordLists:
     return WordLists(lists, shifting, values, stem_values, tags)
 
 
-@lru_cache(maxsize=1)
-def _vader() -> Mapping[str, float]:
-    lexicon: Mapping[str, float] = SentimentIntensityAnalyzer().lexicon
-    return lexicon
-
-
 @lru_cache(maxsize=65536)
 def value(word: str) -> float:
     """How good what a word names is, in [-1, 1]; 0.0 for words that are neither.
@@ -82,8 +75,9 @@ def value(word: str) -> float:
         return known.values[word]
     if len(root) > _SHORT and root in known.stem_values:
         return known.stem_values[root]
-    if word in _vader():
-        return max(-1.0, min(1.0, _vader()[word] / 2.0))
+    lexicon = analyzer().lexicon
+    if word in lexicon:
+        return max(-1.0, min(1.0, lexicon[word] / 2.0))
     return -known.stem_values.get(stem(word[2:]), 0.0) if word.startswith("un") else 0.0
 
 

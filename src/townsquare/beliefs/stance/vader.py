@@ -23,7 +23,8 @@ class Params(MemberParams):
 
 
 @lru_cache(maxsize=1)
-def _analyzer() -> SentimentIntensityAnalyzer:
+def analyzer() -> SentimentIntensityAnalyzer:
+    """Return the analyzer, read once."""
     return SentimentIntensityAnalyzer()
 
 
@@ -35,7 +36,7 @@ def score_text(text: str) -> float:
     >>> score_text("")
     0.0
     """
-    return float(_analyzer().polarity_scores(text)["compound"])
+    return float(analyzer().polarity_scores(text)["compound"])
 
 
 def score(texts: Sequence[str], propositions: Sequence[str]) -> Float:

@@ -30,21 +30,14 @@ def columns_of(grid: Grid) -> tuple[str, str]:
 def profiles_csv(found: Study, kind: Kind = "people") -> str:
     """The text of a file of profiles."""
     grid = found.setup.grid
-    rows = {"one": _one, "groups": _groups, "people": _people}[kind](found)
+    groups = [(row.group, row.x, row.y, float(row.n)) for row in found.groups if row.group != ALL]
+    rows = {"one": [("all", *found.point, 1.0)], "groups": groups, "people": _people(found)}[kind]
     total = sum(share for *_, share in rows)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["profile", *columns_of(grid), "share"])
     writer.writerows([name, f"{x:.6g}", f"{y:.6g}", f"{share / total:.6f}"] for name, x, y, share in rows)
     return text.getvalue()
-
-
-def _one(found: Study) -> list[tuple[str, float, float, float]]:
-    return [("all", *found.point, 1.0)]
-
-
-def _groups(found: Study) -> list[tuple[str, float, float, float]]:
-    return [(row.group, row.x, row.y, float(row.n)) for row in found.groups if row.group != ALL]
 
 
 def _people(found: Study) -> list[tuple[str, float, float, float]]:

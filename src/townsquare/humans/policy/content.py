@@ -78,7 +78,8 @@ class Fit(NamedTuple):
 
 def covariates_of(panel: Panel) -> Covariates:
     """What the policy can see of each post. What labels add is not fitted: it is as shipped."""
-    given = np.where(np.isnan(panel.plausibility), _stand_in(panel.false), panel.plausibility)
+    stand_in = np.where(np.isnan(panel.false), 0.5, np.where(panel.false == 1, BELIEVED[1], BELIEVED[0]))
+    given = np.where(np.isnan(panel.plausibility), stand_in, panel.plausibility)
     shown = np.clip(panel.shown, FEWEST_POSTS, MOST_POSTS)
     words = feature_table(list(panel.text))
     return Covariates(given - 0.5, np.log(shown / REFERENCE_POSTS), words, _labels(panel, Params()))
@@ -95,10 +96,6 @@ def _labels(panel: Panel, params: Params) -> Float:
             out[panel.verdict == verdict, k] = getattr(of, f"verdict_{verdict.name.lower()}")
         out[beside, k] = of.unlabeled
     return out
-
-
-def _stand_in(false: Float) -> Float:
-    return np.where(np.isnan(false), 0.5, np.where(false == 1, BELIEVED[1], BELIEVED[0]))
 
 
 def fit_policy(did: npt.NDArray[np.bool_], posts: Covariates, penalty: float, crowd: Crowd | None = None) -> Fit:
