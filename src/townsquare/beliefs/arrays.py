@@ -72,9 +72,7 @@ def columns(kind: type[Columns], part: object) -> Columns:
 
 def pairs_of(block: PairBlock) -> PairBlock:
     """The same pairs with float64 values, each array as :func:`read_only`."""
-    return PairBlock(
-        read_only(block.indptr, np.int64), read_only(block.key, np.int32), read_only(block.value, np.float64)
-    )
+    return PairBlock(*map(read_only, block, (np.int64, np.int32, np.float64)))
 
 
 def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Table:

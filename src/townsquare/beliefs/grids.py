@@ -90,11 +90,18 @@ def grid_in(rule: BeliefRule) -> Grid:
     pieces, named = _pieces(rule), fitted_names(rule)
     if len(named) != 2:
         floats = [name for name, value in rule.params().model_dump().items() if isinstance(value, float)]
-        without = [name for name in floats if name not in named]
+        others = [name for name in floats if name not in named]
         got = f"{rule.name!r}, which has a grid on {', '.join(named) or 'none of its settings'}"
-        do = f"in its Params write {_some_of(without)} as setting(default, meaning, ge=0, le=1, grid=(0.1, 0.2, 0.4))"
+        some = others[0] if len(others) == 1 else f"some of {', '.join(others)}"
+        do = (
+            f"in its Params write {some} as setting(default, meaning, ge=0, le=1, grid=(0.1, 0.2, 0.4))"
+            if others
+            else ""
+        )
+        if len(named) > 2:
+            do = f"in its Params leave `grid=` on two of {', '.join(named)}; the others stay at their defaults in a fit"
         allowed = "a rule with a grid on two settings: how far messages move a person, and how the start is held"
-        raise SettingError("--rule", got=got, allowed=allowed, do=do if floats else "")
+        raise SettingError("--rule", got=got, allowed=allowed, do=do)
     (x_short, x, x_bounds), (y_short, y, y_bounds) = (_axis(rule, name, pieces[name]) for name in named)
     return Grid(rule.name, named[0], named[1], x_short, y_short, x, y, x_bounds, y_bounds)
 
@@ -107,10 +114,6 @@ def fitted_names(rule: BeliefRule) -> list[str]:
 def _pieces(rule: BeliefRule) -> dict[str, Any]:
     found: dict[str, Any] = rule.params.model_json_schema(by_alias=False).get("properties", {})
     return found
-
-
-def _some_of(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"some of {', '.join(names)}"
 
 
 def _axis(rule: BeliefRule, name: str, piece: dict[str, Any]) -> tuple[str, tuple[float, ...], tuple[float, float]]:

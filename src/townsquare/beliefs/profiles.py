@@ -24,8 +24,7 @@ LARGEST = 1000.0
 """Of u, a and shares: far beyond anything that is meant."""
 COLUMNS = (
     Column("profile", names(), needed=True, unique=True),
-    Column("u", numbers(0, LARGEST, None), needed=True),
-    Column("a", numbers(0, LARGEST, None), needed=True),
+    *(Column(name, numbers(0, LARGEST, None), needed=True) for name in ("u", "a")),
     Column("share", numbers(0, LARGEST, 1.0, above=True)),
 )
 
@@ -51,10 +50,8 @@ class Profiles(NamedTuple):
     def drawn(self, agents: npt.ArrayLike, draws: StageDraws) -> Int64:
         """Which profile each agent has, (n,), from 0: by share, for life."""
         ends = np.cumsum(self.share)
-        return np.asarray(
-            np.searchsorted(ends[:-1], draws.uniform("profile", agents, lasting=True) * ends[-1], side="right"),
-            np.int64,
-        )
+        drawn = draws.uniform("profile", agents, lasting=True) * ends[-1]
+        return np.asarray(np.searchsorted(ends[:-1], drawn, side="right"), np.int64)
 
     def own(self, number: Int64) -> Mapping[str, Float]:
         """The settings of a rule that agents with these profiles have of their own."""

@@ -132,10 +132,7 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     group = _groups([*(row.group for row in rows), *(message.group for message in messages)])
     words = {name: tuple(getattr(row, name) for row in rows) for name in WORDS}
     numbers = {name: np.array([getattr(row, name) for row in rows]) for name in ("control", "initial", "final")}
-    known = {
-        name: np.array([getattr(message, name) for message in messages], np.float64)
-        for name in ("side", "strength", "tie")
-    }
+    known = {name: np.array([getattr(each, name) for each in messages]) for name in ("side", "strength", "tie")}
     return Trajectories(
         name=name,
         **words | {"topic": tuple(row.topic or row.proposition for row in rows)},

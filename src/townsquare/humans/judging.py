@@ -14,7 +14,7 @@ import numpy as np
 
 from townsquare.beliefs.evidence.bank_files import bundled_topics, load_bank
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
-from townsquare.beliefs.evidence.extract import extract_many
+from townsquare.beliefs.evidence.extract import Claim, extract_many
 from townsquare.beliefs.evidence.strength import judge_strength
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.errors import DataError
@@ -45,14 +45,6 @@ class Claims(NamedTuple):
     shown: Float
     strength: Float
     text: tuple[str, ...]
-
-
-class _Said(NamedTuple):
-    """A claim of one text on one proposition; NaN where nobody has said how strong it is."""
-
-    text: str
-    polarity: float
-    strength: float
 
 
 def default_polarity(people: Trajectories) -> str:
@@ -119,13 +111,12 @@ def _embedded(people: Trajectories, _: str) -> Claims:
     wanted: dict[str, list[int]] = {}
     for text, about in dict.fromkeys(zip(people.text.tolist(), statement, strict=True)):
         wanted.setdefault(about, []).append(text)
-    found: dict[tuple[int, str], list[_Said]] = {}
+    found: dict[tuple[int, str], list[Claim]] = {}
     banks = _banks()
     for about, rows in wanted.items():
         bank = banks.get(about.casefold().rstrip("."), NO_EXAMPLES)
         read = extract_many([people.texts[row] for row in rows], [about], [bank])
-        for row, claims in zip(rows, read, strict=True):
-            found[row, about] = [_Said(claim.text, float(claim.polarity), claim.strength) for claim in claims]
+        found |= {(row, about): claims for row, claims in zip(rows, read, strict=True)}
     message, said = [], []
     for at, (text, about) in enumerate(zip(people.text.tolist(), statement, strict=True)):
         message += [at] * len(found[text, about])

@@ -184,9 +184,9 @@ class ChatServer:
 
     async def _stats(self, request: web.Request) -> web.Response:
         seen = self.seen
-        found = {"requests": seen.requests, "peak": seen.peak, "seconds": seen.ended - seen.began}
-        found |= {"began": seen.began, "ended": seen.ended}
-        found |= {"worked": seen.worked, "processor": time.process_time()}
+        names = ("requests", "peak", "began", "ended", "worked")
+        found: dict[str, Any] = {name: getattr(seen, name) for name in names}
+        found |= {"seconds": seen.ended - seen.began, "processor": time.process_time()}
         return _json(200, found | {"statuses": {str(status): count for status, count in seen.statuses.items()}})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:

@@ -163,9 +163,8 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
     texts = [*JUDGED, *context.bank.text[:3]]
 
     def read(some: Sequence[str]) -> np.ndarray:
-        found = test.call(
-            "read", lambda: np.asarray(test.member.read(some, context.bank, context.vectors, test.params))
-        )
+        given = (some, context.bank, context.vectors, test.params)
+        found = test.call("read", lambda: np.asarray(test.member.read(*given)))
         if found.shape != (len(some),) or found.dtype != np.float64:
             raise test.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
         if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():

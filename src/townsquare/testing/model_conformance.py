@@ -73,14 +73,12 @@ def check_model(model: ChatModel, asked: Sequence[Request] | None = None, *, is_
 async def _check(model: ChatModel, asked: list[Request], is_function: bool) -> list[Answer]:
     name = model.name
     if not name or not model.servers or not all(isinstance(server, str) for server in model.servers):
-        raise ContractError(
-            f"model {name!r}", got=f"servers {model.servers!r}", allowed="a name and a tuple of servers"
-        )
+        got, allowed = f"servers {model.servers!r}", "a name and a tuple of servers"
+        raise ContractError(f"model {name!r}", got=got, allowed=allowed)
     answers: list[Answer] = []
     try:
-        found = await asyncio.gather(
-            *(model.complete(request, request.draw(SEED)) for request in asked), return_exceptions=True
-        )
+        calls = (model.complete(request, request.draw(SEED)) for request in asked)
+        found = await asyncio.gather(*calls, return_exceptions=True)
         for request, answer in zip(asked, found, strict=True):
             answers.append(_check_answer(name, request, answer))
         if is_function:

@@ -91,9 +91,8 @@ def _check_alone(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
         kept = np.isin(whole["agent"], views.agents[some])
         with_others = {name: column[kept] for name, column in whole.items()}
         test.check_same("asked alone, agents choose another", with_others, alone, "the same, whoever else is asked")
-        test.check_same(
-            "asked alone, agents have other rows", {"examined": looked[rows]}, _examined(chosen, part), "the same rows"
-        )
+        shown = {"examined": looked[rows]}
+        test.check_same("asked alone, agents have other rows", shown, _examined(chosen, part), "the same rows")
 
 
 def _examined(chosen: Chosen, views: Views) -> dict[str, Array]:

@@ -120,9 +120,8 @@ def load_bank(name: str, statement: str = "", sides: Mapping[str, int] | None = 
         topic = known[name]
         return _bank(topic.slug, topic.statement, _columns(read_table(topic.path)), str(topic.path))
     if "/" not in name and not Path(name).suffix:
-        raise UnknownName(
-            "topic", got=repr(name), allowed=f"{', '.join(known)}, or a file", do=did_you_mean(name, known)
-        )
+        allowed = f"{', '.join(known)}, or a file"
+        raise UnknownName("topic", got=repr(name), allowed=allowed, do=did_you_mean(name, known))
     path = find(name)
     own = {label.lower(): side for label, side in (sides or {}).items()}
     chosen, sheet = _of_topic(_columns(read_table(path), own), statement)
@@ -148,9 +147,8 @@ def _of_topic(sheet: Sheet, statement: str) -> tuple[str, Sheet]:
     """The proposition and its rows."""
     if "topic" not in sheet:
         if not statement:
-            raise DataError(
-                sheet.table.place, got="no column of topics", do="say the proposition: --set proposition=..."
-            )
+            do = "say the proposition: --set proposition=..."
+            raise DataError(sheet.table.place, got="no column of topics", do=do)
         return statement, sheet
     table, names = sheet.table, sheet["topic"]
     topics = list(dict.fromkeys(names))

@@ -110,9 +110,7 @@ def _judged(
 ) -> list[tuple[int, Claim]]:
     """(message, claim) in order; strengths are NaN."""
     given = [NO_EXAMPLES] * len(statements) if banks is None else list(banks)
-    found = [
-        (message, *part) for message, text in enumerate(texts) for part in _relevant(text, statements, given)
-    ]  # fmt: skip
+    found = [(at, *part) for at, text in enumerate(texts) for part in _relevant(text, statements, given)]
     claims: list[tuple[int, Claim] | None] = [None] * len(found)
     for proposition, (statement, bank) in enumerate(zip(statements, given, strict=True)):
         rows = [row for row, (_, _, about) in enumerate(found) if about == proposition]

@@ -50,20 +50,11 @@ def extract(messages: Sequence[str], topics: Topics, params: Params, asker: Aske
 
 def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: Asker) -> list[_Distilled]:
     numbers = list(range(1, len(topics.statements) + 1))
-    schema = _list_of(
-        "claims",
-        params.most_claims,
-        {
-            "topic": {"enum": numbers},
-            "claim": {"type": "string", "maxLength": CLAIM},
-            "snippet": {"type": "string", "maxLength": CLAIM},
-        },
-    )
+    words = {"type": "string", "maxLength": CLAIM}
+    schema = _list_of("claims", params.most_claims, {"topic": {"enum": numbers}, "claim": words, "snippet": words})
     named = "\n".join(f"{number}. {quoted(text)}" for number, text in zip(numbers, topics.statements, strict=True))
-    asked = [
-        _request("distil", filled("distil", topics=named, message=quoted(text[:MESSAGE])), schema, params)
-        for text in messages
-    ]
+    prompts = [filled("distil", topics=named, message=quoted(text[:MESSAGE])) for text in messages]
+    asked = [_request("distil", prompt, schema, params) for prompt in prompts]
     out = []
     for message, (text, reply) in enumerate(zip(messages, asker.ask(asked), strict=True)):
         for entry in reply.value["claims"] if reply.ok else ():
@@ -83,17 +74,13 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
     for (_, proposition), claims in groups.items():
         lines = "\n".join(quoted({"number": k, "argument": one.claim}) for k, one in enumerate(claims, 1))
         prompt = filled("classify", statement=quoted(topics.statements[proposition]), claims=lines)
-        schema = _list_of(
-            "judged",
-            len(claims),
-            {
-                "number": {"enum": list(range(1, len(claims) + 1))},
-                "side": {"enum": [*SIDES, "neither"]},
-                "strength": {"type": "integer", "minimum": 0, "maximum": PERCENT},
-                "category": {"type": "string", "maxLength": TAG},
-            },
-        )
-        asked.append(_request("classify", prompt, schema, params))
+        verdict = {
+            "number": {"enum": list(range(1, len(claims) + 1))},
+            "side": {"enum": [*SIDES, "neither"]},
+            "strength": {"type": "integer", "minimum": 0, "maximum": PERCENT},
+            "category": {"type": "string", "maxLength": TAG},
+        }
+        asked.append(_request("classify", prompt, _list_of("judged", len(claims), verdict), params))
     judged: dict[_Distilled, _Row] = {}
     for claims, reply in zip(groups.values(), asker.ask(asked), strict=True):
         for entry in reply.value["judged"] if reply.ok else ():
@@ -107,14 +94,8 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
 
 
 def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) -> Request:
-    return Request(
-        purpose=purpose,
-        messages=(Message("user", prompt),),
-        schema=schema,
-        name=purpose,
-        temperature=params.extract_temperature,
-        max_tokens=1024,
-    )
+    temperature = params.extract_temperature
+    return Request(purpose, (Message("user", prompt),), schema, name=purpose, temperature=temperature, max_tokens=1024)
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,16 @@ from townsquare.humans.trajectories import Message, Reading, Row
 Cells = dict[str, Any]
 """Cells of a record by the keys of the mapping; keys without a column are missing."""
 
-_NAME, _TEXT, _ORDER = names(), texts(required=False), numbers(-1e18, 1e18, None)
+_READERS: dict[str, Read] = {
+    **dict.fromkeys(("participant", "conversation", "trajectory", "author"), names()),
+    **dict.fromkeys(("proposition", "topic", "option", "group", "author_group", "to"), texts(required=False)),
+    **dict.fromkeys(("until", "order", "before"), numbers(-1e18, 1e18, None)),
+    **dict.fromkeys(("strength", "tie"), numbers(0, 1)),
+    "text": texts(limit=MOST_CHARACTERS, required=False),
+    "received": is_true,
+}
+_ANSWERS = ("initial", "final", "side", "stance")
+"""How the cells under each key of a mapping are read; answers become stances on the scale of their file."""
 
 
 class _Sent(NamedTuple):
@@ -36,9 +45,10 @@ class _Sent(NamedTuple):
 class _Part:
     """One file of the data: ``records``, and their cells by the keys of the mapping."""
 
-    def __init__(self, folder: Path, columns: Answers, readers: Mapping[str, Read]) -> None:
-        given = columns.model_dump()
-        self.readers = {key: (column_name(given[key]), read) for key, read in readers.items() if given[key] is not None}
+    def __init__(self, folder: Path, columns: Answers, **own: Read) -> None:
+        given = {key: name for key, name in columns.model_dump().items() if name is not None}
+        readers = {**_READERS, **dict.fromkeys(_ANSWERS, columns.as_scale().stance), **own}
+        self.readers = {key: (column_name(given[key]), read) for key, read in readers.items() if key in given}
         table = read_table(find(given["file"], folder if folder.is_dir() else folder.parent))
         read_columns(table, [Column(*known, needed=True) for known in self.readers.values()], strict=False)
         self.records = table.records
@@ -64,14 +74,8 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
     DataError
         A file or column that is not there; a message or reading that names no conversation or trajectory.
     """
-    scale = mapping.people.as_scale()
     controls = {word.strip().lower() for word in mapping.people.controls}
-    readers: dict[str, Read] = {
-        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "proposition": _TEXT, "topic": _TEXT,
-        "option": _TEXT, "group": _TEXT, "initial": scale.stance, "final": scale.stance, "until": _ORDER,
-        "control": partial(is_true, words=controls),
-    }  # fmt: skip
-    people = _Part(folder, mapping.people, readers)
+    people = _Part(folder, mapping.people, control=partial(is_true, words=controls))
     sent, readings = _messages(folder, mapping.messages), _readings(folder, mapping.readings)
 
     def row(record: Record) -> Row:
@@ -110,13 +114,7 @@ def _placed(readings: Sequence[Cells], orders: Sequence[float]) -> Iterator[Read
 
 def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Sent]]:
     """Return what reads the messages of a conversation: in order, without those that the data call not received."""
-    readers = {
-        "conversation": _NAME, "author": _NAME, "text": texts(limit=MOST_CHARACTERS, required=False),
-        "side": columns.as_scale().stance, "strength": numbers(0, 1), "proposition": _TEXT, "to": _TEXT,
-        "tie": numbers(0, 1), "author_group": _TEXT,
-        "received": is_true, "order": _ORDER,
-    }  # fmt: skip
-    part = _Part(folder, columns, readers)
+    part = _Part(folder, columns)
     everyone = {word.casefold() for word in columns.everyone}
     by_conversation = part.grouped("conversation")
 
@@ -141,11 +139,7 @@ def _readings(folder: Path, columns: ReadingColumns | None) -> Callable[[Cells],
     """Return what gives the readings of a person, in order."""
     if columns is None:
         return lambda person: []
-    readers = {
-        "participant": _NAME, "conversation": _NAME, "trajectory": _NAME, "order": _ORDER, "before": _ORDER,
-        "stance": columns.as_scale().stance, "proposition": _TEXT,
-    }  # fmt: skip
-    part = _Part(folder, columns, readers)
+    part = _Part(folder, columns)
     keys = ("trajectory",) if columns.trajectory else ("participant", "conversation")
     place = "order" if columns.order else "before"
     by_person = part.grouped(*keys)

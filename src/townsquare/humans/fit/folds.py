@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,9 +50,7 @@ def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, fold
     >>> folds_by(["a", "a", "b", "c"], "group", "made", folds=2).tolist()
     [1, 1, 0, 0]
     """
-    sizes: dict[str, int] = {}
-    for name in names:
-        sizes[name] = sizes.get(name, 0) + 1
+    sizes = Counter(names)
     if len(sizes) < 2:
         other = "group" if kind == "topic" else "topic"
         got, do = f"one {kind} in all trajectories", f"give --folds {other}"

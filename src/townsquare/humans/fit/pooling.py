@@ -189,9 +189,8 @@ class PooledFit(NamedTuple):
 
     def share_told(self, which: str) -> float:
         """Share of people of whom the data tell ``"x"``, ``"y"`` or both apart (``"both"``)."""
-        if which == "both":
-            return float(np.mean([one.told_apart for one in self.people]))
-        return float(np.mean([one.x_told if which == "x" else one.y_told for one in self.people]))
+        column = {"x": "x_told", "y": "y_told", "both": "told_apart"}[which]
+        return float(np.mean([getattr(person, column) for person in self.people]))
 
 
 def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, held: HeldOut, seed: int) -> PooledFit:

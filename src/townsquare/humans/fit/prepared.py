@@ -78,9 +78,8 @@ def prepare(data: Trajectories, options: FitOptions) -> Prepared:
     spans = by_step(people, stream) if options.by == "step" else whole(people, stream)
     group, _ = codes_of(people.conversation)
     person, persons = codes_of(people.participant)
-    return Prepared(
-        people, stream, spans, group[spans.person], person[spans.person], persons, choice, noise_floor(data, options.by)
-    )
+    floor = noise_floor(data, options.by)
+    return Prepared(people, stream, spans, group[spans.person], person[spans.person], persons, choice, floor)
 
 
 def _check_known(people: Trajectories, rule: str) -> None:

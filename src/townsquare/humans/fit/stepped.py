@@ -9,6 +9,7 @@ what it was worth is not known here. Draws are by the person's place.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from townsquare.beliefs.contract import (
     Authors,
     BeliefInputs,
     BeliefRule,
-    BeliefState,
     Changes,
     Exposed,
     Holdings,
@@ -98,19 +98,11 @@ def ends_of(rule: BeliefRule, steps: Steps, params: AgentParams) -> Float:
             state = take_state(state, np.arange(m))
         own = {name: value[:m] if isinstance(value, np.ndarray) else value for name, value in params.items()}
         with in_step(k + 1, "message"):
-            state = _next(rule, state, inputs, own, k, steps.n_events)
+            before, draws = frozen_state(state), Draws(0, k + 1)(Stage.BELIEF)
+            result = call_member(FAMILY, rule.name, "step", partial(rule.step, before, inputs, own, draws))
+            state, _ = check_result(rule, before, result, n_posts=steps.n_events)
     ends[steps.order[: state.stance.shape[0]]] = state.stance[:, 0]
     return ends
-
-
-def _next(
-    rule: BeliefRule, state: BeliefState, inputs: BeliefInputs, params: AgentParams, k: int, n_posts: int
-) -> BeliefState:
-    """The state after message ``k``."""
-    before, draws = frozen_state(state), Draws(0, k + 1)(Stage.BELIEF)
-    result = call_member(FAMILY, rule.name, "step", lambda: rule.step(before, inputs, params, draws))
-    after, _ = check_result(rule, before, result, n_posts=n_posts)
-    return after
 
 
 class _Received(NamedTuple):

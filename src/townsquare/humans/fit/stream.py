@@ -82,9 +82,7 @@ def settled(people: Trajectories, choice: EvidenceChoice) -> EvidenceChoice:
     """The choice with everything that the data or the embedder decide filled in, so that it can be repeated."""
     strength = choice.strength or ("given" if np.isfinite(people.strength).any() else "constant")
     polarity = choice.polarity or default_polarity(people)
-    return EvidenceChoice.model_validate(
-        {**choice.model_dump(), "polarity": polarity, "strength": strength, "theta": theta_of(choice)}
-    )
+    return choice.model_copy(update={"polarity": polarity, "strength": strength, "theta": theta_of(choice)})
 
 
 def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> Claims:

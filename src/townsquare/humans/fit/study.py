@@ -86,7 +86,7 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     """
     grid = grid_of(options.rule)
     ready = prepare(data, options)
-    options = FitOptions.model_validate({**options.model_dump(), "evidence": ready.choice.model_dump()})
+    options = options.model_copy(update={"evidence": ready.choice})
     setup = Setup(grid, ready.choice.stance_margin, options.continuous)
     spans, everyone = ready.spans, np.ones(ready.spans.final.size, np.bool_)
     predicted = predict_grid(spans.rows, grid, setup.margin)
@@ -97,11 +97,10 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     scored = score_all(spans.final, {**held.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
     point = choose(spans, setup, square, everyone)
     rows, said = group_rows(spans, setup, square, held, options.thresholds)
-    certainty = (
-        beyond_grid(spans, setup, point, ready.group, options.seed)
-        if options.continuous
-        else on_grid(square, ready.group, grid, options.seed)
-    )
+    if options.continuous:
+        certainty = beyond_grid(spans, setup, point, ready.group, options.seed)
+    else:
+        certainty = on_grid(square, ready.group, grid, options.seed)
     baselines = fit_baselines(spans, everyone, setup.margin, continuous=options.continuous)
     robust = _robust(ready, setup, options, square, held, said)
     fitted = (predicted, held, scored, point, certainty, baselines)

@@ -114,9 +114,8 @@ def _general(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Flo
     seen = np.flatnonzero(train & (np.abs(side) == 1.0))
     if not seen.size:
         return np.zeros(int(test.sum()))
-    topics, inverse, counts = np.unique(
-        np.asarray(table.topic, np.str_)[units.row[seen]], return_inverse=True, return_counts=True
-    )
+    of = np.asarray(table.topic, np.str_)[units.row[seen]]
+    topics, inverse, counts = np.unique(of, return_inverse=True, return_counts=True)
     weight = seen.size / topics.size / counts[inverse]  # every topic counts the same
     model = fit_ridge(units.general[seen], side[seen], GENERAL_PENALTY, weight)
     return predict(model, units.general[np.flatnonzero(test)])

@@ -85,10 +85,8 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     by_topic = [
         score(name, topic, table, said, table.rows(topic)) for topic in table.topics for name, said in verdicts.items()
     ]
-    notices = _notices(table, banks)
-    return JudgeReport(
-        table.place, len(table.text), table.topics, table.columns, tuple(overall), tuple(by_topic), notices
-    )
+    head = table.place, len(table.text), table.topics, table.columns
+    return JudgeReport(*head, tuple(overall), tuple(by_topic), _notices(table, banks))
 
 
 def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...]:

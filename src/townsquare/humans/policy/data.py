@@ -134,9 +134,8 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
 def _people(path: Path) -> tuple[str, ...]:
     people = read_json(path)
     if not isinstance(people, list) or not people or not all(isinstance(one, str) for one in people):
-        raise DataError(
-            str(path), got="something else", allowed="a JSON list of the ids of all people, also the silent"
-        )
+        allowed = "a JSON list of the ids of all people, also of those who never acted"
+        raise DataError(str(path), got="something else", allowed=allowed)
     twice = [name for name, times in Counter(people).items() if times > 1]
     if twice:
         raise DataError(str(path), got=f"{twice[0]!r} twice", allowed="each person once")

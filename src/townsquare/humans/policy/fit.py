@@ -75,9 +75,8 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
         raise DataError("fit-policy", got=got, allowed=f"at least {FEWEST_PEOPLE} people and {FEWEST_POSTS} posts")
     never = [kind.name.lower() for k, kind in enumerate(KINDS) if not panel.did[:, :, k].any()]
     if never:
-        raise DataError(
-            "fit-policy", got=f"nobody who did {never[0]}", allowed="each of like, share, comment, add-note"
-        )
+        allowed = "each of like, share, comment, add-note"
+        raise DataError("fit-policy", got=f"nobody who did {never[0]}", allowed=allowed)
     posts = covariates_of(panel)
     penalties = PENALTIES if penalty is None else (penalty,)
     every = list(splits(panel, posts, penalties, repeats=repeats, seed=seed))
@@ -103,10 +102,7 @@ def _tried(panel: Panel, posts: Covariates, every: list[Split], penalties: tuple
             done = panel.did[split.people].sum((0, 2))
             found = [float(spearmanr(row, done)[0]) for row in expected]
             ranks, seen = np.c_[ranks, found], 0
-    return tuple(
-        Tried(penalty, float(loss), float(rank))
-        for penalty, loss, rank in zip(penalties, losses, ranks.mean(1), strict=True)
-    )
+    return tuple(map(Tried, penalties, losses.tolist(), ranks.mean(1).tolist()))
 
 
 def _intervals(panel: Panel, posts: Covariates, fit: Fit, seed: int) -> dict[str, tuple[float, float]]:

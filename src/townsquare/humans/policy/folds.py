@@ -69,11 +69,8 @@ def _folds(panel: Panel, draw: np.random.Generator) -> Rows:
 def loss_of(panel: Panel, posts: Covariates, split: Split) -> Float:
     """Binomial deviance a person and post, of each fit on the people and posts it has not seen."""
     did = panel.did[np.ix_(split.people, split.posts)].mean(0)
-    out = []
-    for fit in split.fits:
-        rate = np.clip(fit.rates(posts.of(split.posts)), 1e-9, 1 - 1e-9)
-        out.append(_deviance(did, rate))
-    return np.array(out)
+    rates = (np.clip(fit.rates(posts.of(split.posts)), 1e-9, 1 - 1e-9) for fit in split.fits)
+    return np.array([_deviance(did, rate) for rate in rates])
 
 
 def loss_of_means(panel: Panel, split: Split) -> float:

@@ -122,9 +122,9 @@ MEASURES = (
     Measure("dispersion", "dispersion of activity", dispersion, log_ratio),
     Measure("gini", "Gini of activity", gini, difference),
     Measure("rank", "ranks of posts, all kinds", per_post, spearman_apart),
-    Measure("rank_like", "ranks by likes", per_post_of(0), spearman_apart),
-    Measure("rank_share", "ranks by shares", per_post_of(1), spearman_apart),
-    Measure("rank_comment", "ranks by comments", per_post_of(2), spearman_apart),
-    Measure("rank_note", "ranks by notes", per_post_of(3), spearman_apart),
+    *(
+        Measure(f"rank_{kind}", f"ranks by {kind}s", per_post_of(k), spearman_apart)
+        for k, kind in enumerate(("like", "share", "comment", "note"))
+    ),
     Measure("false_to_true", "shares of false to true", false_to_true, log_ratio),
 )
