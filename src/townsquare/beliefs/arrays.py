@@ -110,20 +110,24 @@ def frozen_state(state: BeliefState) -> BeliefState:
 
 def frozen_inputs(inputs: BeliefInputs) -> BeliefInputs:
     """Make the arrays of inputs read-only, and return the inputs."""
-    _freeze(inputs)
+    for _, array in leaves(inputs):
+        array.flags.writeable = False
     return inputs
 
 
-def _freeze(part: Any) -> None:
-    for column in fields(part):
-        value = getattr(part, column.name)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
-        elif is_dataclass(value):
-            _freeze(value)
-        else:
-            for array in value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else ():
-                array.flags.writeable = False
+def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:
+    """Every array in a state, inputs or settings, with a name to report it by."""
+    if isinstance(value, np.ndarray):
+        return [(name, value)]
+    if isinstance(value, Mapping):
+        parts = list(value.items())
+    elif isinstance(value, tuple):
+        parts = list(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
+    elif is_dataclass(value):
+        parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
+    else:
+        return []
+    return [leaf for field, part in parts for leaf in leaves(part, f"{name}.{field}" if name else str(field))]
 
 
 def owners(indptr: Int64) -> Int64:

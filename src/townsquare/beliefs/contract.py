@@ -23,19 +23,16 @@ AgentParams = Mapping[str, Any]
 """A rule's parameters: each float field of its ``Params`` as (n,) float64, other fields as they are."""
 UNASKED = 0.5
 """The confidence of people whose confidence nobody asked for."""
-DTYPES: Mapping[str, np.dtype[Any]] = {
-    name: np.dtype(dtype)
-    for dtype, names in (
-        ("i8", "indptr"),
-        ("i4", "agent post author likes dislikes claim record"),
-        ("i2", "proposition rank"),
-        ("i1", "polarity"),
-        ("u1", "kind origin"),
-        ("?", "first_seen active agreed"),
-        ("f8", "stance confidence start credibility weight strength amount trust"),
-    )
-    for name in names.split()
+_NAMES = {
+    "i8": "indptr",
+    "i4": "agent post author likes dislikes claim record",
+    "i2": "proposition rank",
+    "i1": "polarity",
+    "u1": "kind origin",
+    "?": "first_seen active agreed",
+    "f8": "stance confidence start credibility weight strength amount trust",
 }
+DTYPES = {name: np.dtype(dtype) for dtype, names in _NAMES.items() for name in names.split()}
 """The dtype of every column of the state, the inputs and the trail, by its name."""
 
 
@@ -317,10 +314,8 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
     >>> per_agent(Params(), 2, {"pull": np.array([0.5, np.nan])})["pull"].tolist()
     [0.5, 0.1]
     """
-    out: dict[str, Any] = {}
-    for name, value in params.model_dump().items():
-        is_number = isinstance(value, float)
-        out[name] = np.broadcast_to(np.float64(value), (n,)) if is_number else value
+    given = params.model_dump().items()
+    out: dict[str, Any] = {k: np.broadcast_to(v, (n,)) if isinstance(v, float) else v for k, v in given}
     for name, mine in (own or {}).items():
         out[name] = np.where(np.isnan(mine), out[name], mine)
     return out

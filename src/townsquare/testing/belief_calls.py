@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.beliefs.arrays import leaves
 from townsquare.beliefs.checks import FAMILY, check_result
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.core.array_types import Int64
 from townsquare.core.draws import U64, Stage, StageDraws
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, call_member
-from townsquare.testing.belief_cases import Case, leaves, take
+from townsquare.testing.belief_cases import Case, take
 from townsquare.testing.member_calls import equal
 
 Result = tuple[BeliefState, Trail]

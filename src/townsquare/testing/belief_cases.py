@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,18 +196,3 @@ def shuffled_rows(case: Case, rng: np.random.Generator) -> Case:
     authors = _of_rows(case.inputs.authors, order, np.arange(case.n_agents))
     inputs = replace(case.inputs, exposures=reorder(exposures, order, exposures.indptr), authors=authors)
     return case._replace(inputs=inputs)
-
-
-def leaves(value: object, name: str = "") -> list[tuple[str, Array]]:
-    """Every array in a state, inputs or settings, with a name to report it by."""
-    if isinstance(value, np.ndarray):
-        return [(name, value)]
-    if isinstance(value, Mapping):
-        parts = list(value.items())
-    elif isinstance(value, tuple):
-        parts = list(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
-    elif is_dataclass(value):
-        parts = [(field.name, getattr(value, field.name)) for field in fields(value)]
-    else:
-        return []
-    return [leaf for field, part in parts for leaf in leaves(part, f"{name}.{field}" if name else str(field))]

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from townsquare.beliefs.arrays import owners, take_state
+from townsquare.beliefs.arrays import leaves, owners, take_state
 from townsquare.beliefs.checks import TOLERANCE, check_beliefs
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Replayed, Trail
 from townsquare.beliefs.equation import STANCE_MARGIN
@@ -33,7 +33,6 @@ from townsquare.testing.belief_calls import (
 from townsquare.testing.belief_cases import (
     FIRST,
     Case,
-    leaves,
     random_inputs,
     random_params,
     shuffled_rows,

@@ -23,17 +23,12 @@ Given = TypeVar("Given")
 
 
 class FakeAsker:
-    """Answers as ``fake`` does, a pure function of the request and the seed; without threads, stores or servers."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._seed = seed
+    """Answers as ``fake`` does, a pure function of the request; without threads, stores or servers."""
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
         """Return one reply a request."""
-        return [
-            Reply(Outcome.OK, made(one, one.draw(self._seed)), "", "", one.identity("fake", ("fake",), self._seed))
-            for one in requests
-        ]
+        draws = ((one, made(one, one.draw(0))) for one in requests)
+        return [Reply(Outcome.OK, answer, "", "", one.identity("fake", ("fake",), 0)) for one, answer in draws]
 
 
 @dataclass(frozen=True, slots=True)

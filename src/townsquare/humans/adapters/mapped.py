@@ -14,7 +14,7 @@ from townsquare.core.cells import Column, Read, is_true, names, numbers, read_co
 from townsquare.core.errors import DataError
 from townsquare.core.files import find
 from townsquare.core.tabular import Record, column_name, read_table
-from townsquare.humans.adapters.mapping_file import Answers, HumanMapping, MessageColumns, ReadingColumns
+from townsquare.humans.adapters.mapping_file import Columns, HumanMapping, MessageColumns, ReadingColumns
 from townsquare.humans.checked import MOST_CHARACTERS, each
 from townsquare.humans.trajectories import Message, Reading, Row
 
@@ -45,7 +45,7 @@ class _Sent(NamedTuple):
 class _Part:
     """One file of the data: ``records``, and their cells by the keys of the mapping."""
 
-    def __init__(self, folder: Path, columns: Answers, **own: Read) -> None:
+    def __init__(self, folder: Path, columns: Columns, **own: Read) -> None:
         given = {key: name for key, name in columns.model_dump().items() if name is not None}
         readers = {**_READERS, **dict.fromkeys(_ANSWERS, columns.as_scale().stance), **own}
         self.readers = {key: (column_name(given[key]), read) for key, read in readers.items() if key in given}

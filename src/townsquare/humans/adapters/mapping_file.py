@@ -46,9 +46,11 @@ from townsquare.settings.layers import read_yaml
 from townsquare.settings.problems import validated
 
 
-class Answers(MemberParams):
-    """How answers become stances."""
+class Columns(MemberParams):
+    """Columns that any file may have, and how its answers become stances."""
 
+    file: str
+    proposition: str | None = None
     scale: tuple[float, float] = Field((-1.0, 1.0), description="the answer wholly against, and the one wholly for")
     values: dict[str, float] = Field(default_factory=dict, description="answers in words and their stances")
 
@@ -57,15 +59,13 @@ class Answers(MemberParams):
         return Scale(self.scale[0], self.scale[1], self.values)
 
 
-class PeopleColumns(Answers):
+class PeopleColumns(Columns):
     """Columns of the file of people."""
 
-    file: str
     participant: str
     conversation: str
     initial: str
     final: str
-    proposition: str | None = None
     statement: str | None = None
     topic: str | None = None
     option: str | None = None
@@ -76,10 +76,9 @@ class PeopleColumns(Answers):
     until: str | None = None
 
 
-class MessageColumns(Answers):
+class MessageColumns(Columns):
     """Columns of the file of messages; the scale is that of ``side``."""
 
-    file: str
     conversation: str
     author: str
     text: str | None = None
@@ -87,24 +86,21 @@ class MessageColumns(Answers):
     strength: str | None = None
     tie: str | None = None
     author_group: str | None = None
-    proposition: str | None = None
     to: str | None = None
     everyone: tuple[str, ...] = ("", "all", "everyone", "group")
     received: str | None = None
     order: str | None = None
 
 
-class ReadingColumns(Answers):
+class ReadingColumns(Columns):
     """Columns of the file of readings in between."""
 
-    file: str
     stance: str
     participant: str | None = None
     conversation: str | None = None
     trajectory: str | None = None
     order: str | None = None
     before: str | None = None
-    proposition: str | None = None
 
 
 class HumanMapping(MemberParams):

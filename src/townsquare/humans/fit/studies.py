@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import NamedTuple
 
 from townsquare.beliefs.grids import grid_of
 from townsquare.core.errors import SettingError
@@ -14,11 +13,6 @@ from townsquare.experiments.workers import Report
 from townsquare.humans.fit.options import FitOptions
 from townsquare.humans.fit.study import Study, study
 from townsquare.humans.trajectories import Trajectories
-
-
-class _Job(NamedTuple):
-    people: Trajectories
-    options: FitOptions
 
 
 def studies(
@@ -58,7 +52,7 @@ def studies(
         return done
     found: dict[int, Study | BaseException] = {}
     pool = RayPool(_fit, on, on_steps=lambda steps: said(len(found)))
-    with closing(pool.map([_Job(people, one) for one in wanted])) as results:
+    with closing(pool.map([(people, one) for one in wanted])) as results:
         found.update(results)
     fits: list[Study] = []
     for index in range(len(wanted)):
@@ -69,5 +63,5 @@ def studies(
     return fits
 
 
-def _fit(job: _Job, report: Report) -> Study:
-    return study(job.people, job.options)
+def _fit(job: tuple[Trajectories, FitOptions], report: Report) -> Study:
+    return study(*job)

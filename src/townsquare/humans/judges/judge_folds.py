@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -82,7 +83,10 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
     off_topic = np.full(len(table.text), np.nan)
     for out in range(FOLDS):
         strength[fold == out] = _strength(table, units, is_whole & (fold != out), fold == out)
-    for topic, here, out in _topic_folds(table, units, fold):
+    for topic, out in product(table.topics, range(FOLDS)):
+        here = _units_of(table, units, topic)
+        if not (fold[here] == out).any():
+            continue
         seen = here[(fold[here] != out) & is_whole[here] & (np.abs(table.side[units.row[here]]) == 1.0)]
         test = here[fold[here] == out]
         sides = table.side[units.row[seen]]
@@ -95,14 +99,6 @@ def in_topic(table: ArgumentTable, units: Units, general: Float | None) -> Judge
         if out == 0:
             _try_others(table, units, topic, bank, off_topic)
     return _judged(table, units, score, strength, relevant, off_topic)
-
-
-def _topic_folds(table: ArgumentTable, units: Units, fold: Int64) -> Iterator[tuple[str, Int64, int]]:
-    for topic in table.topics:
-        here = _units_of(table, units, topic)
-        for out in range(FOLDS):
-            if (fold[here] == out).any():
-                yield topic, here, out
 
 
 def _units_of(table: ArgumentTable, units: Units, topic: str) -> Int64:

@@ -91,25 +91,22 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
 
 def _notices(table: ArgumentTable, banks: dict[str, Examples]) -> tuple[str, ...]:
     known = fitted()
-    said = []
+    notices = []
     for what, topics in (("polarity", known.polarity_topics), ("strength", known.strength_topics)):
         met = [topic for topic in table.topics if topic in topics]
         if met:
             share = "all" if len(met) == len(table.topics) else f"{len(met)}"
-            said.append(
+            notices.append(
                 f"the shipped {what} judge was fitted on {share} of the {len(table.topics)} topics of this file:"
                 f" '{SHIPPED}' does not show how it does on new ones"
             )
     unknown = int(np.isnan(table.side).sum())
-    if unknown:
-        said.append(f"{unknown} of {len(table.text)} rows have no side that can be read: polarity is over the rest")
-    if not np.isfinite(table.quality).any():
-        said.append("no column of ratings: strength is not compared")
-    if len(table.topics) == 1:
-        said.append("one topic: nothing can be held out")
-    if not banks:
-        said.append(f"without --bank, '{SHIPPED}' and '{HELD_OUT}' find claims by the words of the topic alone")
     missing = [topic for topic in table.topics if banks and topic not in banks]
-    if missing:
-        said.append(f"the bank has nothing on {len(missing)} topics, first {missing[0][:60]!r}")
-    return tuple(said)
+    facts = (
+        (unknown, f"{unknown} of {len(table.text)} rows have no readable side: polarity is over the rest"),
+        (not np.isfinite(table.quality).any(), "no column of ratings: strength is not compared"),
+        (len(table.topics) == 1, "only one topic: nothing can be held out"),
+        (not banks, f"without --bank, '{SHIPPED}' and '{HELD_OUT}' find claims by the words of the topic alone"),
+        (missing, f"the bank has nothing on {len(missing)} topics, first {''.join(missing[:1])[:60]!r}"),
+    )
+    return (*notices, *(sentence for holds, sentence in facts if holds))
