@@ -58,17 +58,20 @@ def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
     return start
 
 
-@nb.vectorize(cache=True)
+_elementwise = nb.vectorize(cache=True)  # type: ignore[no-untyped-call]
+
+
+@_elementwise
 def _contributions(polarity: float, strength: float, gamma: float) -> float:
     return contribution(polarity, strength, gamma)
 
 
-@nb.vectorize(cache=True)
+@_elementwise
 def _stances(log_odds: float) -> float:
     return stance_at(log_odds)
 
 
-@nb.vectorize(cache=True)
+@_elementwise
 def _starts(stance: float, anchoring: float, margin: float) -> float:
     return log_odds_at(stance, anchoring, margin)
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.cells import Column, names, numbers, read_columns
 from townsquare.core.draws import StageDraws
-from townsquare.core.errors import DataError
 from townsquare.core.files import find
 from townsquare.core.tabular import read_table
 
@@ -66,9 +65,7 @@ def read_profiles(path: Path) -> Profiles:
     DataError
         No rows; a column is missing or not known; a name twice; a number is out of range. Names file, row and column.
     """
-    sheet = read_columns(read_table(path), COLUMNS)
-    if not sheet.table.records:
-        raise DataError(sheet.table.place, got="no rows", allowed="at least one profile")
+    sheet = read_columns(read_table(path), COLUMNS, least="at least one profile")
     u, a, share = (np.array(sheet[name], np.float64) for name in ("u", "a", "share"))
     return Profiles(tuple(sheet["profile"]), u, a, share)
 

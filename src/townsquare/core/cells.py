@@ -278,7 +278,13 @@ class Sheet:
 
 
 def read_columns(
-    table: Records, columns: Sequence[Column], groups: Sequence[Group] = (), *, strict: bool = True, nothing: str = ""
+    table: Records,
+    columns: Sequence[Column],
+    groups: Sequence[Group] = (),
+    *,
+    strict: bool = True,
+    nothing: str = "",
+    least: str = "",
 ) -> Sheet:
     """Find the columns of a table.
 
@@ -294,6 +300,8 @@ def read_columns(
         Refuse columns that stand for nothing.
     nothing : str
         What is allowed in a group without names.
+    least : str
+        What a table has at least, such as "at least one profile"; a table without rows is then refused.
 
     Raises
     ------
@@ -327,4 +335,6 @@ def read_columns(
         known = [name for column in sheet.columns.values() for name in (column.name, *column.aliases)]
         do = did_you_mean(spare[0], known)
         raise DataError(where, got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
+    if least and not table.records:
+        raise DataError(table.place, got="no rows", allowed=least)
     return sheet

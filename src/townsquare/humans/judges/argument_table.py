@@ -75,9 +75,7 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
         TEXT,
         Column(named, rating, needed=True) if named else Column(QUALITY[0], rating, QUALITY[1:]),
     )
-    sheet = read_columns(table, columns, strict=False)
-    if not table.records:
-        raise DataError(table.place, got="no rows", allowed="at least one argument")
+    sheet = read_columns(table, columns, strict=False, least="at least one argument")
     used = {what: sheet.used[what] for what in ("topic", "side", "text")}
     if rating_column := sheet.used.get(named or QUALITY[0]):
         used["quality"] = rating_column

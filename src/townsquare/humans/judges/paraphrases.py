@@ -18,7 +18,6 @@ import numpy.typing as npt
 from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, read_columns, texts, words
-from townsquare.core.errors import DataError
 from townsquare.core.tabular import read_table
 
 CALIBRATE, HELD_OUT = "calibrate", "held out"
@@ -110,9 +109,7 @@ def read_pairs(path: Path) -> Pairs:
     DataError
         A column is missing or not known, a cell is empty or not what it can be; no rows.
     """
-    sheet = read_columns(read_table(path), COLUMNS)
-    if not sheet.table.records:
-        raise DataError(sheet.table.place, got="no rows", allowed="at least one argument with a paraphrase")
+    sheet = read_columns(read_table(path), COLUMNS, least="at least one argument with a paraphrase")
     topics = list(dict.fromkeys(sheet["topic"]))
     cells = [sheet[column.name] for column in COLUMNS]
     rows: list[tuple[str, int, tuple[str, str, bool], bool, str]] = []

@@ -142,10 +142,17 @@ def _halves(n: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
 
 
 def _compared(panel: Panel, did: Bool, measure: Measure, apart: Float, half: Float, agents: Float | None) -> Compared:
-    low, high = np.quantile(apart, _INTERVAL, method="nearest")
-    closer = np.nan if agents is None else float((apart < agents).mean())
     value, now = _alone(measure, did, panel.false), _distance(measure, did, panel.did, panel.false)
-    return Compared(value, now, float(low), float(high), float(half.mean()), closer)
+    return _summed(value, now, apart, float(half.mean()), agents, _INTERVAL)
+
+
+def _summed(
+    value: float, now: float, apart: Float, half: float, agents: Float | None, ends: tuple[float, float]
+) -> Compared:
+    """Distances with their quantiles ``ends``, and how often they are less than those of other agents."""
+    low, high = np.quantile(apart, ends, method="nearest")
+    closer = np.nan if agents is None else float((apart < agents).mean())
+    return Compared(value, now, float(low), float(high), half, closer)
 
 
 def _spread(
@@ -158,13 +165,11 @@ def _spread(
     out = {}
     for m in MEASURES:
         apart = np.array([_distance(m, did, panel.did[rows], panel.false) for did, rows in pairs])
-        low, high = np.quantile(apart, ends, method="nearest")
-        closer = np.nan
+        theirs = None
         if panel.agents is not None:
-            theirs = [_distance(m, panel.agents[rows], panel.did[rows], panel.false) for _, rows in pairs]
-            closer = float((apart < theirs).mean())
+            theirs = np.array([_distance(m, panel.agents[rows], panel.did[rows], panel.false) for _, rows in pairs])
         value = float(np.mean([_alone(m, did, panel.false) for did in alone]))
-        out[m.name] = Compared(value, np.nan, float(low), float(high), float(apart.mean()), closer)
+        out[m.name] = _summed(value, np.nan, apart, float(apart.mean()), theirs, ends)
     return out
 
 

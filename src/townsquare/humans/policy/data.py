@@ -9,7 +9,6 @@ of language-model agents made from the same people. Everybody was shown every fe
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.array_types import Bool, Float
-from townsquare.core.cells import Column, Sheet, numbers, read_columns, texts
+from townsquare.core.cells import Column, numbers, read_columns, texts
 from townsquare.core.documents import read_json
 from townsquare.core.errors import DataError
 from townsquare.core.files import is_file
@@ -118,7 +117,7 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
         an unknown kind, a post twice.
     """
     people = _people(folder / PEOPLE)
-    sheet = _table(folder / POSTS, _POSTS)
+    sheet = read_columns(read_csv(folder / POSTS), _POSTS, strict=False, least="at least one post")
     posts, feeds, text = tuple(sheet["post_id"]), sheet["feed"], tuple(sheet["text"])
     false, plausibility, verdict = (np.array(sheet[name]) for name in ("is_false", "plausibility", "fact_check_shown"))
     known = {name: k for k, name in enumerate(dict.fromkeys(feeds))}
@@ -142,13 +141,6 @@ def _people(path: Path) -> tuple[str, ...]:
     return tuple(people)
 
 
-def _table(path: Path, columns: Sequence[Column]) -> Sheet:
-    sheet = read_columns(read_csv(path), columns, strict=False)
-    if not sheet.table.records:
-        raise DataError(str(path), got="no row", allowed="at least one")
-    return sheet
-
-
 def _actions(
     path: Path,
     people: tuple[str, ...],
@@ -164,7 +156,8 @@ def _actions(
         "post_id": {name: k for k, name in enumerate(posts)},
         "action": WORDS,
     }
-    sheet = _table(path, [Column(name, partial(_place, known=rows), needed=True) for name, rows in known.items()])
+    columns = [Column(name, partial(_place, known=rows), needed=True) for name, rows in known.items()]
+    sheet = read_columns(read_csv(path), columns, strict=False, least="at least one action")
     did = np.zeros((len(people), len(posts), len(KINDS)), np.bool_)
     dropped: Counter[str] = Counter()
     for row in sheet.table.records:
