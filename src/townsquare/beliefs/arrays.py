@@ -72,7 +72,7 @@ def columns(kind: type[Columns], part: object) -> Columns:
 
 def pairs_of(block: PairBlock) -> PairBlock:
     """The same pairs with float64 values, each array as :func:`read_only`."""
-    return PairBlock(*map(read_only, block, (np.int64, np.int32, np.float64)))
+    return PairBlock(*(read_only(column, dtype) for column, dtype in zip(block, ("i8", "i4", "f8"), strict=True)))
 
 
 def settings(params: AgentParams, names: tuple[str, ...], n_agents: int) -> Table:
@@ -159,9 +159,10 @@ def take_state(state: BeliefState, agents: Int64) -> BeliefState:
         offsets, rows = gather(block.indptr, agents)
         return PairBlock(offsets, block.key[rows], block.value[rows])
 
-    beliefs = (getattr(state, name)[agents] for name in Beliefs._fields)
+    stance, confidence, start = (getattr(state, name)[agents] for name in Beliefs._fields)
     arrays = {name: array[agents] for name, array in state.arrays.items()}
-    return BeliefState(*beliefs, arrays, {name: taken(block) for name, block in state.pairs.items()})
+    pairs = {name: taken(block) for name, block in state.pairs.items()}
+    return BeliefState(stance, confidence, start, arrays, pairs)
 
 
 def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
@@ -171,6 +172,8 @@ def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    beliefs = (np.concatenate([getattr(one, name), getattr(two, name)]) for name in Beliefs._fields)
+    both_of = (np.concatenate([getattr(one, name), getattr(two, name)]) for name in Beliefs._fields)
+    stance, confidence, start = both_of
     arrays = {name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays}
-    return BeliefState(*beliefs, arrays, {name: both(one.pairs[name], two.pairs[name]) for name in one.pairs})
+    pairs = {name: both(one.pairs[name], two.pairs[name]) for name in one.pairs}
+    return BeliefState(stance, confidence, start, arrays, pairs)

@@ -74,7 +74,8 @@ class Found(NamedTuple):
         """
         columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(cls._fields)
         dtypes = (np.int64, np.int16, np.int8, np.float64)  # of all but the texts
-        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=False)), *columns[4:])
+        numbers: list[Any] = [np.array(column, dtype) for column, dtype in zip(columns, dtypes, strict=False)]
+        return cls(*numbers, *columns[len(numbers) :])
 
 
 @dataclass(frozen=True, slots=True)

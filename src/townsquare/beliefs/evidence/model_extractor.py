@@ -94,8 +94,8 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
 
 
 def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) -> Request:
-    temperature = params.extract_temperature
-    return Request(purpose, (Message("user", prompt),), schema, name=purpose, temperature=temperature, max_tokens=1024)
+    how: dict[str, Any] = {"temperature": params.extract_temperature, "max_tokens": 1024}
+    return Request(purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, **how)
 
 
 def _list_of(name: str, most: int, entry: dict[str, Any]) -> dict[str, Any]:
