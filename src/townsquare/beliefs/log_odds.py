@@ -31,7 +31,7 @@ from townsquare.beliefs.equation import STANCE_MARGIN, stances_of, start_log_odd
 from townsquare.beliefs.grids import ANCHORING, UPTAKE
 from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, replay_log_odds, sum_up
 from townsquare.beliefs.trail import trail_rows
-from townsquare.core.array_types import Array, Float, Int64
+from townsquare.core.array_types import Array, Float
 from townsquare.core.draws import StageDraws
 from townsquare.core.errors import SettingError
 from townsquare.core.schema import NONE, HoldingChange, TrailKind
@@ -118,13 +118,7 @@ def moved(state: BeliefState, summed: Summed) -> BeliefState:
     return BeliefState(summed.stance, state.confidence, state.start, held, state.pairs)
 
 
-def trail_of(
-    inputs: BeliefInputs,
-    summed: Summed,
-    trust: Float | None = None,
-    shown: Int64 | None = None,
-    shown_trust: Float | None = None,
-) -> Trail:
+def trail_of(inputs: BeliefInputs, summed: Summed, trust: Float | None = None, reweighed: Trail | None = None) -> Trail:
     """The rows of a step in log odds, agent by agent: changes of records in order, then records that weigh otherwise.
 
     A record that became active is an exposure, or an own post; one that was archived counts negative; what no row
@@ -136,11 +130,8 @@ def trail_of(
         Of the step.
     trust : (c,) float64, optional
         Trust that was read for each change.
-    shown : (k,) int64, optional
-        For each record the last row of the showings that showed it, -1 if none did; needed where records can weigh
-        otherwise than before.
-    shown_trust : (k,) float64, optional
-        Trust that goes with ``shown``.
+    reweighed : Trail, optional
+        Rows of records that weigh otherwise than before.
     """
     records, changes = inputs.holdings.records, inputs.holdings.changes
     at = np.flatnonzero(changes.kind != HoldingChange.REFUSED)
@@ -151,27 +142,16 @@ def trail_of(
     kind[changes.kind[at] == HoldingChange.RESTORED] = TrailKind.RESTORED
     proposition = records.proposition[records.indptr[agent] + changes.record[at]]
     read = np.full(at.size, np.nan) if trust is None else trust[at]
-    parts = [
-        trail_rows(
-            at.size, agent=agent, proposition=proposition, kind=kind, rank=changes.rank[at], post=changes.post[at],
-            amount=summed.change[at], trust=read,
-        )
-    ]  # fmt: skip
-    if shown is not None and shown_trust is not None:
-        parts.append(_reweighed(inputs, summed, shown, shown_trust))
-    parts.append(_clipped(summed.clip))
-    columns: list[Array] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    changed = trail_rows(
+        at.size, agent=agent, proposition=proposition, kind=kind, rank=changes.rank[at], post=changes.post[at],
+        amount=summed.change[at], trust=read,
+    )  # fmt: skip
+    more = () if reweighed is None else (reweighed,)
+    columns: list[Array] = [
+        np.concatenate(column) for column in zip(changed, *more, _clipped(summed.clip), strict=True)
+    ]
     order = np.argsort(columns[0], kind="stable")
     return Trail(*(column[order] for column in columns))
-
-
-def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float) -> Trail:
-    records, showings = inputs.holdings.records, inputs.holdings.showings
-    at = np.flatnonzero(summed.reweighed != 0.0)
-    return trail_rows(
-        at.size, agent=arrays.owners(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
-        rank=showings.rank[shown[at]], post=showings.post[shown[at]], amount=summed.reweighed[at], trust=trust[at],
-    )  # fmt: skip
 
 
 def _clipped(clip: Float) -> Trail:

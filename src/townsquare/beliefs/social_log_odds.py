@@ -42,11 +42,14 @@ from townsquare.beliefs.contract import (
     Trail,
 )
 from townsquare.beliefs.exposure import Factors
+from townsquare.beliefs.log_odds_kernels import Summed
 from townsquare.beliefs.social_kernels import Weights
+from townsquare.beliefs.trail import trail_rows
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
-from townsquare.core.array_types import Float
+from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
 from townsquare.core.pairs import PairBlock, empty_block, lookup
+from townsquare.core.schema import TrailKind
 
 WORTH, LABEL = "worth", "label"
 SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")
@@ -93,12 +96,20 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
         WORTH: PairBlock(records.indptr, records.claim, weights.worth),
         LABEL: PairBlock(records.indptr, records.claim, weights.label),
     }
-    shown_trust = np.full(records.claim.shape[0], np.nan)
-    seen = weights.shown >= 0
-    if params["weigh_trust"]:
-        shown_trust[seen] = read[weights.shown[seen]]
-    trail = log_odds.trail_of(inputs, summed, weights.change_trust, weights.shown, shown_trust)
+    reweighed = _reweighed(inputs, summed, weights.shown, read if params["weigh_trust"] else np.full_like(read, np.nan))
+    trail = log_odds.trail_of(inputs, summed, weights.change_trust, reweighed)
     return replace(log_odds.moved(state, summed), pairs=pairs), trail
+
+
+def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float) -> Trail:
+    """Rows of records whose label changed: by the last showing of each, with the trust in who passed that on."""
+    records, showings = inputs.holdings.records, inputs.holdings.showings
+    at = np.flatnonzero(summed.reweighed != 0.0)
+    return trail_rows(
+        at.size, agent=arrays.owners(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
+        rank=showings.rank[shown[at]], post=showings.post[shown[at]], amount=summed.reweighed[at],
+        trust=trust[shown[at]],
+    )  # fmt: skip
 
 
 def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trust: Float) -> Weights:

@@ -23,6 +23,7 @@ from townsquare.core.errors import DataError
 from townsquare.core.files import is_file
 from townsquare.core.schema import ActionKind, Verdict
 from townsquare.core.tabular import Record, read_csv
+from townsquare.humans.trajectories import codes_of
 
 KINDS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.ADD_NOTE)
 """Kinds of action that such a study records, in the order of the last axis of ``Panel.did``."""
@@ -120,14 +121,19 @@ def read_panel(folder: Path, *, skip_bad: bool = False) -> Panel:
     sheet = read_columns(read_csv(folder / POSTS), _POSTS, strict=False, least="at least one post")
     posts, feeds, text = tuple(sheet["post_id"]), sheet["feed"], tuple(sheet["text"])
     false, plausibility, verdict = (np.array(sheet[name]) for name in ("is_false", "plausibility", "fact_check_shown"))
-    known = {name: k for k, name in enumerate(dict.fromkeys(feeds))}
+    known = {"submission": _numbers(people), "post_id": _numbers(posts), "action": WORDS}
     left_out: list[str] = []
-    did = _actions(folder / HUMANS, people, posts, left_out, skip_bad=skip_bad)
+    did = _actions(folder / HUMANS, known, left_out, skip_bad=skip_bad)
     agents = None
     if is_file(folder / AGENTS):
-        agents = _actions(folder / AGENTS, people, posts, left_out, skip_bad=skip_bad, lenient=True)
-    feed, shown = np.array([known[name] for name in feeds], np.int64), verdict.astype(np.uint8)
+        agents = _actions(folder / AGENTS, known, left_out, skip_bad=skip_bad, lenient=True)
+    feed, _ = codes_of(feeds)
+    shown = verdict.astype(np.uint8)
     return Panel(people, posts, feed, text, false, plausibility, shown, did, agents, tuple(left_out))
+
+
+def _numbers(names: tuple[str, ...]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
 
 
 def _people(path: Path) -> tuple[str, ...]:
@@ -142,23 +148,12 @@ def _people(path: Path) -> tuple[str, ...]:
 
 
 def _actions(
-    path: Path,
-    people: tuple[str, ...],
-    posts: tuple[str, ...],
-    left_out: list[str],
-    *,
-    skip_bad: bool,
-    lenient: bool = False,
+    path: Path, known: dict[str, dict[str, int]], left_out: list[str], *, skip_bad: bool, lenient: bool = False
 ) -> Bool:
     """(N, J, 4); ``lenient`` drops what agents did beyond the four kinds, and counts it."""
-    known = {
-        "submission": {name: k for k, name in enumerate(people)},
-        "post_id": {name: k for k, name in enumerate(posts)},
-        "action": WORDS,
-    }
     columns = [Column(name, partial(_place, known=rows), needed=True) for name, rows in known.items()]
     sheet = read_columns(read_csv(path), columns, strict=False, least="at least one action")
-    did = np.zeros((len(people), len(posts), len(KINDS)), np.bool_)
+    did = np.zeros((len(known["submission"]), len(known["post_id"]), len(KINDS)), np.bool_)
     dropped: Counter[str] = Counter()
     for row in sheet.table.records:
         word = str(row.cells["action"]).strip().lower()
