@@ -343,7 +343,7 @@ def log_odds_init(stance, confidence, params):
 
 
 LOG_ODDS = BeliefRule(
-    "mine", frozenset({"exposures"}), "log odds", False, False, LogOddsParams, log_odds_init, log_odds_step
+    "mine", frozenset({"exposures"}), LogOddsParams, log_odds_init, log_odds_step, unit="log odds"
 )
 
 
@@ -391,7 +391,7 @@ def records_init(stance, confidence, params):
 
 def test_a_rule_over_argument_records_passes() -> None:
     needs = frozenset({"holdings", "showings"})
-    rule = BeliefRule("records", needs, "log odds", False, False, LogOddsParams, records_init, records_step)
+    rule = BeliefRule("records", needs, LogOddsParams, records_init, records_step, unit="log odds")
     for seed in range(3):
         check_belief_rule(rule, seed)
     with pytest.raises(ContractError, match="does not sum to the move"):

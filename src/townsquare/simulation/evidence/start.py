@@ -186,7 +186,7 @@ def _with_records(
     n, p = state.stance.shape
     more = np.full(n - (records.indptr.size - 1), records.indptr[-1])  # sources hold none
     none = no_holdings(n)
-    held = replace(records, indptr=np.r_[records.indptr, more])
+    held = records._replace(indptr=np.r_[records.indptr, more])
     holdings = Holdings(held, none.changes, none.showings)
     inputs = BeliefInputs(first, no_exposures(n), no_own(n, p), holdings, no_authors(n))
     after, _ = rule.step(state, inputs, settings, draws(Stage.BELIEF))
