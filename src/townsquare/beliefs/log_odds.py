@@ -104,8 +104,9 @@ def summed_over(
     rows = arrays.columns(Records, inputs.holdings.records)
     changes = arrays.columns(Changes, inputs.holdings.changes)
     weighed = Weighed(arrays.read_only(strength, np.float64), arrays.read_only(before, np.float64))
-    cells, counts = state.stance.shape, (changes.record.shape[0], strength.shape[0])
-    summed = Summed(np.empty(cells), np.empty(cells), *map(np.zeros, counts), np.zeros(cells))
+    cells = state.stance.shape
+    change, reweighed = np.zeros(changes.record.shape[0]), np.zeros(strength.shape[0])
+    summed = Summed(np.empty(cells), np.empty(cells), change, reweighed, np.zeros(cells))
     prior, old = (arrays.read_only(state.arrays[name], np.float64) for name in (PRIOR, LOG_ODDS))
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
     sum_up(rows, changes, weighed, prior, old, arrays.read_only(state.stance, np.float64), table, summed)

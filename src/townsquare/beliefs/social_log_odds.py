@@ -117,8 +117,8 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     changes = arrays.columns(Changes, inputs.holdings.changes)
     k = records.claim.shape[0]
     worth, label, shown = np.empty(k), np.empty(k), np.full(k, -1, np.int64)
-    before = (arrays.pairs_of(state.pairs[name]) for name in (WORTH, LABEL))
-    social_kernels.carry_over(*before, records, worth, label)
+    old_worth, old_label = (arrays.pairs_of(state.pairs[name]) for name in (WORTH, LABEL))
+    social_kernels.carry_over(old_worth, old_label, records, worth, label)
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
     showings = arrays.columns(Showings, inputs.holdings.showings)
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])

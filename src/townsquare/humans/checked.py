@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -130,9 +130,13 @@ def _columns(name: str, rows: list[Row], left_out: tuple[str, ...]) -> Trajector
     author, authors = codes_of([message.author for message in messages])
     text, texts = codes_of([message.text for message in messages])
     group = _groups([*(row.group for row in rows), *(message.group for message in messages)])
-    words = {name: tuple(getattr(row, name) for row in rows) for name in WORDS}
-    numbers = {name: np.array([getattr(row, name) for row in rows]) for name in ("control", "initial", "final")}
-    known = {name: np.array([getattr(each, name) for each in messages]) for name in ("side", "strength", "tie")}
+    words: dict[str, Any] = {name: tuple(getattr(row, name) for row in rows) for name in WORDS}
+    numbers: dict[str, Any] = {
+        name: np.array([getattr(row, name) for row in rows]) for name in ("control", "initial", "final")
+    }
+    known: dict[str, Any] = {
+        name: np.array([getattr(each, name) for each in messages]) for name in ("side", "strength", "tie")
+    }
     return Trajectories(
         name=name,
         **words | {"topic": tuple(row.topic or row.proposition for row in rows)},

@@ -146,8 +146,8 @@ def take(case: Case, agents: Int64, first: int) -> Case:
     """The same call for ``agents`` alone, in that order, as a block that begins at agent ``first``."""
     own, holdings = case.inputs.own, case.inputs.holdings
     taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
-    parts = holdings.records, holdings.changes, holdings.showings
-    held = Holdings(*(_take_rows(part, agents) for part in parts))
+    records, changes = _take_rows(holdings.records, agents), _take_rows(holdings.changes, agents)
+    held = Holdings(records, changes, _take_rows(holdings.showings, agents))
     offsets, rows = gather(case.inputs.exposures.indptr, agents)
     exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
     inputs = BeliefInputs(first, exposures, taken, held, authors)

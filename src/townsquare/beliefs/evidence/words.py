@@ -75,7 +75,7 @@ def value(word: str) -> float:
         return known.values[word]
     if len(root) > _SHORT and root in known.stem_values:
         return known.stem_values[root]
-    lexicon = analyzer().lexicon
+    lexicon: Mapping[str, float] = analyzer().lexicon
     if word in lexicon:
         return max(-1.0, min(1.0, lexicon[word] / 2.0))
     return -known.stem_values.get(stem(word[2:]), 0.0) if word.startswith("un") else 0.0

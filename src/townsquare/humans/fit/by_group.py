@@ -111,5 +111,5 @@ def robustness(split: str, final: Float, held: HeldOut, said: Float) -> Robustne
     by_fold = np.array([np.sqrt((errors[held.fold == number] ** 2).mean(axis=0)) for number in folds])
     less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]
     better = (int((less_prior < 0).sum()), int((less_global < 0).sum()))
-    intervals = (t_interval(values) for values in (by_fold[:, 0], less_prior, less_global))
-    return Robustness(split, *intervals, better, len(held.chosen))
+    rmse, over_prior, over_all = (t_interval(values) for values in (by_fold[:, 0], less_prior, less_global))
+    return Robustness(split, rmse, over_prior, over_all, better, len(held.chosen))

@@ -94,7 +94,8 @@ def _filtered(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> C
         at = np.sort(np.unique(keys, axis=1, return_index=True)[1])
     elif choice.uptake_filter == "stronger_half" and claims.message.size:
         at = np.flatnonzero(claims.strength >= np.median(claims.strength))
-    return Claims(*(column[at] for column in claims[:4]), tuple(claims.text[row] for row in at.tolist()))
+    texts = tuple(claims.text[row] for row in at.tolist())
+    return Claims(claims.message[at], claims.polarity[at], claims.shown[at], claims.strength[at], texts)
 
 
 def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bool, Int64]:

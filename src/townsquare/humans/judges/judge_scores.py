@@ -69,10 +69,11 @@ def score(method: str, topic: str, table: ArgumentTable, said: Verdicts, rows: n
     claims, strongest, polarity = said.claims[rows], said.strongest[rows], said.polarity[rows]
     holds = ~(side == 0.0)
     stray = np.r_[np.where(np.isnan(claims), np.nan, claims > 0)[~holds], said.off_topic[rows]]
-    counted = (_mean(hits[holds], claims[holds]) for hits in (claims >= 1.0, claims == 1.0, claims > 1.0))
-    agreed = (measure(side, judged) for judged in (strongest, polarity) for measure in (accuracy, macro_f1))
-    rated = (measure(said.strength[rows], quality) for measure in (pearson, spearman))
-    return Scores(method, topic, int(rows.size), *counted, _mean(stray, stray), *agreed, *rated)
+    numbers = [_mean(hits[holds], claims[holds]) for hits in (claims >= 1.0, claims == 1.0, claims > 1.0)]
+    numbers.append(_mean(stray, stray))
+    numbers += [measure(side, judged) for judged in (strongest, polarity) for measure in (accuracy, macro_f1)]
+    numbers += [measure(said.strength[rows], quality) for measure in (pearson, spearman)]
+    return Scores(method, topic, int(rows.size), *numbers)
 
 
 def _mean(values: npt.NDArray[np.generic], known: Float) -> float:
