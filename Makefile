@@ -19,7 +19,7 @@ $(READY): pyproject.toml requirements.lock scripts/setup.sh
 setup: $(READY) ## create .venv from requirements.lock (PYTHON=... chooses the interpreter)
 
 run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
-	$(BIN)/townsquare run health-rumour $(ARGS)
+	$(BIN)/townsquare run health-rumor $(ARGS)
 
 test: check ## the checks, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations 10 $(ARGS)

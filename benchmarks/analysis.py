@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import townsquare as ts
-from townsquare.analysis.catalogue import analyze
+from townsquare.analysis.catalog import analyze
 from townsquare.settings.resolve import resolve
 
 
@@ -23,7 +23,7 @@ def main() -> None:
     agents, steps = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (2_000, 23)
     settings = resolve(
         {
-            "scenario": "health-rumour",
+            "scenario": "health-rumor",
             "agents": agents,
             "steps": steps,
             "feed": {"comments": 0},

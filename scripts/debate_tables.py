@@ -101,10 +101,10 @@ def baselines_table(hold: Hold) -> str:
         kept, judged = held.measures(arm), held.measures(arm, judged=True)
         key = (arm.changes["topic"], arm.changes["debater"])
         ends = ", ".join(number(kept[name].mean, signed=True) for name in ("final_pro", "final_con"))
-        cells = [shown(name, kept[name]) for name in ("final_gap", "gap_reduction", "centre_shift")]
+        cells = [shown(name, kept[name]) for name in ("final_gap", "gap_reduction", "center_shift")]
         cells += [shown("crossing", kept["crossing"]), shown("final_gap", judged["final_gap"])]
         rows.append([*key, ends, *cells, TABLE_A2[key]])
-    head = ["topic", "debater", "ends", "final gap", "gap reduction", "centre shift", "crossing", "final gap, judged"]
+    head = ["topic", "debater", "ends", "final gap", "gap reduction", "center shift", "crossing", "final gap, judged"]
     return markdown([*head, "final gap in the paper"], rows)
 
 

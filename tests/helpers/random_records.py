@@ -20,7 +20,7 @@ from townsquare.record.postgresql.recorder import PostgresRecorder
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
 
-SETTINGS = {"seed": 7, "feed": {"followed": 15, "others": 10}, "name": "rumour “one”"}
+SETTINGS = {"seed": 7, "feed": {"followed": 15, "others": 10}, "name": "rumor “one”"}
 TEXTS = [
     "",
     "plain",

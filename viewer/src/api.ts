@@ -368,7 +368,7 @@ export interface PostFacts {
     intercept: number | null;
     factor: number | null;
   }[];
-  seen: { step: number[]; exposures: number[]; labelled: number[]; new: number[]; reach: number[] };
+  seen: { step: number[]; exposures: number[]; labeled: number[]; new: number[]; reach: number[] };
   seen_by: { agent: number; first: number; times: number; who: string }[];
   reach: number;
   moved: { agent: number; proposition: string; amount: number; times: number; most_at: number; who: string }[];

@@ -14,22 +14,22 @@ BANDS_OF_EXPOSURE = 3
 
 
 def exposure_groups(run: Reads) -> pl.DataFrame:
-    """Each person by how often it was shown posts of each class of veracity, and labelled ones.
+    """Each person by how often it was shown posts of each class of veracity, and labeled ones.
 
     Returns
     -------
     DataFrame
         As :func:`~townsquare.analysis.groups.trait_groups`: ``agent``, ``grouping`` (``shown:true``, ``shown:false``,
-        ``shown:unknown``, ``shown:labelled``), ``group`` (a band of counts, about a third of the persons each; equal
+        ``shown:unknown``, ``shown:labeled``), ``group`` (a band of counts, about a third of the persons each; equal
         counts stay together).
     """
-    exposures = run.lazy("exposures").select("agent", "root", CARRIED_LABEL.alias("labelled"))
+    exposures = run.lazy("exposures").select("agent", "root", CARRIED_LABEL.alias("labeled"))
     shown = exposures.join(roots(run).lazy().select("root", "veracity"), on="root")
     by_class = shown.group_by("agent", "veracity").len("n").pipe(collected)
-    labelled = shown.filter("labelled").group_by("agent").len("n").pipe(collected)
+    labeled = shown.filter("labeled").group_by("agent").len("n").pipe(collected)
     parts = []
     counts = {f"shown:{word}": by_class.filter(pl.col("veracity") == word) for word in ("true", "false", "unknown")}
-    for grouping, found in {**counts, "shown:labelled": labelled}.items():
+    for grouping, found in {**counts, "shown:labeled": labeled}.items():
         everybody = persons(run).join(found.select("agent", "n"), on="agent", how="left")
         everybody = everybody.with_columns(pl.col("n").fill_null(0).cast(pl.Int64))
         if everybody["n"].sum():

@@ -142,11 +142,11 @@ def moderation(run: Reads) -> pl.DataFrame:
     DataFrame
         ``strategy``; ``false_posts`` and ``true_posts`` (injected); ``tp``, ``fp``, ``fn``, ``tn`` (counts);
         ``precision``, ``recall``, ``f1`` (0 to 1, NaN without moderation); ``notes_informative`` (bool);
-        ``true_labelled`` (true posts with a shown note or a false verdict), ``true_removed``, ``false_removed``
+        ``true_labeled`` (true posts with a shown note or a false verdict), ``true_removed``, ``false_removed``
         (counts); ``steps_to_verdict``, ``steps_to_label``, ``steps_to_takedown`` (mean steps from the injection
         of a false post, over those it happened to; NaN for none); exposures of false posts: ``before_label``
-        (up to the step in which the label was decided), ``after_label``, ``never_labelled`` (of posts without a
-        label), and ``shown_labelled`` (those that carried a label when they were shown).
+        (up to the step in which the label was decided), ``after_label``, ``never_labeled`` (of posts without a
+        label), and ``shown_labeled`` (those that carried a label when they were shown).
     """
     marked = labels(run)
     false, true = (marked.filter(pl.col("veracity") == word) for word in ("false", "true"))
@@ -164,7 +164,7 @@ def moderation(run: Reads) -> pl.DataFrame:
             "tn": tn,
             **quality,
             "notes_informative": notes_informative(run),
-            "true_labelled": true["label_step"].count(),
+            "true_labeled": true["label_step"].count(),
             "true_removed": true["takedown_step"].count(),
             "false_removed": false["takedown_step"].count(),
             **{f"steps_to_{event}": _delay(false, f"{event}_step") for event in ("verdict", "label", "takedown")},
@@ -184,8 +184,8 @@ def _false_exposures(false: pl.DataFrame, counts: pl.DataFrame) -> dict[str, int
     sums = shown.select(
         pl.col("exposures").filter(pl.col("step") <= label).sum().alias("before_label"),
         pl.col("exposures").filter(pl.col("step") > label).sum().alias("after_label"),
-        pl.col("exposures").filter(label.is_null()).sum().alias("never_labelled"),
-        pl.col("labelled").sum().alias("shown_labelled"),
+        pl.col("exposures").filter(label.is_null()).sum().alias("never_labeled"),
+        pl.col("labeled").sum().alias("shown_labeled"),
     )
     return {name: int(value) for name, value in sums.row(0, named=True).items()}
 

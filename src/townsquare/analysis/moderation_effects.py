@@ -83,7 +83,7 @@ def _by_key(run: Reads) -> pl.DataFrame:
     """Injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
     known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
-    marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labelled"), "takedown_step")
+    marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step")
     met = reach(run).select("root", "veracity", "exposures", "reach")
     did = engagement_by_post(run).select("root", "engagement", "shares", "likes")
     frame = known.join(keys, on="root").join(met, on="root").join(marks, on="root").join(did, on="root", how="left")
@@ -116,7 +116,7 @@ def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
         ``shares``, ``likes``), ``unit``, ``veracity``, ``n`` (posts), ``without`` and ``with`` (means), ``value``
         (mean of with less without: below 0 was prevented) with ``low`` and ``high`` (Student's interval over posts),
         ``p_paired`` (t-test), ``p_rank`` (Wilcoxon). Then ``prevented``: exposures that the class had without and not
-        with moderation, in all; ``harmed``: true posts that were labelled or taken down; ``missed``: false posts
+        with moderation, in all; ``harmed``: true posts that were labeled or taken down; ``missed``: false posts
         that were neither (counts, without interval).
 
     Raises
@@ -134,7 +134,7 @@ def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
         posts = both.filter(pl.col("veracity") == veracity)
         before, after = float(posts["exposures_without"].sum()), float(posts["exposures"].sum())
         rows.append(("prevented", "exposures", veracity, posts.height, before, after, before - after, *blank))
-    touched = pl.col("labelled") | pl.col("takedown_step").is_not_null()
+    touched = pl.col("labeled") | pl.col("takedown_step").is_not_null()
     for name, veracity, which in (("harmed", "true", touched), ("missed", "false", ~touched)):
         posts = both.filter(pl.col("veracity") == veracity)
         count = float(posts.filter(which).height)
@@ -169,7 +169,7 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
     RecordError
         The runs have no injected post in common.
     """
-    untouched = ~pl.col("labelled") & pl.col("takedown_step").is_null()
+    untouched = ~pl.col("labeled") & pl.col("takedown_step").is_null()
     shown = pl.min_horizontal("exposures", "exposures_without") > 0
     rates = (
         _pair(run, without)
@@ -197,9 +197,9 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
     DataFrame
         One row a group and measure: ``grouping``, ``group`` (as in :mod:`~townsquare.analysis.groups`), ``measure``,
         ``unit``, ``n`` (persons), ``value`` (mean over persons), ``low``, ``high`` (Student's interval). Measures:
-        ``false_exposures`` and ``true_exposures`` (exposures to injected posts, per person); ``labelled_exposures``
-        (exposures that carried a verdict ``false`` or a note); ``own_labelled`` and ``own_removed`` (posts that a
-        person wrote or shared whose root was labelled or taken down at any time).
+        ``false_exposures`` and ``true_exposures`` (exposures to injected posts, per person); ``labeled_exposures``
+        (exposures that carried a verdict ``false`` or a note); ``own_labeled`` and ``own_removed`` (posts that a
+        person wrote or shared whose root was labeled or taken down at any time).
     """
     per_person = _met(run).join(_own(run), on="agent", how="full", coalesce=True)
     frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col(list(_MEETS)).fill_null(0))
@@ -249,20 +249,20 @@ def _of_persons(run: Reads) -> pl.DataFrame:
 _MEETS = {
     "false_exposures": "exposures per person",
     "true_exposures": "exposures per person",
-    "labelled_exposures": "exposures per person",
-    "own_labelled": "posts per person",
+    "labeled_exposures": "exposures per person",
+    "own_labeled": "posts per person",
     "own_removed": "posts per person",
 }
 
 
 def _met(run: Reads) -> pl.DataFrame:
     known = roots(run).select("root", "veracity").lazy()
-    label = CARRIED_LABEL.sum().alias("labelled")
+    label = CARRIED_LABEL.sum().alias("labeled")
     shown = run.lazy("exposures").group_by("agent", "root").agg(pl.len().alias("n"), label).join(known, on="root")
     by_class = [
         pl.col("n").filter(pl.col("veracity") == word).sum().alias(f"{word}_exposures") for word in ("false", "true")
     ]
-    return shown.group_by("agent").agg(*by_class, pl.col("labelled").sum().alias("labelled_exposures")).pipe(collected)
+    return shown.group_by("agent").agg(*by_class, pl.col("labeled").sum().alias("labeled_exposures")).pipe(collected)
 
 
 def _own(run: Reads) -> pl.DataFrame:
@@ -272,6 +272,6 @@ def _own(run: Reads) -> pl.DataFrame:
     removed = from_log.filter(pl.col("kind") == LogKind.TAKEDOWN).select("post")
     posts = run.table("posts").select("author", "root")
     return posts.group_by(pl.col("author").alias("agent")).agg(
-        pl.col("root").is_in(pl.concat([noted, refuted])["post"].implode()).sum().alias("own_labelled"),
+        pl.col("root").is_in(pl.concat([noted, refuted])["post"].implode()).sum().alias("own_labeled"),
         pl.col("root").is_in(removed["post"].implode()).sum().alias("own_removed"),
     )

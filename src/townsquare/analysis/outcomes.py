@@ -121,7 +121,7 @@ def _reach(run: Reads) -> dict[str, float]:
     return {
         **{f"reach_{word}_mean": _number(part["reach"].mean()) for word, part in parts.items()},
         **{f"exposures_{word}": _number(part["exposures"].sum()) for word, part in parts.items()},
-        "exposures_false_labelled": _number(parts["false"]["labelled"].sum()),
+        "exposures_false_labeled": _number(parts["false"]["labeled"].sum()),
     }
 
 

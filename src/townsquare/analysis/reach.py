@@ -21,12 +21,12 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row a step and root that was shown in it: ``step``, ``root`` (int32), ``exposures`` (int64), ``newly``
-        (int64: agents that were shown the root for the first time), ``labelled`` (int64: exposures that carried a
+        (int64: agents that were shown the root for the first time), ``labeled`` (int64: exposures that carried a
         verdict ``false`` or a note).
     """
     first = pl.col("first_seen").cast(pl.Int64).sum().alias("newly")
     shown = run.lazy("exposures")
-    many, marked = row_count("exposures"), CARRIED_LABEL.cast(pl.Int64).sum().alias("labelled")
+    many, marked = row_count("exposures"), CARRIED_LABEL.cast(pl.Int64).sum().alias("labeled")
     counts, remembered = all_collected(
         shown.group_by("step", "root").agg(many, first, marked),
         shown.group_by("agent").agg(first).select(pl.col("newly").max()),
@@ -35,7 +35,7 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
     if (remembered.item() or 0) > int(setting(run, "feed", "seen_cap", default=0)):
         counts = counts.drop("newly").join(_first_exposures(run), on=["step", "root"], how="left")
         counts = counts.with_columns(pl.col("newly").fill_null(0))
-    return counts.select("step", "root", "exposures", "newly", "labelled").sort("step", "root")
+    return counts.select("step", "root", "exposures", "newly", "labeled").sort("step", "root")
 
 
 def _first_exposures(run: Reads) -> pl.DataFrame:
@@ -51,12 +51,12 @@ def reach(run: Reads) -> pl.DataFrame:
     -------
     DataFrame
         One row a root: ``root`` (int32), ``veracity``, ``injected`` (bool), ``step`` (int32, when it came),
-        ``exposures``, ``reach`` (int64: distinct agents), ``labelled`` (int64: exposures with a label).
+        ``exposures``, ``reach`` (int64: distinct agents), ``labeled`` (int64: exposures with a label).
     """
-    counts = pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labelled").sum()
+    counts = pl.col("exposures").sum(), pl.col("newly").sum().alias("reach"), pl.col("labeled").sum()
     total = exposure_counts(run).group_by("root").agg(counts)
     joined = roots(run).select("root", "veracity", "injected", "step").join(total, on="root", how="left")
-    return joined.with_columns(pl.col("exposures", "reach", "labelled").fill_null(0)).sort("root")
+    return joined.with_columns(pl.col("exposures", "reach", "labeled").fill_null(0)).sort("root")
 
 
 def reach_over_time(run: Reads) -> pl.DataFrame:

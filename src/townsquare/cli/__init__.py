@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from townsquare.cli.console import complain, explain
 from townsquare.cli.signals import no_interrupt_lost
 from townsquare.core.errors import SettingError, TownsquareError
+from townsquare.core.former_names import FormerName
 from townsquare.core.private_files import private_umask
 from townsquare.core.runtime import take_over
 
@@ -38,11 +41,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     take_over()
     try:
-        with no_interrupt_lost():
+        with no_interrupt_lost(), _former_names_as_notes():
             return _called(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
         complain("interrupted; what was recorded is safe", kind="stopped")
         return INTERRUPTED
+
+
+@contextmanager
+def _former_names_as_notes() -> Iterator[None]:
+    """Show a former name as a note on stderr, and any other warning as Python does."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, FormerName):
+                complain(str(message), kind="note")
+            else:
+                others(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
 
 
 def _called(words: list[str]) -> int:

@@ -44,7 +44,7 @@ def analyze(
     markdown
         With --list: as the page docs/measure-list.md.
     """
-    from townsquare.analysis.catalogue import analyze as each
+    from townsquare.analysis.catalog import analyze as each
     from townsquare.core.errors import SettingError
     from townsquare.core.spreadsheets import as_cells
     from townsquare.record.run import Run
@@ -81,7 +81,7 @@ def _plain(result: pl.DataFrame | Exception) -> Any:
 
 
 def _list(*, as_json: bool, markdown: bool) -> int:
-    from townsquare.analysis.catalogue import measures
+    from townsquare.analysis.catalog import measures
 
     found = measures()
     if as_json:

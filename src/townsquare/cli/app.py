@@ -51,7 +51,7 @@ COMMANDS = {
 CHECKS = {
     "golden": ("check:golden", "Compare golden files of published functions."),
     "expression": ("check_expression:expression", "Compare the stances of speakers with what a judge reads."),
-    "judge": ("check_judge:judge", "Compare the embedded judges of arguments with what people labelled."),
+    "judge": ("check_judge:judge", "Compare the embedded judges of arguments with what people labeled."),
     "theta": ("check_theta:theta", "Measure which cosine means near-duplicate for an embedder."),
     "policy": ("check_policy:policy", "Compare the embedded policy with people and with language models."),
 }

@@ -1,4 +1,4 @@
-"""``townsquare check judge``: how the embedded judges do on arguments that people labelled."""
+"""``townsquare check judge``: how the embedded judges do on arguments that people labeled."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def judge(
     quality
         The column of ratings; by default quality, WA, MACE-P, strength or score.
     sample
-        A run, to write texts of for labelling instead.
+        A run, to write texts of for labeling instead.
     out
         With --sample: the CSV to write; by default RUN/to-label.csv.
     texts

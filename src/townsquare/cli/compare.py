@@ -30,7 +30,7 @@ LOW = 0.05
 GAP = 2  # characters between the columns of a table
 HEADLINES = frozenset((
     "engagement_true_per_post", "engagement_false_per_post", "reach_true_mean", "reach_false_mean", "precision",
-    "recall", "f1", "true_labelled", "true_removed", "false_removed", "shift", "absolute_shift", "accuracy",
+    "recall", "f1", "true_labeled", "true_removed", "false_removed", "shift", "absolute_shift", "accuracy",
     "accuracy_shift",
 ))  # fmt: skip
 """Outcomes that a comparison prints without being asked, beside those of other packages; by the part before a dot."""

@@ -4,7 +4,7 @@ A draw depends on (seed, stage, step, purpose, agent, key) and on nothing else: 
 made, on how many others there are, or on the block of agents that is being worked on. So a new agent, a new row of a
 feed or a new kind of action shifts nobody else's draws, and the arms of a comparison share theirs.
 
-The generator is a finaliser of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
+The generator is a finalizer of SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number
 generators") applied twice, once for the agent and once for the key. All of it is integer arithmetic modulo 2**64 but
 for the last scaling by 2**-53, so that draws are equal on every machine. Kernels call :func:`key2` and :func:`u01`
 themselves with a base made by :meth:`StageDraws.base`; they are tested against the NumPy form,
@@ -48,7 +48,7 @@ class Stage(IntEnum):
 
 @nb.njit(inline="always", cache=True)
 def mix(z: U64) -> U64:
-    """One SplitMix64 finaliser of a uint64."""
+    """One SplitMix64 finalizer of a uint64."""
     z = (z ^ (z >> U64(30))) * _MIX1
     z = (z ^ (z >> U64(27))) * _MIX2
     return z ^ (z >> U64(31))
@@ -112,13 +112,13 @@ def _fill_bits(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64],
 def bits_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[U64]:
     """NumPy form of the compiled draw, bit for bit."""
 
-    def finalise(z: npt.NDArray[U64]) -> npt.NDArray[U64]:
+    def finalize(z: npt.NDArray[U64]) -> npt.NDArray[U64]:
         z = (z ^ (z >> U64(30))) * _MIX1
         z = (z ^ (z >> U64(27))) * _MIX2
         return z ^ (z >> U64(31))
 
     with np.errstate(over="ignore"):
-        return finalise(finalise(base + agents.astype(np.int64).astype(U64) * _GOLDEN) ^ keys.astype(U64))
+        return finalize(finalize(base + agents.astype(np.int64).astype(U64) * _GOLDEN) ^ keys.astype(U64))
 
 
 def uniform_oracle(base: U64, agents: npt.NDArray[np.int64], keys: npt.NDArray[U64]) -> npt.NDArray[np.float64]:

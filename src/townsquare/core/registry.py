@@ -20,6 +20,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from townsquare.core.errors import TownsquareError, UnknownName
+from townsquare.core.former_names import FORMER_NAMES, current_name
 
 
 def _members(package: str, attribute: str, words: str) -> dict[str, str]:
@@ -96,8 +97,8 @@ _FAMILIES: dict[str, dict[str, str]] = {
         **_in_table(
             "townsquare.analysis.outcomes:MEASURES",
             "engagement_true_per_post engagement_false_per_post engagement_gap_per_post engagement_ratio "
-            "reach_true_mean reach_false_mean exposures_true exposures_false exposures_false_labelled precision recall "
-            "f1 true_labelled true_removed false_removed steps_to_verdict steps_to_label steps_to_takedown "
+            "reach_true_mean reach_false_mean exposures_true exposures_false exposures_false_labeled precision recall "
+            "f1 true_labeled true_removed false_removed steps_to_verdict steps_to_label steps_to_takedown "
             "notes_informative shift absolute_shift accuracy accuracy_shift spread_kept polarization "
             "actions_per_agent_step exposures_per_agent_step silent_share refused_share",
         ),
@@ -121,11 +122,11 @@ _FAMILIES: dict[str, dict[str, str]] = {
             health="belief_movement participation refusals diagnostics rule_health",
             belief_spread="polarization_course convergence accuracy_course",
             belief_paths="distance_to_start crossings crossing_counts persistence",
-            catalogue="treatment_effects",
+            catalog="treatment_effects",
         ),
         **_members("townsquare.analysis", "outcome_table", "outcomes"),
         **_in_table(
-            "townsquare.analysis.catalogue:MEASURES",
+            "townsquare.analysis.catalog:MEASURES",
             "persistence_false belief_change_by_trait belief_change_by_start belief_change_by_exposure "
             "belief_change_by_community attribution_by_post attribution_by_author attribution_by_writer "
             "attribution_by_veracity attribution_by_label attribution_by_cause attribution_by_step "
@@ -176,6 +177,7 @@ def get(family: str, name: str) -> Any:
     did you mean 'recent'?
     """
     add_installed()
+    name = current_name(family, name) if family in FORMER_NAMES else name
     members = _FAMILIES[family]
     check_known(family, name, members)
     module, _, attribute = members[name].partition(":")

@@ -53,11 +53,11 @@ def pair_measures(pro: Float, con: Float) -> dict[str, Estimate]:
     dict of str to Estimate
         ``final_pro``, ``final_con``: stances at the end. ``initial_gap``, ``final_gap``: |S_pro − S_con|.
         ``gap_reduction``: initial − final gap, which Table A8 calls convergence. ``absolute_shift``: mean of both
-        agents' |S_end − S_start|. ``centre_shift``: (initial − final signed gap) / 2. ``crossing``: share of trials
+        agents' |S_end − S_start|. ``center_shift``: (initial − final signed gap) / 2. ``crossing``: share of trials
         that end with S_pro < S_con.
 
     >>> found = pair_measures(np.array([[0.75, -0.1]]), np.array([[-0.75, 0.1]]))
-    >>> [round(found[name].mean, 2) for name in ("final_gap", "gap_reduction", "centre_shift", "crossing")]
+    >>> [round(found[name].mean, 2) for name in ("final_gap", "gap_reduction", "center_shift", "crossing")]
     [0.2, 1.3, 0.85, 1.0]
     """
     first, last = pro[:, 0] - con[:, 0], pro[:, -1] - con[:, -1]
@@ -70,7 +70,7 @@ def pair_measures(pro: Float, con: Float) -> dict[str, Estimate]:
         "final_gap": np.abs(last),
         "gap_reduction": np.abs(first) - np.abs(last),
         "absolute_shift": shift,
-        "centre_shift": (first - last) / 2,
+        "center_shift": (first - last) / 2,
         "crossing": crossed,
     }
     return {name: Estimate.of(values) for name, values in columns.items()}
@@ -110,7 +110,7 @@ def judged_course(initial: Float, judged: Float) -> Float:
 
 
 def steps_between(levels: Float, finals: Float) -> list[tuple[float, float, Estimate]]:
-    """Differences between neighbouring levels of a sweep, trial by trial: trials of one number share their draws.
+    """Differences between neighboring levels of a sweep, trial by trial: trials of one number share their draws.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ import polars as pl
 from townsquare.core.documents import read_json
 from townsquare.core.errors import RecordError
 from townsquare.core.files import is_file, write_whole
+from townsquare.core.former_names import FORMER_NAMES
 from townsquare.core.identity import run_hash
 from townsquare.experiments.arms import Arm
 from townsquare.experiments.cluster.stores import ObjectStore
@@ -72,7 +73,11 @@ class ArmRun:
     def of(cls, values: Mapping[str, Any]) -> ArmRun:
         """Read back what the manifest holds of it."""
         given = {name: value for name, value in values.items() if name != "run_hash"}  # follows from the others
-        outcomes = {name: math.nan if value is None else value for name, value in given.pop("outcomes").items()}
+        former = FORMER_NAMES["measure"]
+        outcomes = {
+            former.get(name, name): math.nan if value is None else value
+            for name, value in given.pop("outcomes").items()
+        }
         return cls(**given, outcomes=outcomes)
 
 

@@ -4,7 +4,7 @@ A *universe* is one combination of modeling choices, such as a belief rule with 
 the same contrast is run with the same seeds. The specification curve shows the effect in every universe, sorted; the
 variance shares say how much of the variation of the effect goes with each choice, with the seed, and with neither
 (Steegen and others 2016, Perspectives on Psychological Science 11; Simonsohn, Simmons and Nelson 2020, Nature Human
-Behaviour 4).
+Behavior 4).
 """
 
 from __future__ import annotations

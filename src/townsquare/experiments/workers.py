@@ -13,6 +13,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -22,6 +23,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from townsquare.core.errors import SettingError
+from townsquare.core.former_names import FormerName
 from townsquare.core.runtime import take_over
 
 Job = TypeVar("Job")
@@ -176,6 +178,7 @@ _shared: dict[str, Any] = {}
 def _begin(steps: Any, stop: Any, has_begun: Any) -> None:
     """First thing in a new process: hear signals, and watch the parent."""
     take_over()
+    warnings.simplefilter("ignore", FormerName)  # the parent has said so
     _shared.update(steps=steps, stop=stop, is_busy=False)
     has_begun.value = 1
     for number in STOP_SIGNALS:

@@ -1,4 +1,4 @@
-"""What one server understands: which way of asking for JSON, and which parameters. Learnt once and remembered."""
+"""What one server understands: which way of asking for JSON, and which parameters. Learned once and remembered."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Mode(IntEnum):
 
 @dataclass
 class Capabilities:
-    """What has been learnt about a server.
+    """What has been learned about a server.
 
     Attributes
     ----------
     mode : Mode or None
-        The best rung that it honours; None before the first contact.
+        The best rung that it honors; None before the first contact.
     by_name : dict of str to Mode
         Lower rungs, for schemas of which it refused more.
     tokens_key : str
@@ -79,11 +79,11 @@ class Capabilities:
         return body
 
     def is_outdated(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body was made before something was learnt of its parameters."""
+        """Whether a body was made before something was learned of its parameters."""
         return self.tokens_key not in body or not self.dropped.isdisjoint(body)
 
     def learn(self, said: str, body: Mapping[str, Any]) -> str:
-        """Take what a refusal says about parameters; what was learnt, or "" if nothing was.
+        """Take what a refusal says about parameters; what was learned, or "" if nothing was.
 
         >>> Capabilities().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
         'max_completion_tokens instead of max_tokens'

@@ -75,7 +75,7 @@ class Retry(NamedTuple):
     outcome: Outcome
     error: str
     asked_wait: float | None = None
-    counts: bool = True  # False where something was learnt and the next request differs
+    counts: bool = True  # False where something was learned and the next request differs
 
 
 class Conversation:
@@ -194,11 +194,11 @@ class Conversation:
         return Retry(Outcome.ERROR, error) if can_move else failed(failure.outcome, error)
 
     def _adapts(self, endpoint: Endpoint, said: str, body: dict[str, object], mode: Mode) -> bool:
-        """Whether the next request to a server differs, since something was learnt of what it takes."""
-        if endpoint.capabilities.is_outdated(body):  # another call has learnt it meanwhile
+        """Whether the next request to a server differs, since something was learned of what it takes."""
+        if endpoint.capabilities.is_outdated(body):  # another call has learned it meanwhile
             return True
-        if learnt := endpoint.capabilities.learn(said, body):
-            self._backend.note(endpoint.url, learnt)
+        if learned := endpoint.capabilities.learn(said, body):
+            self._backend.note(endpoint.url, learned)
             return True
         if self._request.schema and mode < Mode.TEXT:
             self._floor[endpoint] = Mode(mode + 1)

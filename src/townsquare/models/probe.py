@@ -1,7 +1,7 @@
 """First contact with a server: the best way to ask it for an object, found once and remembered.
 
 Each rung is tried with one short question of our own, before any question of a run, so that what is found does not
-depend on which call happened to come first. A rung counts only if the server honours it: the schema of the question
+depend on which call happened to come first. A rung counts only if the server honors it: the schema of the question
 wants a code that stands nowhere else, which a server that takes ``response_format`` and forgets it cannot guess.
 """
 
@@ -99,7 +99,7 @@ class CapabilityProbe:
         """Find a server's rung, or leave it aside for a while."""
         try:
             for mode in Mode:
-                if await self._honours(endpoint, mode):
+                if await self._honors(endpoint, mode):
                     endpoint.capabilities.mode = mode
                     self._backend.endpoints.wake()
                     return
@@ -109,7 +109,7 @@ class CapabilityProbe:
         finally:
             del self._under_way[endpoint]
 
-    async def _honours(self, endpoint: Endpoint, mode: Mode) -> bool:
+    async def _honors(self, endpoint: Endpoint, mode: Mode) -> bool:
         failures = 0
         while True:
             body = endpoint.capabilities.body(self._backend.model, QUESTION, QUESTION.messages, None, mode)
@@ -117,13 +117,13 @@ class CapabilityProbe:
             try:
                 sent = await self._backend.transport.send(endpoint.url, HttpRequest(body, QUESTION, None, failures - 1))
                 if sent.status == 200:
-                    return _is_honoured(sent, mode)
+                    return _is_honored(sent, mode)
                 error, wait = f"HTTP {sent.status}: {reply.error_text(sent.body)}", sent.asked_wait
             except (NoResponse, BadEnvelope) as failure:
                 sent, error, wait = None, str(failure), None
             if sent is not None and sent.status not in RETRIED:
-                if sent.status in STEPS_DOWN and (learnt := endpoint.capabilities.learn(error, body)):
-                    self._backend.note(endpoint.url, learnt)
+                if sent.status in STEPS_DOWN and (learned := endpoint.capabilities.learn(error, body)):
+                    self._backend.note(endpoint.url, learned)
                     continue
                 if sent.status in STEPS_DOWN and mode < Mode.TEXT:
                     return False
@@ -159,7 +159,7 @@ class CapabilityProbe:
         return "see why the server fails, or correct model.base_url"
 
 
-def _is_honoured(sent: HttpResponse, mode: Mode) -> bool:
+def _is_honored(sent: HttpResponse, mode: Mode) -> bool:
     """Whether a reply shows that the server did what it was asked.
 
     Bounds of numbers are no part of that: llama.cpp, for one, heeds schemas but for those.

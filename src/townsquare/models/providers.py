@@ -147,7 +147,7 @@ class ServedModel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was learnt of the servers that a user should know, such as parameters that they do not take."""
+        """What was learned of the servers that a user should know, such as parameters that they do not take."""
         return tuple(self.backend.notes)
 
     async def complete(self, request: Request, draw: int | None) -> Answer:

@@ -256,11 +256,11 @@ class Backend:
     endpoints : Endpoints
     transport : Transport
     tries : int
-        Requests for one call at most; those by which the ways of a server are learnt do not count.
+        Requests for one call at most; those by which the ways of a server are learned do not count.
     key_hint : str
         What to do about a key that a server refuses.
     notes : list of str
-        What was learnt of servers that a user should know.
+        What was learned of servers that a user should know.
     dice : random.Random
         Of waits only; nothing that is recorded depends on it.
     """
@@ -274,9 +274,9 @@ class Backend:
     notes: list[str] = field(default_factory=list)
     dice: random.Random = field(default_factory=random.Random)
 
-    def note(self, url: str, learnt: str) -> None:
-        """Keep what was learnt of a server, once."""
-        text = f"{self.name} at {url}: {learnt}"
+    def note(self, url: str, learned: str) -> None:
+        """Keep what was learned of a server, once."""
+        text = f"{self.name} at {url}: {learned}"
         if text not in self.notes:
             self.notes.append(text)
             _LOG.warning("%s", text)

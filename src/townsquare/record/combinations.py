@@ -144,7 +144,7 @@ class Combinations:
         for j, column in enumerate(self._columns):
             values = np.asarray(rows[column.name], column.dtype)
             if column.dtype[0] == "f":
-                with np.errstate(invalid="ignore"):  # a signalling NaN
+                with np.errstate(invalid="ignore"):  # a signaling NaN
                     values = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
                 values[np.isnan(values)] = np.nan
                 out[:, j] = values.view(np.uint64)

@@ -191,7 +191,7 @@ def _canonical_blocks(array: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:
     for first in range(0, array.shape[0], _BLOCK):
         part = array[first : first + _BLOCK]
         block = buffer[: part.shape[0]]
-        with np.errstate(invalid="ignore"):  # a signalling NaN
+        with np.errstate(invalid="ignore"):  # a signaling NaN
             np.add(part, 0.0, out=block)  # -0.0 + 0.0 is 0.0; every other number stays as it is
         missing = np.isnan(block)
         if missing.any():

@@ -7,6 +7,7 @@ What a scenario holds stands in :mod:`townsquare.scenario.contents`, how files a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
+from townsquare.core.former_names import FORMER_NAMES, current_name
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import Veracity
 from townsquare.core.tabular import TABLE_KINDS
@@ -54,20 +56,23 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     name_or_path : str or Path
         A bundled name; ``made`` or ``made:500`` (see :func:`made_scenario`); a folder with ``scenario.yaml``; a YAML
         file; a CSV or JSONL of posts. A bundled name goes before a folder of that name: write ``./name`` for that.
+        The former name ``health-rumour`` gives ``health-rumor`` as earlier versions had it, with the same digest.
 
     Raises
     ------
     DataError
         There is no such scenario, with the nearest name there is; or its files are at fault, with file, row, column.
 
-    >>> load_scenario("health-rumour").proposition_names
+    >>> load_scenario("health-rumor").proposition_names
     ('vaccine_safe', 'campaign_worthwhile')
     """
     asked = str(name_or_path)
     if asked == "made" or asked.startswith("made:"):
         return _load_made(asked)
     if asked in _bundled_names():
-        return read_scenario_folder(bundled_folder() / "scenarios" / asked, f"bundled:{asked}")
+        return _read_bundled(asked)
+    if asked in FORMER_NAMES["scenario"]:
+        return _as_formerly(_read_bundled(current_name("scenario", asked)))
     path = Path(asked)
     if asked and files.is_folder(path):
         return read_scenario_folder(path, asked)
@@ -83,6 +88,20 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
     if ending not in TABLE_KINDS:
         raise DataError(asked, got=ending or "a name without an ending", allowed=", ".join(YAML_KINDS + TABLE_KINDS))
     return read_table_scenario(path, asked)
+
+
+def _read_bundled(name: str) -> Scenario:
+    return read_scenario_folder(bundled_folder() / "scenarios" / name, f"bundled:{name}")
+
+
+def _as_formerly(scenario: Scenario) -> Scenario:
+    """Return a scenario in the British spelling of earlier versions, so that runs recorded then keep their digest."""
+
+    def former(text: str) -> str:
+        return text.replace("rumor", "rumour")
+
+    name, title, description = map(former, (scenario.name, scenario.title, scenario.description))
+    return replace(scenario, name=name, title=title, description=description)
 
 
 def _load_made(asked: str) -> Scenario:
@@ -101,7 +120,7 @@ def list_scenarios() -> list[ScenarioLine]:
     """The bundled scenarios, by name.
 
     >>> [line.name for line in list_scenarios()]
-    ['compulsory-voting', 'health-rumour']
+    ['compulsory-voting', 'health-rumor']
     """
     loaded = [load_scenario(name) for name in _bundled_names()]
     return [ScenarioLine(item.name, item.title, len(item.posts), len(item.propositions)) for item in loaded]

@@ -33,7 +33,7 @@ class StanceStart(Section):
     """Where stances start for one proposition."""
 
     kind: Literal["normal", "uniform", "camps", "constant"] = "normal"
-    mean: float = setting(0.0, "centre of the normal or of the two camps; the constant", ge=-1, le=1)
+    mean: float = setting(0.0, "center of the normal or of the two camps; the constant", ge=-1, le=1)
     sd: float = setting(0.45, "standard deviation, of each camp for `camps`; clipped to [-1, 1]", ge=0)
     distance: float = setting(0.5, "camps only: each camp stands this far from the mean", ge=0, le=1)
     pro_share: Share = setting(0.5, "camps only: share of agents in the camp that is for")
@@ -281,7 +281,7 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    scenario: str = setting("health-rumour", "bundled name, or path of a scenario folder, YAML, JSONL or CSV")
+    scenario: str = setting("health-rumor", "bundled name, or path of a scenario folder, YAML, JSONL or CSV")
     seed: int = setting(1, "of every draw: another seed is another run of the same", ge=0, le=2**63 - 1)
     agents: int = setting(300, "persons at the start", ge=1, le=200_000_000)
     steps: int = setting(20, "steps to simulate; step 0 is the start", ge=1, le=1_000_000)

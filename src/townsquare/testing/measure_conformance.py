@@ -26,7 +26,7 @@ _KEY = re.compile(r"[A-Za-z0-9-]+")
 @cache
 def runs_to_measure() -> tuple[Run, Run]:
     """A run in which much happens, and one in which nobody does anything and nothing is injected."""
-    busy = {"scenario": "health-rumour", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
+    busy = {"scenario": "health-rumor", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
     idle = {"agents": 5, "steps": 1, "policy": {"name": "silent"}, "injection": {"posts_per_step": 0}}
     found = [simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle)]
     return found[0], found[1]

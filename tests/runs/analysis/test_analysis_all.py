@@ -18,7 +18,7 @@ from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare import Run, made_scenario, simulate
 from townsquare.analysis import contract
-from townsquare.analysis.catalogue import analyze, measures
+from townsquare.analysis.catalog import analyze, measures
 from townsquare.analysis.contract import MissingExtra, library
 from townsquare.analysis.follow_graph import measured_steps
 from townsquare.analysis.statistics import tidy
@@ -140,7 +140,7 @@ def test_steps_that_networks_are_measured_at() -> None:
 
 def test_the_command_writes_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    assert main(["run", "health-rumour", "--agents", "40", "--steps", "3", "--out", str(folder), "--quiet"]) == 0
+    assert main(["run", "health-rumor", "--agents", "40", "--steps", "3", "--out", str(folder), "--quiet"]) == 0
     capsys.readouterr()
     assert main(["analyze", str(folder), "--only", "engagement_gaps,cascades"]) == 0
     assert "cascades" in capsys.readouterr().out

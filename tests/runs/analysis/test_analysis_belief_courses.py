@@ -118,12 +118,12 @@ def test_groups_split_the_population() -> None:
         assert (part["shift"] * part["agents"]).sum() / whole["agents"] == pytest.approx(whole["shift"], abs=1e-12)
 
 
-def test_labelled_exposures_are_counted() -> None:
+def test_labeled_exposures_are_counted() -> None:
     shown = [{"step": 1, "agent": 1, "root": 0, "post": 0, "verdict": Verdict.FALSE, "note": -1}] * 3
     made = run({1: [0.0, 0.1], 2: [0.0, 0.2]}, posts=[injected(0, Veracity.FALSE)], exposures=shown)
     found = {(row["grouping"], row["agent"]): row["group"] for row in exposure_groups(made).iter_rows(named=True)}
-    assert found["shown:labelled", 1] == "3"
-    assert found["shown:labelled", 2].startswith("0")
+    assert found["shown:labeled", 1] == "3"
+    assert found["shown:labeled", 2].startswith("0")
     assert ("shown:true", 1) not in found
 
 

@@ -63,7 +63,7 @@ def test_of_one_person() -> None:
 
 
 def by_hand() -> FrameRun:
-    """Person 1 sees a false post labelled by both, and a true one that person 2 passed on; then an anchor pulls."""
+    """Person 1 sees a false post labeled by both, and a true one that person 2 passed on; then an anchor pulls."""
     tables: dict[str, Any] = {
         "propositions": [{"proposition": 0, "name": "tax", "text": "Tax it."}],
         "agents": [{"agent": 0, "kind": AgentKind.SOURCE, "name": 2}]
@@ -124,7 +124,7 @@ def test_what_cannot_be_told_is_refused() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    ts.simulate(ts.resolve_for("health-rumour", agents=20, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor", agents=20, steps=2, seed=1), folder)
     assert main(["attribute", str(folder), "--by", "veracity"]) == 0
     said = capsys.readouterr().out
     assert "recorded change" in said

@@ -33,9 +33,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def ran(file: Path, **beliefs: Any) -> Run:
-    base = {"scenario": "health-rumour", "steps": 4, "growth": {"max_per_step": 3}}
+    base = {"scenario": "health-rumor", "steps": 4, "growth": {"max_per_step": 3}}
     settings = settings_of(base, {"beliefs": {"rule": "log_odds", "profiles": str(file), **beliefs}})
-    return run_of(settings, load_scenario("health-rumour"))
+    return run_of(settings, load_scenario("health-rumor"))
 
 
 @pytest.mark.parametrize("start", ["stated", "records"])
@@ -83,7 +83,7 @@ def test_equal_profiles_for_all_are_the_plain_settings(tmp_path: Path) -> None:
 
 def test_what_the_file_says_belongs_to_the_run(file: Path, tmp_path: Path) -> None:
     layer = {
-        "scenario": "health-rumour",
+        "scenario": "health-rumor",
         "agents": 30,
         "steps": 2,
         "beliefs": {"rule": "log_odds", "profiles": str(file)},

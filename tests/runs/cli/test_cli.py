@@ -144,9 +144,9 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
 
 def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenarios"]) == 0
-    assert "health-rumour" in capsys.readouterr().out
+    assert "health-rumor" in capsys.readouterr().out
     assert main(["scenarios", "--json"]) == 0
-    assert "health-rumour" in {line["name"] for line in json.loads(capsys.readouterr().out)}
+    assert "health-rumor" in {line["name"] for line in json.loads(capsys.readouterr().out)}
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out)["title"] == "Townsquare settings"
     assert main(["schema", "--markdown"]) == 0
@@ -281,7 +281,7 @@ WRONG = [
     (["run", "--set", "feed.followed=[1"], "a value in YAML"),
     (["run", "--set", "feed.followed=1.5"], "feed.followed\n  got: 1.5\n  allowed: a whole number from 0 to 1000"),
     (["run", "--set", "steps=0", "--set", "agents=0"], "2 settings are wrong"),
-    (["run", "helth-rumour"], "did you mean 'health-rumour'"),
+    (["run", "helth-rumor"], "did you mean 'health-rumor'"),
     (["run", "nowhere.yaml"], "nowhere.yaml"),
     (["run", "broken.yaml"], "broken.yaml, line 2"),
     (["run", "wrong.yaml"], "feed.folowed (wrong.yaml, line 2)"),

@@ -30,7 +30,7 @@ from townsquare.settings.resolve import resolve
 RULES = registry.names("beliefs")
 EXPOSED = ["exposure", "exposure-bounded", "averaging", "bounded_confidence"]
 SCENARIO = made_scenario(60)
-RUMOUR = ts.load_scenario("health-rumour")
+RUMOR = ts.load_scenario("health-rumor")
 
 
 def lively(rule: str, **given: Any) -> ts.Run:
@@ -125,7 +125,7 @@ def reactions(run: ts.Run, step: int, said: dict[int, Any], p: int) -> tuple[np.
 def quiet(rule: str, **given: Any) -> ts.Run:
     """Nobody acts and everybody is shown everything, so that a missing post changes nobody's feed but by its row."""
     layers = {"agents": 15, "steps": 5, "seed": 6, "beliefs": {"rule": rule}, "policy": "silent"}
-    return run_of(settings_of(layers, {"feed": {"others": 200}}, given), RUMOUR)
+    return run_of(settings_of(layers, {"feed": {"others": 200}}, given), RUMOR)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -139,8 +139,8 @@ def test_where_feeds_cannot_change_both_ways_agree(rule: str, what: str) -> None
         "veracity": Removal(veracities=(Veracity.FALSE,)),
         "author": Removal(authors=(author,)),
     }[what]
-    by_rule = without(run, removal, RUMOUR)
-    leave_out = leave_out_of(run, removal, resolve(run.settings), RUMOUR)
+    by_rule = without(run, removal, RUMOR)
+    leave_out = leave_out_of(run, removal, resolve(run.settings), RUMOR)
     other = quiet(rule, leave_out=leave_out)
     assert other.table("exposures").height == run.table("exposures").height - by_rule.rows
     stances = other.table("beliefs").sort("step", "agent", "proposition")["stance"]
@@ -222,7 +222,7 @@ def test_what_is_not_there_is_refused() -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    ts.simulate(ts.resolve_for("health-rumour", agents=15, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor", agents=15, steps=2, seed=1), folder)
     assert main(["counterfactual", str(folder), "--without", "veracity=false", "--agent", "3"]) == 0
     said = capsys.readouterr().out
     assert "held fixed" in said
@@ -239,7 +239,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.slow
 def test_the_command_with_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, out = tmp_path / "run", tmp_path / "pair"
-    ts.simulate(ts.resolve_for("health-rumour", agents=15, steps=2, seed=1), folder)
+    ts.simulate(ts.resolve_for("health-rumor", agents=15, steps=2, seed=1), folder)
     given = ["counterfactual", str(folder), "--without", "veracity=false", "--run", "--seeds", "2", "--out", str(out)]
     assert main([*given, "--json"]) == 0
     found = json.loads(capsys.readouterr().out.splitlines()[-1])

@@ -32,8 +32,8 @@ from townsquare.simulation.policies.text_features import FEATURES, feature_table
 TEXTS = (
     "Parents and children of the village meet the nurses of Holm Bridge",
     "You can save 20 on 3 of our lamps until May 5",
-    "Minister Ann Grey And Sir Paul Stone Open The Long Hall",
-    "the river rose by 4 metres over 2 nights and 30 roads are shut",
+    "Minister Ann Gray And Sir Paul Stone Open The Long Hall",
+    "the river rose by 4 meters over 2 nights and 30 roads are shut",
     "a quiet week on the markets",
     "We asked your friends what people near you read",
 )

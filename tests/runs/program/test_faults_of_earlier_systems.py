@@ -32,7 +32,7 @@
   test_a_bundled_scenario_keeps_half_of_its_spread_of_stances_over_20_steps
 * positions that flip sign every round:
   test_no_position_flips_its_sign_round_after_round
-* a randomiser that gives every item the same order:
+* a randomizer that gives every item the same order:
   test_a_random_order_is_another_one_for_every_reader_and_step
 * an archive copied before its log was flushed:
   test_killed_at_any_moment_and_resumed

@@ -114,7 +114,7 @@ def test_row_22_no_copy_where_none_is_wanted_needed_or_allowed(
     town: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", "park", *EDGES, *QUICK, "--no-copy", "--out", "without"]) == 0
-    assert main(["run", "health-rumour", *QUICK, "--out", "bundled"]) == 0
+    assert main(["run", "health-rumor", *QUICK, "--out", "bundled"]) == 0
     assert main(["run", "made:20", *QUICK, "--out", "made"]) == 0
     monkeypatch.setattr(scenario_copy, "MOST", 150)
     assert main(["run", "park", *EDGES, *QUICK[1:], "--out", "large"]) == 0
@@ -155,7 +155,7 @@ def test_row_06_what_commands_write_is_for_the_user(
     town: Path, monkeypatch: pytest.MonkeyPatch, share: str, of_folder: int, of_file: int, mask: int
 ) -> None:
     monkeypatch.setenv("TOWNSQUARE_SHARE", share)
-    shutil.copytree(bundled_folder() / "scenarios" / "health-rumour", "rumor")
+    shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", "rumor")
     before = os.umask(mask)
     try:
         asked = ["--agents", "25", "--set", "policy=llm", "--set", "model=fake", "--set", "record.parquet_above=0"]

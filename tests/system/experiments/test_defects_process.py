@@ -203,7 +203,7 @@ def test_row_12_the_usual_multiverse_runs(name: str, tmp_path: Path, capsys: pyt
 
 
 def test_row_12_choices_follow_the_registry_and_the_settings() -> None:
-    base = [{"scenario": "health-rumour"}, {"beliefs.rule": "averaging", "feed.ranker": "hot"}]
+    base = [{"scenario": "health-rumor"}, {"beliefs.rule": "averaging", "feed.ranker": "hot"}]
     found = choices_for(base)
     for family, key in {"beliefs": "beliefs.rule", "ranker": "feed.ranker", "policy": "policy.name"}.items():
         assert set(found[key]) <= set(registry.bundled(family))

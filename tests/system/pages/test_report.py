@@ -20,14 +20,14 @@ from townsquare.core.schema import ActionKind, AgentKind, LogKind, PostKind, Ver
 from townsquare.pages.report import write_report
 from townsquare.pages.report.axes import reference
 from townsquare.pages.report.svg import Figure, inline
-from townsquare.pages.report.theme import SHADES, colour
+from townsquare.pages.report.theme import SHADES, color
 
 # --- runs ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def real_run() -> Reads:
-    return ts.simulate(ts.resolve_for("health-rumour", agents=40, steps=6, seed=3))
+    return ts.simulate(ts.resolve_for("health-rumor", agents=40, steps=6, seed=3))
 
 
 def by_hand(*without: str, strategy: str = "hybrid", name: str = "tax", text: str = "Tax it.", **more: Any) -> FrameRun:
@@ -81,7 +81,7 @@ def test_a_real_run_has_four_figures_with_sentences_and_tables(real_run: Reads, 
     text = Elements(page).text
     for number in (1, 2, 3, 4):
         assert f"Figure {number}." in text
-    for word in ("health-rumour", "exposure-bounded", "hybrid", "statistical", real_run.content_hash, real_run.version):
+    for word in ("health-rumor", "exposure-bounded", "hybrid", "statistical", real_run.content_hash, real_run.version):
         assert word in text
     assert page.count("<svg") >= 10
     assert page.count("<details>") >= 5
@@ -171,7 +171,7 @@ def test_real_extremes(tmp_path: Path) -> None:
         {"steps": 1},
         {"activation": {"rate": 0.0}},
     ):
-        run = ts.simulate(ts.resolve_for("health-rumour", **{"agents": 12, "steps": 3, "seed": 5, **changes}))
+        run = ts.simulate(ts.resolve_for("health-rumor", **{"agents": 12, "steps": 3, "seed": 5, **changes}))
         assert_self_contained(page_of(run, tmp_path))
 
 
@@ -207,8 +207,8 @@ def drawn(draw: Callable[[Any], object], label: str = "label") -> str:
     return Figure("key", "caption", None, lambda axes, _: draw(axes), label).inline()
 
 
-def test_colours_get_the_class_of_their_role_and_nothing_stays_inline() -> None:
-    text = drawn(lambda axes: axes.plot([0, 1], [1, 2], color=colour("false")), 'a "label" & <b>')
+def test_colors_get_the_class_of_their_role_and_nothing_stays_inline() -> None:
+    text = drawn(lambda axes: axes.plot([0, 1], [1, 2], color=color("false")), 'a "label" & <b>')
     assert 'class="stroke-false"' in text
     assert "style" not in text
     assert 'aria-label="a &quot;label&quot; &amp; &lt;b&gt;"' in text
@@ -221,7 +221,7 @@ def test_labels_are_no_formulas() -> None:
 
 def test_a_figure_is_a_function_of_what_it_draws() -> None:
     def draw(axes: Any) -> None:
-        axes.fill_between([0, 1], [0, 1], [1, 2], color=colour("true"))
+        axes.fill_between([0, 1], [0, 1], [1, 2], color=color("true"))
 
     assert drawn(draw) == drawn(draw)
 

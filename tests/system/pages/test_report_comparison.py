@@ -119,12 +119,12 @@ def test_arms_are_called_by_what_tells_them_apart() -> None:
 
 
 def test_a_real_comparison(tmp_path: Path) -> None:
-    layers = [{"scenario": "health-rumour", "agents": 20, "steps": 3}]
+    layers = [{"scenario": "health-rumor", "agents": 20, "steps": 3}]
     found = compare(layers, {"moderation.strategy": ["none", "third_party"]}, [1, 2], tmp_path / "runs", workers=1)
     page = write_comparison(found, tmp_path / "page.html").read_text(encoding="utf-8")
     assert_self_contained(page)
     text = Elements(page).text
-    assert "health-rumour: 2 arms compared" in text
+    assert "health-rumor: 2 arms compared" in text
     assert "people at the start 20" in text
 
 

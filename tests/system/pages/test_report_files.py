@@ -13,7 +13,7 @@ import pytest
 import townsquare as ts
 from browser_pages import Elements, Visit, assert_self_contained
 from small_worlds import run_of, settings_of
-from townsquare.analysis.catalogue import measures
+from townsquare.analysis.catalog import measures
 from townsquare.cli import main
 from townsquare.pages.report import attribution, write_report
 from townsquare.pages.report.files import write_run_files
@@ -23,7 +23,7 @@ from townsquare.pages.report.files import write_run_files
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     treatments = [{"name": "warned", "share": 0.5, "effects": {"labels": "hidden"}}]
     made = tmp_path_factory.mktemp("runs") / "run"
-    settings = ts.resolve_for("health-rumour", agents=60, steps=5, seed=2, treatments=treatments)
+    settings = ts.resolve_for("health-rumor", agents=60, steps=5, seed=2, treatments=treatments)
     ts.simulate(settings, made)
     return made
 

@@ -53,13 +53,13 @@ def test_every_view_renders_and_fits(browser: Any, url: str, width: int, scheme:
 
 def test_controls_have_labels_and_are_reached_by_keyboard(browser: Any, url: str) -> None:
     visit = Visit(browser, url, "#/runs")
-    unlabelled = """[...document.querySelectorAll('a, button, input, select')].filter((one) => {
+    unlabeled = """[...document.querySelectorAll('a, button, input, select')].filter((one) => {
         const named = one.getAttribute('aria-label') || one.textContent.trim() || (one.labels && one.labels.length);
         return !named || one.tabIndex < 0;
     }).map((one) => one.outerHTML)"""
     for where in ("#/runs", *(place(RUN, view) for view in VIEWS)):
         visit.open(where)
-        assert visit.run(unlabelled) == [], where
+        assert visit.run(unlabeled) == [], where
     visit.open(place(RUN, "overview"))
     visit.page.locator("[data-testid=step]").focus()
     visit.page.keyboard.press("ArrowLeft")
@@ -191,7 +191,7 @@ def test_a_run_is_followed_while_it_goes_on(browser: Any, tmp_path: Path) -> Non
         if mark.step >= 3:
             enough.wait(0.2)
 
-    settings = ts.resolve_for("health-rumour", agents=40, steps=40, seed=1)
+    settings = ts.resolve_for("health-rumor", agents=40, steps=40, seed=1)
     running = threading.Thread(target=ts.simulate, args=(settings, tmp_path / "run"), kwargs={"on_step": on_step})
     running.start()
     seen.wait()

@@ -65,11 +65,11 @@ def test_the_commands_of_a_run(address: Address, tmp_path: Path, capsys: pytest.
 
 
 def test_the_schema_is_named_for_the_folder(tmp_path: Path) -> None:
-    folder = tmp_path / f"1 Rumour-{os.getpid()}"
+    folder = tmp_path / f"1 Rumor-{os.getpid()}"
     assert main(["run", *WORDS, "--out", str(folder), "--record", new_address().url]) == 0
     found = address_in(folder)
     assert found is not None
-    assert found.schema == f"run_1_rumour_{os.getpid()}"
+    assert found.schema == f"run_1_rumor_{os.getpid()}"
 
 
 def test_a_killed_run_is_resumed_from_its_folder(address: Address, tmp_path: Path) -> None:

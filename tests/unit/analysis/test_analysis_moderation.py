@@ -90,7 +90,7 @@ def test_delays_count_from_injection_over_posts_it_happened_to() -> None:
 
 def test_errors_are_counted_for_true_posts() -> None:
     row = moderation(run("hybrid")).row(0, named=True)
-    assert (row["true_labelled"], row["true_removed"], row["false_removed"]) == (2, 1, 1)
+    assert (row["true_labeled"], row["true_removed"], row["false_removed"]) == (2, 1, 1)
 
 
 def test_exposures_of_false_posts_around_the_label() -> None:
@@ -101,7 +101,7 @@ def test_exposures_of_false_posts_around_the_label() -> None:
         {"step": 1, "agent": 1, "post": 4, "root": 4},
     ]
     row = moderation(run("third_party", exposures=shown)).row(0, named=True)
-    assert (row["before_label"], row["after_label"], row["never_labelled"], row["shown_labelled"]) == (2, 2, 2, 1)
+    assert (row["before_label"], row["after_label"], row["never_labeled"], row["shown_labeled"]) == (2, 2, 2, 1)
 
 
 def test_notes_are_uninformative_without_plausibility() -> None:

@@ -53,7 +53,7 @@ def test_mean_reach_is_undefined_without_posts() -> None:
     assert all(math.isnan(value) for value in frame["mean_reach"])
 
 
-def test_labelled_exposures_carried_a_false_verdict_or_a_note() -> None:
+def test_labeled_exposures_carried_a_false_verdict_or_a_note() -> None:
     frame = exposure_counts(
         run(
             shown(1, 4, 1, verdict=Verdict.FALSE),
@@ -62,7 +62,7 @@ def test_labelled_exposures_carried_a_false_verdict_or_a_note() -> None:
             shown(1, 7, 1, verdict=Verdict.UNVERIFIED),
         )
     )
-    assert frame["labelled"].item() == 2
+    assert frame["labeled"].item() == 2
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 3), st.sampled_from([0, 1, 3])), max_size=40))

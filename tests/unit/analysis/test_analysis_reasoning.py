@@ -285,5 +285,5 @@ def test_whom_moderation_meets() -> None:
     found = moderation_by_group(WITH)
     rows = {row["measure"]: row["value"] for row in found.filter(pl.col("group") == "all").to_dicts()}
     assert rows["false_exposures"] == 30 / 40
-    assert rows["labelled_exposures"] == WITH.table("exposures").filter(pl.col("verdict") == Verdict.FALSE).height / 40
-    assert rows["own_labelled"] == 2 / 40
+    assert rows["labeled_exposures"] == WITH.table("exposures").filter(pl.col("verdict") == Verdict.FALSE).height / 40
+    assert rows["own_labeled"] == 2 / 40

@@ -1,4 +1,4 @@
-"""Polarity is stance toward the proposition, not tone; the same text, the same judgement; refusals that say why."""
+"""Polarity is stance toward the proposition, not tone; the same text, the same judgment; refusals that say why."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_scopes_turn_what_a_negation_or_an_action_is_said_of() -> None:
     assert scopes.of_action[at["save"]] == -1
 
 
-def test_a_judgement_depends_on_its_own_text_alone() -> None:
+def test_a_judgment_depends_on_its_own_text_alone() -> None:
     texts = list(TEXTS[BAN, 1] + TEXTS[BAN, -1])
     together = judge_polarity(texts, BAN, examples(BAN, skip=3))
     alone = [judge_polarity([text], BAN, examples(BAN, skip=3)) for text in texts]

@@ -68,7 +68,7 @@ def test_the_transformer_says_what_it_needs() -> None:
 def test_shipped_numbers_say_where_they_come_from() -> None:
     about = fitted().about
     for source in about["sources"]:
-        assert source["licence"]
+        assert source["license"]
         assert source["from"]
     assert about["date"]
     assert fitted().polarity_topics

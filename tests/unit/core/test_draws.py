@@ -73,7 +73,7 @@ def test_every_word_of_the_key_counts() -> None:
     ],
     ids=["by agent", "by key", "by both"],
 )
-def test_draws_are_uniform_and_neighbours_unrelated(agents: np.ndarray, keys: np.ndarray) -> None:
+def test_draws_are_uniform_and_neighbors_unrelated(agents: np.ndarray, keys: np.ndarray) -> None:
     u = Draws(11, 4)(Stage.FEED).uniform("pool", agents, keys)
     assert ((u >= 0) & (u < 1)).all()
     assert _chi_square(np.bincount((u * 64).astype(int), minlength=64)) > 1e-4

@@ -25,7 +25,7 @@ def test_three_debates_by_hand():
     assert found["final_gap"].values == (0.5, 0.5, 0.25)
     assert found["gap_reduction"].values == (1.0, 1.0, 1.25)
     assert found["absolute_shift"].values == (0.5, 1.0, 0.625)
-    assert found["centre_shift"].values == (0.5, 1.0, 0.625)
+    assert found["center_shift"].values == (0.5, 1.0, 0.625)
     assert found["crossing"].mean == pytest.approx(1 / 3)
     assert found["final_pro"].mean == pytest.approx(0.5 / 3)
 
@@ -48,9 +48,9 @@ def test_what_holds_for_any_debates(pro, con):
     found = pair_measures(pro, con)
     gaps = [np.array(found[name].values) for name in ("initial_gap", "final_gap", "gap_reduction")]
     assert np.allclose(gaps[0] - gaps[1], gaps[2])
-    assert (np.array(found["absolute_shift"].values) >= np.abs(found["centre_shift"].values) - 1e-12).all()
+    assert (np.array(found["absolute_shift"].values) >= np.abs(found["center_shift"].values) - 1e-12).all()
     swapped = pair_measures(-con, -pro)
-    for name in ("final_gap", "gap_reduction", "absolute_shift", "centre_shift", "crossing"):
+    for name in ("final_gap", "gap_reduction", "absolute_shift", "center_shift", "crossing"):
         assert found[name].values == pytest.approx(swapped[name].values)
     assert found["crossing"].mean == pytest.approx((pro[:, -1] < con[:, -1]).mean())
 

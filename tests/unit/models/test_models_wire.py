@@ -201,7 +201,7 @@ def test_what_cannot_pass_is_not_tried_again(fault: Fault, outcome: Outcome) -> 
         assert server.seen.requests == 2
 
 
-def test_retry_after_is_honoured() -> None:
+def test_retry_after_is_honored() -> None:
     came: list[float] = []
 
     def busy_once(number: int, body: Mapping[str, Any]) -> Fault | None:

@@ -28,7 +28,7 @@ propositions:
   - {name: toll, text: The bridge should have a toll.}
 sources:
   - {name: Gazette, credibility: 0.8}
-  - {name: Rumours, credibility: 0.1}
+  - {name: Rumors, credibility: 0.1}
 posts: posts.csv
 arguments: arguments.csv
 injection: {posts_per_step: 3}
@@ -37,7 +37,7 @@ settings: {agents: 50, beliefs: {pull: 0.01}}
 POSTS = """\
 text,veracity,plausibility,type,topic,source,step,stance:dam,strength:dam,stance:toll,strength:toll
 "The dam holds, they say.",true,0.9,news,water,Gazette,,0.5,0.7,,
-The dam leaks!,false,0.3,post,,Rumours,2,-1,,0.25,0.5
+The dam leaks!,false,0.3,post,,Rumors,2,-1,,0.25,0.5
 Nobody knows.,,,,,Gazette,,,,,
 """
 ARGUMENTS = """\
@@ -67,7 +67,7 @@ def river(tmp_path: Path) -> Scenario:
 def test_a_folder_is_read(river: Scenario, tmp_path: Path) -> None:
     assert (river.name, river.title, river.description) == ("river", "The river", "")
     assert river.proposition_names == ("dam", "toll")
-    assert [(source.name, source.credibility) for source in river.sources] == [("Gazette", 0.8), ("Rumours", 0.1)]
+    assert [(source.name, source.credibility) for source in river.sources] == [("Gazette", 0.8), ("Rumors", 0.1)]
     assert river.injection == {"posts_per_step": 3}
     assert river.settings == {"agents": 50, "beliefs": {"pull": 0.01}}
     assert river.has_plausibility
@@ -136,7 +136,7 @@ def test_every_form_is_the_same_scenario(river: Scenario, tmp_path: Path) -> Non
         {"scenario_yaml": YAML + "comments: [Hm.]\n"},
         {"scenario_yaml": YAML + "notes: [Not so.]\n"},
         {"posts_csv": POSTS.replace("leaks!", "leaks?")},
-        {"posts_csv": POSTS.replace("Rumours,2", "Rumours,3")},
+        {"posts_csv": POSTS.replace("Rumors,2", "Rumors,3")},
         {"posts_csv": POSTS.replace("0.25,0.5", "0.25,")},
         {"arguments_csv": ARGUMENTS.replace("0.6", "0.61")},
     ],
@@ -160,7 +160,7 @@ def test_comments_and_notes_of_its_own(tmp_path: Path) -> None:
 def test_sources_are_created_where_none_are_declared(tmp_path: Path) -> None:
     yaml = "propositions: [{name: dam, text: Build.}, {name: toll, text: Pay.}]\nposts: posts.csv\n"
     scenario = load_scenario(write(tmp_path, scenario_yaml=yaml))
-    assert [(source.name, source.credibility) for source in scenario.sources] == [("Gazette", 0.5), ("Rumours", 0.5)]
+    assert [(source.name, source.credibility) for source in scenario.sources] == [("Gazette", 0.5), ("Rumors", 0.5)]
     assert len(scenario.arguments) == 0
     assert scenario.name == tmp_path.name
 
@@ -189,7 +189,7 @@ def test_names_stand_on_one_line(tmp_path: Path) -> None:
 
 def test_bundled_scenarios_are_listed_and_loaded() -> None:
     lines = list_scenarios()
-    assert "health-rumour" in [line.name for line in lines]
+    assert "health-rumor" in [line.name for line in lines]
     for name, title, posts, propositions in lines:
         scenario = load_scenario(name)
         assert (scenario.name, scenario.title) == (name, title)
@@ -319,7 +319,7 @@ FOLDERS = [
     ({"scenario_yaml": YAML.replace("name: toll", "name: 'a b'")}, "item 2, key 'name': got 'a b'"),
     ({"scenario_yaml": PROPOSITION.replace("name: a", "name: default")}, "not `default`"),
     ({"scenario_yaml": YAML.replace("text: The dam", "txet: The dam")}, "did you mean 'text'"),
-    ({"scenario_yaml": YAML.replace("Rumours", "Gazette")}, "sources, item 2, key 'name': got 'Gazette' again"),
+    ({"scenario_yaml": YAML.replace("Rumors", "Gazette")}, "sources, item 2, key 'name': got 'Gazette' again"),
     ({"scenario_yaml": YAML.replace("0.8", "1.8")}, "key 'credibility': got 1.8; allowed: a number from 0 to 1"),
     ({"scenario_yaml": YAML.replace("0.8", ".nan")}, "key 'credibility': got nan"),
     ({"scenario_yaml": YAML.replace("0.8", "true")}, "key 'credibility': got True"),
@@ -340,10 +340,10 @@ FOLDERS = [
     ({"posts_csv": POSTS.replace("0.9", "1.9")}, r"row 1 \(line 2\), column 'plausibility': got '1.9'"),
     ({"posts_csv": POSTS.replace("0.9", "high")}, "column 'plausibility': got 'high'; allowed: a number from 0 to 1"),
     ({"posts_csv": POSTS.replace(",post,", ",poster,")}, "column 'type': got 'poster'.*did you mean 'post'"),
-    ({"posts_csv": POSTS.replace("Rumours", "Rumors")}, "column 'source': got 'Rumors'.*did you mean 'Rumours'"),
+    ({"posts_csv": POSTS.replace("Rumors", "Rumors")}, "column 'source': got 'Rumors'.*did you mean 'Rumors'"),
     ({"posts_csv": POSTS.replace("Gazette", "")}, "column 'source': got nothing"),
-    ({"posts_csv": POSTS.replace("Rumours,2", "Rumours,2.5")}, "column 'step': got '2.5'"),
-    ({"posts_csv": POSTS.replace("Rumours,2", "Rumours,0")}, "column 'step': got '0'"),
+    ({"posts_csv": POSTS.replace("Rumors,2", "Rumors,2.5")}, "column 'step': got '2.5'"),
+    ({"posts_csv": POSTS.replace("Rumors,2", "Rumors,0")}, "column 'step': got '0'"),
     ({"posts_csv": POSTS.replace("-1,,0.25", "-1.01,,0.25")}, "column 'stance:dam': got '-1.01'"),
     ({"posts_csv": POSTS.replace("-1,,0.25,0.5", "-1,,,0.5")}, "column 'strength:toll': got a strength without"),
     ({"posts_csv": POSTS.replace("The dam leaks!", " ")}, "column 'text': got nothing"),
@@ -404,7 +404,7 @@ def test_a_bad_table_says_where(tmp_path: Path, name: str, content: bytes, says:
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("health-rumor", "did you mean 'health-rumour'"),
+        ("health-rumors", "did you mean 'health-rumor'"),
         ("nowhere/at/all.csv", "or the path of a folder, YAML, JSONL or CSV"),
         ("", "got nothing there"),
         ("a\x00b", "got nothing there"),

@@ -137,24 +137,24 @@ def test_another_version_is_refused() -> None:
 
 def test_layers_of_a_command_line(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
-    file.write_text("scenario: health-rumour\nsteps: 7\nagents: 70\nseed: 3\nfeed: {followed: 9}\n")
+    file.write_text("scenario: health-rumor\nsteps: 7\nagents: 70\nseed: 3\nfeed: {followed: 9}\n")
     found = resolve_for(None, file, ["feed.followed=11", "moderation.strategy=none"], agents=80, steps=None)
     config = found.config
     assert (config.steps, config.agents, config.seed, config.feed.followed) == (7, 80, 3, 11)
     assert config.moderation.strategy == "none"
     assert config.injection.posts_per_step == 4  # only the scenario says so
-    assert resolve_for("health-rumour").config.moderation.strategy == "hybrid"
+    assert resolve_for("health-rumor").config.moderation.strategy == "hybrid"
 
 
 def test_a_scenario_beside_the_file_is_found(tmp_path: Path) -> None:
-    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumour", tmp_path / "mine")
+    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", tmp_path / "mine")
     (tmp_path / "config.yaml").write_text("scenario: ./mine\n")
     found = resolve_for(None, tmp_path / "config.yaml")
     assert Path(found.config.scenario) == folder
 
 
 def test_a_changed_scenario_is_another_configuration(tmp_path: Path) -> None:
-    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumour", tmp_path / "mine")
+    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", tmp_path / "mine")
     before = resolve_for(str(folder))
     posts = (folder / "posts.csv").read_text(encoding="utf-8")
     (folder / "posts.csv").write_text(posts.replace("flu", "FLU", 1), encoding="utf-8")
@@ -166,7 +166,7 @@ def test_a_changed_scenario_is_another_configuration(tmp_path: Path) -> None:
 
 
 def test_plain_settings_in_a_file_resolve_to_the_same_run(tmp_path: Path) -> None:
-    first = resolve_for("health-rumour", None, ["policy=blind", "beliefs.tolerance=0.3"], seed=5)
+    first = resolve_for("health-rumor", None, ["policy=blind", "beliefs.tolerance=0.3"], seed=5)
     file = tmp_path / "settings.json"
     file.write_text(json.dumps(first.plain()))
     assert resolve_for(None, file) == first
@@ -287,7 +287,7 @@ def test_a_wrong_setting_of_a_file_names_its_line(tmp_path: Path) -> None:
 
 
 def test_a_wrong_setting_of_a_scenario_names_the_scenario(tmp_path: Path) -> None:
-    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumour", tmp_path / "mine")
+    folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", tmp_path / "mine")
     text = (folder / "scenario.yaml").read_text(encoding="utf-8").replace("agents: 300", "agents: 0")
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingError, match=r"agents.*scenario"):

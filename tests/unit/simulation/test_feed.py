@@ -329,7 +329,7 @@ def test_no_posts_and_nobody_to_show_them_to(agents: list[int]) -> None:
 # --- labels and notes --------------------------------------------------------------------------------------
 
 
-def labelled_town() -> tuple[World, list[int]]:
+def labeled_town() -> tuple[World, list[int]]:
     """Roots without a label, false, noted, both, true, and with a pending note."""
     world = town(8, 1)
     roots = [post(world, 8, kind=PostKind.INJECTED) for _ in range(6)]
@@ -343,7 +343,7 @@ def labelled_town() -> tuple[World, list[int]]:
 
 
 def test_the_least_of_several_label_weights_counts() -> None:
-    world, roots = labelled_town()
+    world, roots = labeled_town()
     for weights, wanted in (((0.25, 0.5), [1, 0.25, 0.5, 0.25, 1, 1]), ((0.75, 0.0), [1, 0.75, 0, 0, 1, 1])):
         beliefs = Beliefs(label_weight=LabelWeight(false=weights[0], noted=weights[1]))
         feed = feed_of(world, [0], weights=beliefs)
@@ -352,7 +352,7 @@ def test_the_least_of_several_label_weights_counts() -> None:
 
 
 def test_hidden_labels_leave_no_trace() -> None:
-    world, _ = labelled_town()
+    world, _ = labeled_town()
     shown, hidden = feed_of(world), feed_of(world, show_labels=False)
     labels = {"verdict": 0, "note": NONE, "offered": NONE, "weight": 1.0}
     for name, value in labels.items():
@@ -362,7 +362,7 @@ def test_hidden_labels_leave_no_trace() -> None:
 
 
 def test_a_pending_note_is_offered_and_is_no_label() -> None:
-    world, roots = labelled_town()
+    world, roots = labeled_town()
     at = row_of(feed_of(world, [0]), 0, roots[5])
     exposures = feed_of(world, [0]).exposures
     assert [np.asarray(exposures[name])[at] for name in ("note", "offered", "weight")] == [NONE, 2, 1.0]

@@ -290,11 +290,11 @@ def test_a_verdict_is_seen_from_the_next_step_on() -> None:
     shown_after = 0
     for world, out in steps_of(settings, made_scenario(60, false_share=0.4)):
         exposures = {name: np.asarray(column) for name, column in out.get("exposures").items()}
-        labelled = exposures["verdict"] != Verdict.NONE
-        assert all(decided[root] < world.step for root in exposures["root"][labelled])
+        labeled = exposures["verdict"] != Verdict.NONE
+        assert all(decided[root] < world.step for root in exposures["root"][labeled])
         assert all(exposures["verdict"][exposures["root"] == root].all() for root in decided)
         assert not set(down) & set(exposures["root"].tolist())
-        shown_after += int(labelled.sum())
+        shown_after += int(labeled.sum())
         decided |= dict.fromkeys(np.asarray(out.get("verdicts")["post"]).tolist(), world.step)
         rows = out.get("moderation_log")
         taken = np.asarray(rows["post"])[np.asarray(rows["kind"]) == LogKind.TAKEDOWN]

@@ -228,7 +228,7 @@ GOOD = '{"text": "a", "stance": 0.0}\n'
         ('{"text": 3}', "line 1"),
         ("[1, 2]", "line 1"),
         ("{", "line 1"),
-        ('{"colour": 1}', "colour"),
+        ('{"color": 1}', "color"),
         (GOOD + "\n{oops}", "line 3"),
         (GOOD + '{"text": "a"}', "line 2, stance"),
         (GOOD + '{"text": null, "stance": 0}', "line 2, text"),

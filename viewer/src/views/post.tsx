@@ -86,7 +86,7 @@ function Seen({ found, last }: { found: PostFacts; last: number }): JSX.Element 
 }
 
 function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCoreOption {
-  const { step, reach, exposures, labelled } = found.seen;
+  const { step, reach, exposures, labeled } = found.seen;
   const bar = (name: string, values: (number | undefined)[], opacity: number): object => ({
     name,
     type: "bar",
@@ -96,7 +96,7 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
     itemStyle: { color: colors.muted, opacity },
     z: 3,
   });
-  const bare = exposures.map((value, row) => value - (labelled[row] ?? 0));
+  const bare = exposures.map((value, row) => value - (labeled[row] ?? 0));
   return {
     ...axes(colors, { min: 0, max: last + 0.5, axisLabel: { showMaxLabel: false, color: colors.muted } }),
     tooltip: tooltip(colors, { trigger: "axis" }),
@@ -113,7 +113,7 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
         z: 2,
       },
       bar("shown without a label", bare, 0.85),
-      bar("shown with a label", labelled, 0.4),
+      bar("shown with a label", labeled, 0.4),
     ],
   };
 }

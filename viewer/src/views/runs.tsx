@@ -146,7 +146,7 @@ function Nothing({ folder }: { folder: string }): JSX.Element {
     <div className="problem" data-testid="problem">
       <strong>No run here yet.</strong>
       <p>The folder {folder} holds no recorded run. This one makes one:</p>
-      <pre>townsquare run health-rumour</pre>
+      <pre>townsquare run health-rumor</pre>
       <p>Then reload this page.</p>
     </div>
   );

@@ -1,7 +1,7 @@
 """The fitted numbers that come with Townsquare: ``data/judges/*.npz`` and ``fitted.json``.
 
 ``scripts/train_judges.py`` makes them. They hold hashed weights and no text of the data they were fitted on;
-``fitted.json`` names the data, their licences, and the topics, so that a report can say what the judges have seen.
+``fitted.json`` names the data, their licenses, and the topics, so that a report can say what the judges have seen.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Fitted(NamedTuple):
     continuation : (k,) float64
         Weights of :mod:`townsquare.beliefs.evidence.passages`.
     about : dict
-        Sources, licences and dates.
+        Sources, licenses and dates.
     """
 
     polarity: Weights

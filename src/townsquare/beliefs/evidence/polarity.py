@@ -29,7 +29,7 @@ _GENERAL_SLOPE = 0.8  # how far the general score goes before it is pressed toge
 _DIGITS = 9  # scores are rounded, so that the last bit of a machine decides nothing
 
 
-class Judgement(NamedTuple):
+class Judgment(NamedTuple):
     """Of n arguments on one proposition.
 
     Attributes
@@ -52,7 +52,7 @@ class Judgement(NamedTuple):
         return np.asarray(self.polarity * (2.0 * self.confidence - 1.0))
 
 
-def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXAMPLES) -> Judgement:
+def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXAMPLES) -> Judgment:
     """The polarity of n arguments toward a statement; each depends on its own text, the statement and the bank.
 
     Parameters
@@ -77,9 +77,9 @@ def judge_polarity(texts: Sequence[str], statement: str, bank: Examples = NO_EXA
     blocks = read_blocks(texts, [read_proposition(statement)] * len(texts))
     general = general_scores(blocks)
     if not bank.tells_sides:
-        return _judgement(general, fitted().general_scale)
+        return _judgment(general, fitted().general_scale)
     model = bank_model(statement, bank)
-    return _judgement(prior(general) + predict(model, bank_features(blocks)), fitted().bank_scale)
+    return _judgment(prior(general) + predict(model, bank_features(blocks)), fitted().bank_scale)
 
 
 def general_scores(blocks: Blocks) -> Float:
@@ -128,7 +128,7 @@ def check_bank(bank: Examples, where: str) -> None:
             raise DataError(f"{where}, argument {at}", got=f"polarity {sign}", allowed="-1 or +1")
 
 
-def _judgement(score: Float, scale: float) -> Judgement:
+def _judgment(score: Float, scale: float) -> Judgment:
     rounded = np.round(score, _DIGITS)
     odds = np.exp(-scale * np.abs(rounded))
-    return Judgement(np.where(rounded < 0, -1, 1).astype(np.int8), rounded, np.round(1.0 / (1.0 + odds), _DIGITS))
+    return Judgment(np.where(rounded < 0, -1, 1).astype(np.int8), rounded, np.round(1.0 / (1.0 + odds), _DIGITS))

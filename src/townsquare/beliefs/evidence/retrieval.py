@@ -3,7 +3,7 @@
 The k slots are shared in proportion to how many active records are for and against, so that retrieval follows the
 evidence and not the stance. The paper rounds k₊ = round(k n₊ / (n₊ + n₋)) without saying what becomes of halves; here
 an exact half goes to the side with fewer records, and between equal sides to the one whose strongest record is
-stronger, else to the side for. Swapping the sides swaps the slots, so that rounding favours neither.
+stronger, else to the side for. Swapping the sides swaps the slots, so that rounding favors neither.
 """
 
 from __future__ import annotations

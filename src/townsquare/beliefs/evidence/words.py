@@ -1,7 +1,7 @@
 """What the embedded judges know about words: the lists of ``data/judges/words.yaml`` and how good a word sounds.
 
 The lists were written for this project. Words that they do not hold take half their value in VADER's lexicon (Hutto and
-Gilbert 2014, MIT licence), clipped to [-1, 1]: tone alone is no stance, but "cruel" speaks against whatever it is
+Gilbert 2014, MIT license), clipped to [-1, 1]: tone alone is no stance, but "cruel" speaks against whatever it is
 said of, and :mod:`townsquare.beliefs.evidence.scopes` says what it is said of.
 """
 

@@ -1,4 +1,4 @@
-"""Samples of arguments that people labelled, with a topic, a side and perhaps a rating: what judges are measured on."""
+"""Samples of arguments that people labeled, with a topic, a side and perhaps a rating: what judges are measured on."""
 
 from __future__ import annotations
 

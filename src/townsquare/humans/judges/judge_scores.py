@@ -44,7 +44,7 @@ class Scores(NamedTuple):
     """One judge on one topic, or on all (``topic`` is ""). Rates, accuracies and F1 are in [0, 1]; NaN is undefined.
 
     ``extraction``, ``exact_one`` and ``over_split`` are shares of the texts that hold an argument; ``false_claims`` is
-    the share of those labelled as holding none, and of texts on other topics, in which a claim is found.
+    the share of those labeled as holding none, and of texts on other topics, in which a claim is found.
     ``strongest_*`` are over texts with a claim, ``accuracy`` and ``macro_f1`` over all with a side.
     """
 

@@ -28,7 +28,7 @@ BELIEVED = (0.69, 0.31)
 """Mean share of people who believe a true and a false headline that carries no label: 24 headlines of `headlines`,
 column ``rate_belief_control``. It stands in for plausibility where a feed gives none but says what is false."""
 SHARE_BY_BELIEF, SHARE_BY_BELIEF_SD = 0.79, 1.0
-"""Slope of the log odds of sharing over the share that believes, over the same 24 headlines: the centre of a normal
+"""Slope of the log odds of sharing over the share that believes, over the same 24 headlines: the center of a normal
 prior on the coefficient of plausibility in sharing. Its deviation, how far two studies may differ, is a judgment."""
 _SHARE = KINDS.index(ActionKind.SHARE)
 # About the spread of each covariate in such a feed, so that one penalty treats all alike; appeal as in `_SPREAD`.
@@ -115,7 +115,7 @@ def fit_policy(did: npt.NDArray[np.bool_], posts: Covariates, penalty: float, cr
 
 
 def _fit_content(crowd: Crowd, posts: Covariates, done: Float, n: int, penalty: float) -> Content:
-    """Least penalised binomial loss; ``done`` (J, 4) of ``n`` people."""
+    """Least penalized binomial loss; ``done`` (J, 4) of ``n`` people."""
     kinds, features = done.shape[1], len(FEATURES)
     weight = penalty * np.r_[
         np.zeros(kinds), np.full(kinds, _PLAUSIBILITY_SPREAD**2), _ATTENTION_SPREAD**2, _SPREAD**2

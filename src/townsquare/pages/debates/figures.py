@@ -14,7 +14,7 @@ from townsquare.debate.results import DebateArm, DebateResults
 from townsquare.debate.settings import CON, PRO, SIDES
 from townsquare.pages.report.axes import NICE, amounts, reference
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.theme import SERIES, color
 from townsquare.pages.report.words import printable
 
 ROLE = {PRO: "first", CON: "fourth"}
@@ -57,7 +57,7 @@ def finals_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequen
     estimates = [held.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]
 
     def draw(axes: Axes, finals: Sequence[Float]) -> None:
-        shade = colour("first")
+        shade = color("first")
         for level, values, one in zip(levels, finals, estimates, strict=True):
             axes.scatter([level] * values.size, values, s=14, color=shade, alpha=0.4, linewidths=0)
             if np.isfinite(one.low):
@@ -78,12 +78,12 @@ def key_of(name: str) -> str:
 
 def _bundle(axes: Axes, rounds: npt.NDArray[np.int64], course: Float, role: str, label: str) -> None:
     for trial in course:
-        axes.plot(rounds, trial, color=colour(role), linewidth=0.8, alpha=0.35)
+        axes.plot(rounds, trial, color=color(role), linewidth=0.8, alpha=0.35)
     known = np.isfinite(course)
     count = known.sum(axis=0)
     total = np.where(known, course, 0.0).sum(axis=0)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    axes.plot(rounds, mean, color=colour(role), linewidth=2.4, label=label)
+    axes.plot(rounds, mean, color=color(role), linewidth=2.4, label=label)
 
 
 def _stance_axis(axes: Axes, label: str) -> None:

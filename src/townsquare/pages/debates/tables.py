@@ -22,11 +22,11 @@ TITLES = {
     "final_gap": "final gap",
     "gap_reduction": "gap reduction (convergence)",
     "absolute_shift": "mean absolute shift",
-    "centre_shift": "centre shift",
+    "center_shift": "center shift",
     "crossing": "crossing",
 }
 """What each measure is called; see :mod:`townsquare.debate.measures`."""
-SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "centre_shift", "gap_reduction"})
+SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "center_shift", "gap_reduction"})
 NOTE = "95% intervals are Student's t over trials."
 
 

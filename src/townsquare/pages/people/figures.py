@@ -18,11 +18,11 @@ from townsquare.pages.people.tables import GROUP_NAMES, SPLITS
 from townsquare.pages.people.words import method
 from townsquare.pages.report.axes import amounts_across, intervals
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, printable
 
 WIDTH = 860.0
-_SURFACE_COLOURS = "cividis_r"  # told apart by colour-blind readers; light is low
+_SURFACE_COLORS = "cividis_r"  # told apart by color-blind readers; light is low
 _MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
 
 
@@ -48,7 +48,7 @@ def _draw_groups(panels: np.ndarray, found: Study) -> None:
     for at, row in enumerate(rows):
         values = {"no change": row.no_change, "prior only": row.prior_own, "linear": row.linear, "rule": row.rule}
         for lift, (name, value) in enumerate(values.items()):
-            shade, label = colour(METHOD_SHADES[name]), name if at == 0 else None
+            shade, label = color(METHOD_SHADES[name]), name if at == 0 else None
             axes.plot([value], [at + 0.24 - 0.16 * lift], marker="os^D"[lift], linestyle="", color=shade, label=label)
     axes.set_yticks(range(len(rows)), [f"{GROUP_NAMES[row.group]}\nN = {row.n:,}" for row in rows], fontsize=10.5)
     axes.set_ylim(-0.6, len(rows) - 0.4)
@@ -59,7 +59,7 @@ def _draw_groups(panels: np.ndarray, found: Study) -> None:
         for row in found.robust
         for against, one in (("prior only", row.less_prior), ("one profile", row.less_global))
     ])  # fmt: skip
-    panels[0, 1].axvline(0.0, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
+    panels[0, 1].axvline(0.0, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
     amounts_across(panels[0, 1], "groups' profiles: RMSE less that of")
 
 
@@ -116,10 +116,10 @@ def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
     grid = found.setup.grid
     best = np.unravel_index(int(np.argmin(surface)), surface.shape)
     image = axes.imshow(
-        surface - surface.min(), origin="lower", aspect="auto", cmap=_SURFACE_COLOURS, vmin=0.0, vmax=_MOST_ABOVE,
+        surface - surface.min(), origin="lower", aspect="auto", cmap=_SURFACE_COLORS, vmin=0.0, vmax=_MOST_ABOVE,
         interpolation="nearest",
     )  # fmt: skip
-    axes.plot([best[1]], [best[0]], marker="*", markersize=13, color=colour("false"), markeredgecolor="white")
+    axes.plot([best[1]], [best[0]], marker="*", markersize=13, color=color("false"), markeredgecolor="white")
     axes.set_xticks(range(0, len(grid.y), 3), [f"{value:g}" for value in grid.y[::3]])
     axes.set_yticks(range(0, len(grid.x), 3), [f"{value:g}" for value in grid.x[::3]])
     axes.set_xlabel(grid.y_name)
@@ -148,17 +148,17 @@ def traces_figure(people: list[Trace], found: Study) -> Figure:
 def _trace(axes: Axes, trace: Trace) -> None:
     at = np.arange(trace.stance.size)
     last = at[-1]
-    axes.axhline(trace.initial, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), label="no change")
-    axes.axhline(trace.stance[0], color=colour("fourth"), linewidth=1.2, linestyle=(0, (6, 2)), label="prior only")
-    axes.plot(at, trace.stance, color=colour("first"), label="replayed")
+    axes.axhline(trace.initial, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), label="no change")
+    axes.axhline(trace.stance[0], color=color("fourth"), linewidth=1.2, linestyle=(0, (6, 2)), label="prior only")
+    axes.plot(at, trace.stance, color=color("first"), label="replayed")
     for sign, marker, label in ((1.0, "^", "argument for"), (-1.0, "v", "argument against")):
         here = at[1:][trace.polarity == sign]
         axes.plot(
-            here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=colour("first"), label=label
+            here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=color("first"), label=label
         )
     places = np.concatenate([[0], trace.reading_at, [last]])
     held = np.concatenate([[trace.initial], trace.reading, [trace.final]])
-    axes.plot(places, held, color=colour("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person")
+    axes.plot(places, held, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person")
     axes.set_ylim(-1.08, 1.08)
     axes.set_yticks([-1, -0.5, 0, 0.5, 1])
     axes.set_xlabel("arguments taken in")

@@ -15,7 +15,7 @@ from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import amounts_across, bars
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, number, printable, short, signed, significant
 
 TITLE = "Attribution: what changed minds"
@@ -89,7 +89,7 @@ def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Fig
 def _draw(axes: Axes, groups: pl.DataFrame) -> None:
     roles = [what if what in ("true", "false") else "unknown" for what in groups["what"]]
     bars(axes, [_word(what) for what in groups["what"]], groups["per_person"], roles)
-    axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
+    axes.axvline(0.0, color=color("ink"), linewidth=0.9)
     amounts_across(axes, "mean change of stance", ticks=4)
 
 

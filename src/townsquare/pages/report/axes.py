@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.theme import SERIES, color
 from townsquare.pages.report.words import printable
 
 NICE = [1, 2, 5, 10]
@@ -113,7 +113,7 @@ def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict
 def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Sequence[str]) -> None:
     """Horizontal bars, the first at the top."""
     places = range(len(names))[::-1]
-    axes.barh(places, list(values), color=[colour(role) for role in roles], height=0.62)
+    axes.barh(places, list(values), color=[color(role) for role in roles], height=0.62)
     axes.set_yticks(places, [printable(name, 26) for name in names], fontsize=10.5)
     axes.tick_params(axis="y", length=0)
 
@@ -122,7 +122,7 @@ def intervals(axes: Axes, rows: Sequence[tuple[str, float, float, float, str]]) 
     """Values with intervals, (name, value, low, high, role) a row, the first at the top; NaN where there is none."""
     places = range(len(rows))[::-1]
     for at, (_, value, low, high, role) in zip(places, rows, strict=True):
-        interval(axes, value, low, high, at, colour(role))
+        interval(axes, value, low, high, at, color(role))
     axes.set_yticks(places, [name for name, *_ in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
 
@@ -140,7 +140,7 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
     axes.plot(
         frame["step"].to_numpy(),
         frame[column].cast(pl.Float64).to_numpy(),
-        color=colour(role),
+        color=color(role),
         linestyle=(0, (4, 1.6)) if dashed else "-",
         marker=("s" if dashed else "o") if few else "",
         markersize=3.6,
@@ -150,7 +150,7 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
 
 def reference(axes: Axes, value: float, label: str = "") -> None:
     """A thin horizontal line that others are read against, named below the end where courses leave more room."""
-    axes.axhline(value, color=colour("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
+    axes.axhline(value, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
     if label:
         left, right = _room_below(axes, value)
         at_right = right > left
@@ -162,7 +162,7 @@ def reference(axes: Axes, value: float, label: str = "") -> None:
             textcoords="offset points",
             ha="right" if at_right else "left",
             va="top",
-            color=colour("muted"),
+            color=color("muted"),
             fontsize=11,
         )
 

@@ -18,7 +18,7 @@ from townsquare.core.text_table import table
 from townsquare.pages.report.axes import from_zero, over_steps, tick
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, percent, short, significant, three
 
 DIFFUSION = "Diffusion: how far true and false posts went"
@@ -70,9 +70,9 @@ def _draw_growth(axes: Axes, growth: pl.DataFrame, unit: str) -> None:
     for word, dashes in (("true", "-"), ("false", (0, (4, 1.6)))):
         mine, band = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
         low, high = np.maximum(band["low"].to_numpy(), 0), band["high"].to_numpy()
-        axes.fill_between(band["age"].to_numpy(), low, high, color=colour(word), alpha=0.15, linewidth=0)
+        axes.fill_between(band["age"].to_numpy(), low, high, color=color(word), alpha=0.15, linewidth=0)
         course = mine["age"].to_numpy(), mine["value"].to_numpy()
-        axes.plot(*course, color=colour(word), linestyle=dashes, label=f"{word} posts")
+        axes.plot(*course, color=color(word), linestyle=dashes, label=f"{word} posts")
     over_steps(axes, max(growth["age"].to_list(), default=0), unit)
     axes.set_xlabel("steps since the post came")
     from_zero(axes, [*growth["value"], *sure["high"]])
@@ -144,11 +144,11 @@ def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:
     got, fits = data
     shown = got[got > 0]
     rank = np.arange(1, shown.size + 1)
-    axes.plot(rank, shown, linestyle="", marker="o", markersize=3, color=colour("unknown"), label="people")
+    axes.plot(rank, shown, linestyle="", marker="o", markersize=3, color=color("unknown"), label="people")
     power = fits.filter(pl.col("model") == "power law")
     if power.height and power["a"][0] == power["a"][0]:
         at = np.arange(1, min(TOP, got.size) + 1)
-        axes.plot(at, power["a"][0] * at ** -power["b"][0], color=colour("first"), label="power law")
+        axes.plot(at, power["a"][0] * at ** -power["b"][0], color=color("first"), label="power law")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(tick))

@@ -15,7 +15,7 @@ from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import course
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, small
 
 TITLE = "Engagement: true against false posts"
@@ -53,7 +53,7 @@ def engagement_section(run: Reads) -> Section:
 def _figures(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Figure]:
     def fill(axes: Axes) -> None:
         steps, gap = sides["step"].to_numpy(), sides["gap"].to_numpy()
-        axes.fill_between(steps, 0, gap, color=colour("unknown"), alpha=0.18, linewidth=0)
+        axes.fill_between(steps, 0, gap, color=color("unknown"), alpha=0.18, linewidth=0)
 
     return [
         course(

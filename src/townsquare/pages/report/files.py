@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from townsquare.analysis.catalogue import analyze
+from townsquare.analysis.catalog import analyze
 from townsquare.analysis.contract import Reads
 from townsquare.core.errors import RecordError
 from townsquare.core.private_files import make_folder

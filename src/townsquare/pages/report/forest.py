@@ -13,7 +13,7 @@ from townsquare.analysis.contract import Measure
 from townsquare.pages.report.axes import amounts_across, interval
 from townsquare.pages.report.comparison import Comparison
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.theme import SERIES, color
 from townsquare.pages.report.words import printable
 
 ROW = 17.0
@@ -24,7 +24,7 @@ FRAME = 42
 
 
 def roles(comparison: Comparison) -> dict[str, str]:
-    """The colour of each arm: grey for the baseline."""
+    """The color of each arm: gray for the baseline."""
     others = {arm: SERIES[i % len(SERIES)] for i, arm in enumerate(comparison.others)}
     return {comparison.baseline: "unknown", **others}
 
@@ -40,11 +40,11 @@ def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, captio
 
     def draw(axes: Axes, differences: pl.DataFrame) -> None:
         seeds = _by_row(differences, "difference")
-        axes.axvline(0.0, color=colour("muted"), linewidth=1.0)
+        axes.axvline(0.0, color=color("muted"), linewidth=1.0)
         for what, arm, y in _rows(axes, outcomes, arms):
             row = cells.get((what.name, arm))
             if row is not None:
-                shade, each = colour(roles(comparison)[arm]), seeds.get((what.name, arm), [])
+                shade, each = color(roles(comparison)[arm]), seeds.get((what.name, arm), [])
                 axes.scatter(each, [y - 0.3 * ROW] * len(each), s=9, color=shade, alpha=0.4, linewidths=0, zorder=2)
                 if row["difference"] is None or math.isnan(row["difference"]):
                     _words(axes, "undefined", 0.5, y, "muted", 10.5)
@@ -68,7 +68,7 @@ def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption
             if not here:
                 _words(axes, "undefined", 0.5, y, "muted", 10.5)
                 continue
-            shade = colour(roles(comparison)[arm])
+            shade = color(roles(comparison)[arm])
             axes.scatter(here, [y] * len(here), s=16, color=shade, alpha=0.55, linewidths=0, zorder=3)
             mean = sum(here) / len(here)
             axes.plot([mean, mean], [y - 0.36 * ROW, y + 0.36 * ROW], color=shade, linewidth=2.6, zorder=4)
@@ -92,7 +92,7 @@ def _rows(axes: Axes, outcomes: Sequence[Measure], arms: Sequence[str]) -> list[
     found, top = [], 0.0
     for what in outcomes:
         title = _words(axes, printable(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)
-        title.set_bbox({"facecolor": colour("paper"), "edgecolor": "none", "pad": 1.0})
+        title.set_bbox({"facecolor": color("paper"), "edgecolor": "none", "pad": 1.0})
         for i, arm in enumerate(arms):
             found.append((what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)))
         top += TITLE_ROW + len(arms) * ROW + GAP
@@ -107,7 +107,7 @@ def _words(axes: Axes, text: str, x: float, y: float, role: str, size: float) ->
         ha="left" if x == 0 else "center",
         va="center",
         fontsize=size,
-        color=colour(role),
+        color=color(role),
         zorder=6,
     )
 

@@ -19,7 +19,7 @@ from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import over_steps
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, listed, number, percent
 
 _MOST_NOTES = 100
@@ -59,7 +59,7 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
     if not false.height:
         return [timeline]
-    shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labelled").sum())
+    shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labeled").sum())
     steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
     by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
     caption = "How often false posts were shown"
@@ -77,7 +77,7 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int
                 np.array([place[event] for event in mine["event"]]) + _LANE_OFFSET[veracity],
                 s=12 + 70 * mine["posts"].to_numpy() / most,
                 marker=_MARK[veracity],
-                color=colour(veracity),
+                color=color(veracity),
                 linewidths=0,
                 alpha=0.85,
                 label=f"{veracity} posts" if veracity != "unknown" else "other posts",
@@ -90,10 +90,10 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int
 
 
 def _draw_warned(axes: Axes, by_step: pl.DataFrame) -> None:
-    x, labelled = by_step["step"].to_numpy(), by_step["labelled"].to_numpy()
-    bare = by_step["exposures"].to_numpy() - labelled
-    axes.bar(x, bare, color=colour("false"), width=0.85, linewidth=0, label="without a label")
-    axes.bar(x, labelled, bottom=bare, color=colour("unknown"), width=0.85, linewidth=0, label="with a label")
+    x, labeled = by_step["step"].to_numpy(), by_step["labeled"].to_numpy()
+    bare = by_step["exposures"].to_numpy() - labeled
+    axes.bar(x, bare, color=color("false"), width=0.85, linewidth=0, label="without a label")
+    axes.bar(x, labeled, bottom=bare, color=color("unknown"), width=0.85, linewidth=0, label="with a label")
     over_steps(axes, by_step.height, "times shown")
 
 
@@ -116,8 +116,8 @@ def _quality(row: dict[str, Any]) -> str:
 def _errors(row: dict[str, Any]) -> str:
     if not row["moderated"] or not _known(row):
         return ""
-    labelled, removed = count(row["true_labelled"], "true post"), count(row["false_removed"], "false post")
-    return f"By mistake it labelled {labelled} and took down {number(row['true_removed'])}; it took down {removed}."
+    labeled, removed = count(row["true_labeled"], "true post"), count(row["false_removed"], "false post")
+    return f"By mistake it labeled {labeled} and took down {number(row['true_removed'])}; it took down {removed}."
 
 
 def _speed(row: dict[str, Any]) -> str:
@@ -130,10 +130,10 @@ def _speed(row: dict[str, Any]) -> str:
 
 
 def _shown(row: dict[str, Any]) -> str:
-    total = row["before_label"] + row["after_label"] + row["never_labelled"]
+    total = row["before_label"] + row["after_label"] + row["never_labeled"]
     if not total or not row["moderated"]:
         return ""
-    bare = percent(1 - row["shown_labelled"] / total)
+    bare = percent(1 - row["shown_labeled"] / total)
     return f"False posts were shown {number(total)} times, {bare} of them without a label."
 
 
@@ -148,7 +148,7 @@ def _notes(row: dict[str, Any]) -> list[str]:
 
 _EFFECTS = (
     (
-        number, "precision", "recall", "F1=f1", "true posts labelled=true_labelled",
+        number, "precision", "recall", "F1=f1", "true posts labeled=true_labeled",
         "true posts removed=true_removed", "false posts removed=false_removed",
     ),
     (
@@ -157,7 +157,7 @@ _EFFECTS = (
     ),
     (
         number, "false posts shown before the label was decided=before_label", "false posts shown after it=after_label",
-        "false posts without a label, times shown=never_labelled", "false posts shown with a label=shown_labelled",
+        "false posts without a label, times shown=never_labeled", "false posts shown with a label=shown_labeled",
     ),
 )  # fmt: skip
 

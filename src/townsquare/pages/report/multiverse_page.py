@@ -18,7 +18,7 @@ from townsquare.pages.report.axes import amounts, amounts_across, bars
 from townsquare.pages.report.page import Page
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import SERIES, colour
+from townsquare.pages.report.theme import SERIES, color
 from townsquare.pages.report.words import count, percent, printable, short, signed
 
 SHOWN = ("reach_false_mean", "engagement_ratio", "f1", "shift", "accuracy_shift", "polarization", "spread_kept")
@@ -129,9 +129,9 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
     at = curve["place"].to_numpy()
     for place, low, high in curve.select("place", "low", "high").iter_rows():
         if low is not None and not math.isnan(low):
-            top.plot([place, place], [low, high], color=colour("muted"), linewidth=1.0, zorder=2)
-    top.scatter(at, curve["effect"].to_numpy(), s=14, color=colour("first"), zorder=3)
-    top.axhline(0.0, color=colour("ink"), linewidth=0.9)
+            top.plot([place, place], [low, high], color=color("muted"), linewidth=1.0, zorder=2)
+    top.scatter(at, curve["effect"].to_numpy(), s=14, color=color("first"), zorder=3)
+    top.axhline(0.0, color=color("ink"), linewidth=0.9)
     top.set_ylabel(unit if len(unit) < 20 else "effect")
     amounts(top)
     top.tick_params(labelbottom=False, bottom=False)
@@ -140,7 +140,7 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
         y -= 8 / ROW if number else 0
         for value in sorted(curve[key].unique().to_list()):
             here = curve.filter(pl.col(key) == value)["place"].to_numpy()
-            below.scatter(here, [y] * here.size, s=9, marker="s", color=colour(SERIES[number % len(SERIES)]))
+            below.scatter(here, [y] * here.size, s=9, marker="s", color=color(SERIES[number % len(SERIES)]))
             places.append(y)
             words.append(printable(f"{_short(key)} {value}", 26))
             y -= 1

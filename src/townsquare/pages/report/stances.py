@@ -17,7 +17,7 @@ from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, number, percent, printable, short, signed_three, three
 
 TITLE = "Beliefs: where people stood, and how they moved"
@@ -76,8 +76,8 @@ def _draw_histogram(axes: Axes, bins: pl.DataFrame, last: int) -> None:
     edges = np.linspace(-1, 1, BINS + 1)
     start, end = (_shares(bins.filter(pl.col("step") == step)) for step in (0, last))
     if last > 0:
-        axes.stairs(100 * end, edges, fill=True, color=colour("first"), alpha=0.45, linewidth=0, label=f"step {last}")
-    axes.stairs(100 * start, edges, color=colour("ink"), linewidth=1.6, label="step 0")
+        axes.stairs(100 * end, edges, fill=True, color=color("first"), alpha=0.45, linewidth=0, label=f"step {last}")
+    axes.stairs(100 * start, edges, color=color("ink"), linewidth=1.6, label="step 0")
     axes.set_xlim(-1, 1)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
     amounts(axes)
@@ -96,11 +96,11 @@ def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int
     steps = course["step"].to_numpy()
     for low, high, alpha, label in (("q05", "q95", 0.14, "middle 90%"), ("q25", "q75", 0.28, "middle 50%")):
         ends = course[low].to_numpy(), course[high].to_numpy()
-        axes.fill_between(steps, *ends, color=colour("first"), alpha=alpha, linewidth=0, label=label)
+        axes.fill_between(steps, *ends, color=color("first"), alpha=alpha, linewidth=0, label=label)
     for _, person in sorted(lines.group_by("agent"), key=lambda item: item[0]):
         single = person["step"].to_numpy(), person["stance"].to_numpy()
-        axes.plot(*single, color=colour("muted"), linewidth=0.7, alpha=0.9)
-    axes.plot(steps, course["q50"].to_numpy(), color=colour("first"), linewidth=2.4, label="median")
+        axes.plot(*single, color=color("muted"), linewidth=0.7, alpha=0.9)
+    axes.plot(steps, course["q50"].to_numpy(), color=color("first"), linewidth=2.4, label="median")
     reference(axes, 0.0)
     over_steps(axes, last, "stance")
     axes.set_ylim(-1.03, 1.03)

@@ -88,7 +88,7 @@ def _engagement(outcome: Mapping[str, float]) -> str:
 def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
-    true = count(int(outcome["true_labelled"]), "true post")
+    true = count(int(outcome["true_labeled"]), "true post")
     return f"Moderation marked {percent(outcome['recall'])} of the false posts; {true} got a label too."
 
 

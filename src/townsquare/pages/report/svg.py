@@ -1,7 +1,7 @@
-"""Figures as inline SVG that follows the page: its colours in both schemes, its type, its policy on styles.
+"""Figures as inline SVG that follows the page: its colors in both schemes, its type, its policy on styles.
 
 What matplotlib writes is meant to stand alone. Inside a page its style sheet would hold for everything, its
-identifiers would meet those of the next figure, its colours would stay light, and its ``style`` attributes
+identifiers would meet those of the next figure, its colors would stay light, and its ``style`` attributes
 would be refused by a strict content security policy. So they become presentation attributes and classes by
 role.
 """
@@ -47,8 +47,8 @@ class Figure:
     data : DataFrame or any
         What is drawn. A frame is also written as CSV where figures become files.
     draw : callable
-        Draws ``data`` on the axes that it is given first; where there is a ``grid``, on an array of them. Colours
-        must be those of :func:`~townsquare.pages.report.theme.colour`.
+        Draws ``data`` on the axes that it is given first; where there is a ``grid``, on an array of them. Colors
+        must be those of :func:`~townsquare.pages.report.theme.color`.
     label : str
         What a screen reader says; by default the caption.
     width, height : float
@@ -124,7 +124,7 @@ def _prune(parent: ElementTree.Element) -> None:
 
 
 def _restyle(element: ElementTree.Element) -> None:
-    """``style`` to attributes, colours that have a role to classes beside them, places to hundredths of a point."""
+    """``style`` to attributes, colors that have a role to classes beside them, places to hundredths of a point."""
     declared = element.attrib.pop("style", "")
     classes = []
     for declaration in filter(None, (part.strip() for part in declared.split(";"))):

@@ -1,9 +1,9 @@
-"""Colours and type of the pages, in light and in dark, for HTML and figures alike.
+"""Colors and type of the pages, in light and in dark, for HTML and figures alike.
 
-A colour has a role. Figures are drawn in the light colours; :mod:`townsquare.pages.report.svg` marks each one with
-its role, and the style sheet gives the role its colour in the reader's scheme. Blue and vermilion are told
-apart by colour-blind readers (Okabe and Ito 2008, "Color universal design"), and no figure tells true from
-false by colour alone.
+A color has a role. Figures are drawn in the light colors; :mod:`townsquare.pages.report.svg` marks each one with
+its role, and the style sheet gives the role its color in the reader's scheme. Blue and vermilion are told
+apart by color-blind readers (Okabe and Ito 2008, "Color universal design"), and no figure tells true from
+false by color alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from matplotlib import rc_params_from_file
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """One role's colour as ``#rrggbb``, on light paper and on dark."""
+    """One role's color as ``#rrggbb``, on light paper and on dark."""
 
     light: str
     dark: str
@@ -46,7 +46,7 @@ SHADES: dict[str, Shade] = {
 SERIES = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Roles of things without a meaning of their own: propositions, arms."""
 
-_SETTINGS_OF_COLOUR = {
+_SETTINGS_OF_COLOR = {
     "paper": ("figure.facecolor", "savefig.facecolor", "axes.facecolor"),
     "ink": ("axes.labelcolor", "text.color", "xtick.labelcolor", "ytick.labelcolor"),
     "muted": ("axes.edgecolor", "xtick.color", "ytick.color"),
@@ -54,17 +54,17 @@ _SETTINGS_OF_COLOUR = {
 }
 
 
-def colour(role: str) -> str:
-    """The light colour of a role, ``#rrggbb``: what figures are drawn in."""
+def color(role: str) -> str:
+    """The light color of a role, ``#rrggbb``: what figures are drawn in."""
     return SHADES[role].light
 
 
 @cache
 def style() -> dict[str, object]:
-    """Settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colours."""
+    """Settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colors."""
     path = Path(__file__).parent / "templates" / "figure.mplstyle"
     settings: Any = rc_params_from_file(path, use_default_template=False)
-    return {**settings, **{name: colour(role) for role, names in _SETTINGS_OF_COLOUR.items() for name in names}}
+    return {**settings, **{name: color(role) for role, names in _SETTINGS_OF_COLOR.items() for name in names}}
 
 
 def custom_properties(scheme: str) -> str:

@@ -12,7 +12,7 @@ from townsquare.experiments.paired import corrected
 from townsquare.pages.report.axes import amounts_across, intervals
 from townsquare.pages.report.section import Section
 from townsquare.pages.report.svg import Figure
-from townsquare.pages.report.theme import colour
+from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, percent, printable, signed, significant, three
 
 TITLE = "Treatments: what they did to those who got them, and to others"
@@ -79,5 +79,5 @@ def _outcome(name: str) -> str:
 def _draw(axes: Axes, rows: pl.DataFrame) -> None:
     values = rows.select("estimate", "value", "low", "high").rows()
     intervals(axes, [(*row, _ROLES[row[0]]) for row in values])
-    axes.axvline(0.0, color=colour("ink"), linewidth=0.9)
+    axes.axvline(0.0, color=color("ink"), linewidth=0.9)
     amounts_across(axes, "stance" if rows["outcome"][0].startswith("move.") else "actions per person")

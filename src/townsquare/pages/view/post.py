@@ -65,9 +65,9 @@ def stances_of_post(of: Snapshot, root: int) -> pl.DataFrame:
 
 
 def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
-    """``step``, ``exposures``, ``first``, ``labelled``, and ``reach``: distinct agents up to the step."""
+    """``step``, ``exposures``, ``first``, ``labeled``, and ``reach``: distinct agents up to the step."""
     label = (pl.col("verdict") == "false") | pl.col("noted")
-    steps = shown.group_by("step").agg(row_count("exposures"), label.sum().cast(pl.Int64).alias("labelled"))
+    steps = shown.group_by("step").agg(row_count("exposures"), label.sum().cast(pl.Int64).alias("labeled"))
     new = shown.group_by("agent").agg(pl.col("step").min()).group_by("step").agg(row_count("new"))
     joined = steps.join(new, on="step", how="left").with_columns(pl.col("new").fill_null(0)).sort("step")
     return joined.with_columns(pl.col("new").cum_sum().alias("reach"))

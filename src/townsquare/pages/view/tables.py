@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
-from townsquare.analysis.catalogue import analyze
+from townsquare.analysis.catalog import analyze
 from townsquare.analysis.contract import CachedRun, MissingExtra
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation

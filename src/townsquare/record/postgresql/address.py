@@ -110,8 +110,8 @@ def checked_schema(name: str, where: str = "--record-schema") -> str:
 def schema_for(folder: Path) -> str:
     """The name of the schema of the run in a folder, unless another is given.
 
-    >>> schema_for(Path("runs/health-rumour-seed1-2")), schema_for(Path("2024"))
-    ('health_rumour_seed1_2', 'run_2024')
+    >>> schema_for(Path("runs/health-rumor-seed1-2")), schema_for(Path("2024"))
+    ('health_rumor_seed1_2', 'run_2024')
     """
     name = re.sub(r"[^a-z0-9]+", "_", folder.resolve().name.lower()).strip("_")
     return (name if re.match(r"(?!pg_)[a-z]", name) else f"run_{name}")[:63]

@@ -1,7 +1,7 @@
 """The questions that personas answer, and how their answers are drawn.
 
 Labels, answers and distributions follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data):
-20 questions with 19 labels. The two questions labelled ``social_context`` are one trait; the later one gives its words,
+20 questions with 19 labels. The two questions labeled ``social_context`` are one trait; the later one gives its words,
 as in the source. Wording and sentences are this project's own and stand in ``data/question_bank.yaml``.
 """
 

@@ -1,7 +1,7 @@
 """Agents that ignore content: the control for what the platform alone does.
 
 Each kind of action has one chance for every row that an agent of mean activity is shown, whatever it says, whoever
-wrote it, however it is labelled. MOSAIC's arms gave such agents 3.3-fold different engagement, because its feeds
+wrote it, however it is labeled. MOSAIC's arms gave such agents 3.3-fold different engagement, because its feeds
 differed by arm; here they give four arms the same rows.
 """
 
