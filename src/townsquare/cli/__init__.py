@@ -50,15 +50,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _former_names_as_notes() -> Iterator[None]:
-    """Show a former name as a note on stderr, and any other warning as Python does."""
+    """Show each former name once, as a note on stderr, and any other warning as Python does."""
     with warnings.catch_warnings():
         others = warnings.showwarning
+        noted = set()
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, FormerName):
-                complain(str(message), kind="note")
-            else:
+            if not issubclass(category, FormerName):
                 others(message, category, *place, **more)
+            elif str(message) not in noted:
+                noted.add(str(message))
+                complain(str(message), kind="note")
 
         warnings.showwarning = show
         yield
