@@ -29,8 +29,8 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
     labeled = shown.filter("labeled").group_by("agent").len("n").pipe(collected)
     parts = []
     counts = {f"shown:{word}": by_class.filter(pl.col("veracity") == word) for word in ("true", "false", "unknown")}
-    for grouping, found in {**counts, "shown:labeled": labeled}.items():
-        everybody = persons(run).join(found.select("agent", "n"), on="agent", how="left")
+    for grouping, shown_to in {**counts, "shown:labeled": labeled}.items():
+        everybody = persons(run).join(shown_to.select("agent", "n"), on="agent", how="left")
         everybody = everybody.with_columns(pl.col("n").fill_null(0).cast(pl.Int64))
         if everybody["n"].sum():
             bands = pl.Series("group", number_bands(everybody["n"].to_numpy(), BANDS_OF_EXPOSURE), dtype=pl.String)

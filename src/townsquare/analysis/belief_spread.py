@@ -33,8 +33,8 @@ def polarization_course(run: Reads) -> pl.DataFrame:
         of the larger, 0 to 1; NaN without camps); ``entropy`` (of 20 equal bins, 0: all in one, 1: evenly spread).
     """
     stance = pl.col("stance")
-    held = person_beliefs(run).select("step", "proposition", "stance")
-    camps = held.group_by("step", "proposition").agg(
+    beliefs = person_beliefs(run).select("step", "proposition", "stance")
+    camps = beliefs.group_by("step", "proposition").agg(
         mean_distance(stance).clip(0.0, None).alias("mean_distance"),
         stance.abs().mean().alias("extremity"),
         (stance.filter(stance > 0).mean() - stance.filter(stance < 0).mean()).alias("camp_gap"),
@@ -43,7 +43,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
     )
     p = pl.col("agents").sort_by("bin") / pl.col("agents").sum()  # a sum depends on its order, in the last digit
     entropy = (
-        counts_by_bin(held)
+        counts_by_bin(beliefs)
         .group_by("step", "proposition")
         .agg((-(p * p.log()).sum() / math.log(BINS)).alias("entropy"))
     )
@@ -72,17 +72,19 @@ def convergence(run: Reads) -> pl.DataFrame:
         step in which ``kept`` is below one half, the same in all rows of a proposition; null if it never is).
     """
     first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition")
-    held = person_beliefs(run).select("step", "agent", "proposition", "stance").join(first, on=["agent", "proposition"])
+    beliefs = (
+        person_beliefs(run).select("step", "agent", "proposition", "stance").join(first, on=["agent", "proposition"])
+    )
     sd, distance = pl.col("stance").std(ddof=0), mean_distance(pl.col("stance")).clip(0.0, None)
-    course = held.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
+    course = beliefs.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
     course = course.sort("proposition", "step").pipe(collected, ORDERED)
     starts = {name: pl.col(name).first().over("proposition") for name in ("sd", "distance")}
     left = {name: pl.when(start > 1e-12).then(pl.col(name) / start) for name, start in starts.items()}
     names = (("sd", "kept"), ("distance", "distance_kept"))
-    kept = [left[measure].otherwise(float("nan")).alias(name) for measure, name in names]
+    shares = [left[measure].otherwise(float("nan")).alias(name) for measure, name in names]
     half = pl.col("step").filter(pl.col("kept") < HALF).min().over("proposition").alias("steps_to_half")
     columns = ["step", "proposition", "persons", "kept", "distance_kept", "steps_to_half"]
-    return course.with_columns(kept).with_columns(half).select(columns).sort("step", "proposition")
+    return course.with_columns(shares).with_columns(half).select(columns).sort("step", "proposition")
 
 
 def accuracy_course(run: Reads) -> pl.DataFrame:

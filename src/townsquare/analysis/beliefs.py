@@ -144,9 +144,9 @@ def stance_bins(run: Reads) -> pl.DataFrame:
 
 def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
     """As :func:`stance_bins`, of rows of beliefs."""
-    place = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
+    bin_of = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     known = beliefs.filter(pl.col("stance").is_not_nan())
-    return known.group_by("step", "proposition", place).agg(row_count("agents"))
+    return known.group_by("step", "proposition", bin_of).agg(row_count("agents"))
 
 
 @once_a_run

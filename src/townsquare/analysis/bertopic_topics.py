@@ -63,9 +63,9 @@ def bertopic_topics(
     )
     with warnings.catch_warnings(action="ignore"):
         labels, _ = model.fit_transform(list(texts), embeddings=placed)
-    found = np.asarray(labels, np.int64)
-    names = [" ".join(word for word, _ in model.get_topic(k)[:WORDS] if word) for k in range(int(found.max()) + 1)]
-    return found, names
+    topic_of = np.asarray(labels, np.int64)
+    names = [" ".join(word for word, _ in model.get_topic(k)[:WORDS] if word) for k in range(int(topic_of.max()) + 1)]
+    return topic_of, names
 
 
 def _placed(texts: Sequence[str]) -> npt.NDArray[np.float64]:

@@ -69,32 +69,32 @@ def analyze(
         A measure does something else than to return a frame; names it.
     """
     trail, other = setting(run, "record", "trail", default=True), without and CachedRun(without, large=True)
-    found = {one.name: one for one in measures() if one.table or one.paired}
-    allowed = {name: one for name, one in found.items() if (one.table or other) and (trail or not one.needs_trail)}
+    tables = {what.name: what for what in measures() if what.table or what.paired}
+    allowed = {name: what for name, what in tables.items() if (what.table or other) and (trail or not what.needs_trail)}
     for name in only or ():
         if name not in allowed:
-            needs = "it needs the paired run: give --without" if name in found and found[name].paired else ""
+            needs = "it needs the paired run: give --without" if name in tables and tables[name].paired else ""
             raise UnknownName(
                 "analysis", got=repr(name), allowed=", ".join(allowed), do=needs or did_you_mean(name, list(allowed))
             )
-    kept = CachedRun(run, large=True)
+    cached = CachedRun(run, large=True)
     for name in allowed if only is None else dict.fromkeys(only):
         try:
-            yield name, _table(allowed[name], kept, other)
+            yield name, _table(allowed[name], cached, other)
         except MissingExtra as missing:
             yield name, missing
 
 
-def _table(one: Measure, run: Reads, other: Reads | None) -> pl.DataFrame:
+def _table(what: Measure, run: Reads, other: Reads | None) -> pl.DataFrame:
     """The frame of one measure."""
-    run = given_to(FAMILY, one.name, run)
-    if one.table is not None:
-        found: object = call_member(FAMILY, one.name, "table", partial(one.table, run))
-    elif one.paired is not None and other is not None:
-        found = call_member(FAMILY, one.name, "paired", partial(one.paired, run, given_to(FAMILY, one.name, other)))
-    if not isinstance(found, pl.DataFrame):
-        raise breach(FAMILY, one.name, f"a {type(found).__name__}", "a polars DataFrame")
-    return found
+    run = given_to(FAMILY, what.name, run)
+    if what.table is not None:
+        frame: object = call_member(FAMILY, what.name, "table", partial(what.table, run))
+    elif what.paired is not None and other is not None:
+        frame = call_member(FAMILY, what.name, "paired", partial(what.paired, run, given_to(FAMILY, what.name, other)))
+    if not isinstance(frame, pl.DataFrame):
+        raise breach(FAMILY, what.name, f"a {type(frame).__name__}", "a polars DataFrame")
+    return frame
 
 
 # Measures that are made of functions with arguments.
@@ -121,13 +121,13 @@ def treatment_effects(run: Reads) -> pl.DataFrame:
     """What every treatment did to those who got it, and to those who follow them."""
     listed = list(setting(run, "treatments", default=()))
     parts = [
-        treatment_effect(run, at).select(pl.lit(str(one["name"])).alias("treatment"), pl.all())
-        for at, one in enumerate(listed)
+        treatment_effect(run, at).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())
+        for at, treatment in enumerate(listed)
     ]
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
-_PAIRED = {one.__name__: one for one in (moderation_effects, moderation_effects_by_group, implied_truth)}
+_PAIRED = {function.__name__: function for function in (moderation_effects, moderation_effects_by_group, implied_truth)}
 MEASURES: dict[str, Measure] = {
     "persistence_false": described("persistence_false", partial(persistence, veracity="false")),
     **{
@@ -138,6 +138,6 @@ MEASURES: dict[str, Measure] = {
         f"attribution_by_{kind}": described(f"attribution_by_{kind}", partial(attribution, by=kind), needs_trail=True)
         for kind in BY
     },
-    **{name: Measure(name, "by column", "neither", definition_of(one), paired=one) for name, one in _PAIRED.items()},
+    **{name: Measure(name, "by column", "neither", definition_of(of), paired=of) for name, of in _PAIRED.items()},
 }
 """As the registry has them."""

@@ -96,8 +96,8 @@ class CachedRun:
         """What ``answer`` gives, asked once: a run does not change behind a step."""
         if name not in self._answers:
             self._answers[name] = answer()
-        found: T = self._answers[name]
-        return found
+        stored: T = self._answers[name]
+        return stored
 
     def table(self, name: str) -> pl.DataFrame:
         """All rows of a table, read at the first call."""
@@ -112,9 +112,9 @@ class CachedRun:
 
     def whole(self) -> CachedRun:
         """The same run with all columns in lazy frames, not only those that bundled members ask for."""
-        found = copy(self)
-        found._light = {}
-        return found
+        whole_run = copy(self)
+        whole_run._light = {}
+        return whole_run
 
     def _so_far(self, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
         stepped = any(column.name == "step" for column in TABLES[name].recorded)
@@ -212,17 +212,17 @@ class Measure:
         ContractError
             A value is no real number.
         """
-        found: dict[str, object] = {}
+        values: dict[str, object] = {}
         run = given_to(FAMILY, self.name, run)
         if self.number is not None:
-            found = {self.name: call_member(FAMILY, self.name, "number", partial(self.number, run))}
+            values = {self.name: call_member(FAMILY, self.name, "number", partial(self.number, run))}
         elif self.by_proposition is not None:
             each = call_member(FAMILY, self.name, "by_proposition", partial(self.by_proposition, run))
-            found = {f"{self.name}.{proposition}": value for proposition, value in each.items()}
-        for value in found.values():
+            values = {f"{self.name}.{proposition}": value for proposition, value in each.items()}
+        for value in values.values():
             if not isinstance(value, int | float):
                 raise breach(FAMILY, self.name, f"a {type(value).__name__}", "a real number, or NaN")
-        return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+        return {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
 
 
 def given_to(family: str, name: str, run: Reads) -> Reads:
@@ -240,12 +240,12 @@ def measure(name: str) -> Measure:
     ContractError
         What is registered is no measure.
     """
-    found = registry.get(FAMILY, name)
-    if isinstance(found, Measure):
-        return found
-    if not (callable(found) and name in registry.bundled(FAMILY)):
-        raise breach(FAMILY, name, f"a {type(found).__name__}", "a Measure")
-    return described(name, found)
+    member = registry.get(FAMILY, name)
+    if isinstance(member, Measure):
+        return member
+    if not (callable(member) and name in registry.bundled(FAMILY)):
+        raise breach(FAMILY, name, f"a {type(member).__name__}", "a Measure")
+    return described(name, member)
 
 
 def described(name: str, table: TableOf, *, needs_trail: bool = False) -> Measure:
@@ -255,8 +255,8 @@ def described(name: str, table: TableOf, *, needs_trail: bool = False) -> Measur
 
 def definition_of(function: Callable[..., pl.DataFrame]) -> str:
     """Return the summary of a docstring, without the marks of cross-references."""
-    said = (inspect.getdoc(getattr(function, "func", function)) or "").partition("\n\n")[0].replace("\n", " ")
-    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", said)
+    summary = (inspect.getdoc(getattr(function, "func", function)) or "").partition("\n\n")[0].replace("\n", " ")
+    return re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"\1", summary)
 
 
 def fits(rows: pl.LazyFrame) -> bool:

@@ -72,21 +72,21 @@ def _tree(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
     is_share = (posts["kind"] == PostKind.SHARE).to_numpy()
     parent = np.where(is_share, posts["parent"].to_numpy(), -1)
     # A share of a post without a row here counts as made from its root.
-    place = np.searchsorted(rows, np.where(np.isin(parent, rows), parent, posts["root"].to_numpy()))
-    return posts, np.where(is_share, place, -1)
+    parent_row = np.searchsorted(rows, np.where(np.isin(parent, rows), parent, posts["root"].to_numpy()))
+    return posts, np.where(is_share, parent_row, -1)
 
 
 def _shapes(run: Reads) -> pl.DataFrame:
     posts, parent = _tree(run)
-    found = tree_shapes(parent)
+    shapes = tree_shapes(parent)
     last = posts.filter(pl.col("kind") == PostKind.SHARE).group_by("root").agg(pl.col("step").max().alias("last_share"))
     return pl.DataFrame(
         {
-            "root": posts["post"].to_numpy()[found["root"].astype(np.int64)],
-            "shares": (found["size"] - 1).astype(np.int64),
-            "depth": found["depth"].astype(np.int64),
-            "breadth": found["breadth"].astype(np.int64),
-            "structural_virality": found["virality"],
+            "root": posts["post"].to_numpy()[shapes["root"].astype(np.int64)],
+            "shares": (shapes["size"] - 1).astype(np.int64),
+            "depth": shapes["depth"].astype(np.int64),
+            "breadth": shapes["breadth"].astype(np.int64),
+            "structural_virality": shapes["virality"],
         },
         schema_overrides={"root": pl.Int32},
     ).join(last, on="root", how="left")
@@ -150,8 +150,8 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
             welch = float(stats.ttest_ind(false, true, equal_var=False).pvalue) if spread else float("nan")
             tests = [welch, float(stats.mannwhitneyu(false, true).pvalue), float(ks.statistic), float(ks.pvalue)]
         rows.append((measure, unit, true.size, false.size, *statistics.difference(false, true), *tests))
-    found = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")
-    return found.rename({"p_rank_corrected": "p_corrected"})
+    table = statistics.with_corrected(statistics.tidy(rows, TESTS), "p_rank")
+    return table.rename({"p_rank_corrected": "p_corrected"})
 
 
 def cascade_growth(run: Reads) -> pl.DataFrame:
@@ -308,6 +308,6 @@ def _breadth(root: Int64, depth: Int64) -> npt.NDArray[np.float64]:
     most = np.zeros(root.size)
     if root.size:
         width = int(depth.max()) + 1
-        place, count = np.unique(root * width + depth, return_counts=True)
-        np.maximum.at(most, place // width, count)
+        cell, count = np.unique(root * width + depth, return_counts=True)
+        np.maximum.at(most, cell // width, count)
     return most

@@ -63,8 +63,8 @@ def engagement_gaps(run: Reads) -> pl.DataFrame:
     DataFrame
         As :func:`~townsquare.analysis.engagement.gaps`.
     """
-    found = engagement(run)
-    return gaps(found.select("step", "veracity", pl.col("per_post").alias("level")))
+    by_class = engagement(run)
+    return gaps(by_class.select("step", "veracity", pl.col("per_post").alias("level")))
 
 
 def engagement_rates(run: Reads) -> pl.DataFrame:

@@ -62,9 +62,9 @@ class FollowGraph:
 
     def of_persons(self) -> FollowGraph:
         """Persons and the follows between them."""
-        place = np.cumsum(self.person) - 1
-        kept = self.person[self.follower] & self.person[self.followed]
-        ends = (place[self.follower[kept]], place[self.followed[kept]])
+        new_row = np.cumsum(self.person) - 1
+        between = self.person[self.follower] & self.person[self.followed]
+        ends = (new_row[self.follower[between]], new_row[self.followed[between]])
         return FollowGraph(self.step, self.agents[self.person], self.person[self.person], *ends)
 
 
@@ -229,11 +229,11 @@ def _traits(run: Reads) -> pl.DataFrame:
 
 def _beliefs(run: Reads, step: int) -> pl.DataFrame:
     names = run.table("propositions").select("proposition", pl.col("name"))
-    held = run.lazy("beliefs").filter(pl.col("step") == step).pipe(collected).join(names, on="proposition")
-    wide = held.select("agent").unique()
+    beliefs = run.lazy("beliefs").filter(pl.col("step") == step).pipe(collected).join(names, on="proposition")
+    wide = beliefs.select("agent").unique()
     for name in names["name"]:
         columns = [pl.col(column).alias(f"{column}:{name}") for column in ("stance", "confidence")]
-        wide = wide.join(held.filter(pl.col("name") == name).select("agent", *columns), on="agent", how="left")
+        wide = wide.join(beliefs.filter(pl.col("name") == name).select("agent", *columns), on="agent", how="left")
     return wide
 
 
@@ -258,10 +258,10 @@ def write_graph(graph: GraphAt, path: Path, format: str, *, safe_cells: bool = F
     if format not in FORMATS:
         raise SettingError("--to", got=repr(format), allowed=", ".join(FORMATS), do=did_you_mean(format, FORMATS))
     if format == "csv":
-        beside = path.with_name(f"{path.stem}-nodes{path.suffix}")
+        nodes_path = path.with_name(f"{path.stem}-nodes{path.suffix}")
         as_cells(graph.follows, safe=safe_cells).write_csv(path)
-        as_cells(graph.nodes, safe=safe_cells).write_csv(beside)
-        return [path, beside]
+        as_cells(graph.nodes, safe=safe_cells).write_csv(nodes_path)
+        return [path, nodes_path]
     import networkx
 
     made = networkx.DiGraph(step=graph.step)

@@ -55,7 +55,7 @@ def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
     starts = np.r_[values.min(), cuts]
     ends = np.r_[cuts - 1, values.max()]
     words = [f"{low:g} to {high:g}" if low != high else f"{low:g}" for low, high in zip(starts, ends, strict=True)]
-    return [words[place] for place in at]
+    return [words[band] for band in at]
 
 
 def stance_groups(run: Reads) -> pl.DataFrame:

@@ -275,7 +275,7 @@ def _frozen(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
     """Only where posts that take a stance were shown, and the rule is one that moves."""
     if str(setting(run, "beliefs", "rule", default="")) == "no_change":
         return pl.DataFrame(schema=_VALUES)
-    said = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition").unique()
-    seen = run.lazy("exposures").select("root").join(said, on="root").select("proposition").unique().pipe(collected)
+    stances = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition").unique()
+    seen = run.lazy("exposures").select("root").join(stances, on="root").select("proposition").unique().pipe(collected)
     share = pl.col("moved").max().alias("value")
     return moves.join(seen, on="proposition").group_by("proposition").agg(share).select(_named("frozen"))

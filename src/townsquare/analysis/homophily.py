@@ -53,10 +53,10 @@ def homophily(run: Reads) -> pl.DataFrame:
         graph = follows.directed()
         draws = null_draws(graph.ecount())
         draws = draws if step == run.last_step else (draws // 2 if draws >= 20 else 0)
-        found = _alike(graph, attributes)
-        drawn = [_alike(one, attributes) for one in rewired(graph, draws)]
-        for (attribute, measure), (value, n) in found.items():
-            null = against(value, [one[attribute, measure][0] for one in drawn])
+        observed = _likeness(graph, attributes)
+        drawn = [_likeness(null_graph, attributes) for null_graph in rewired(graph, draws)]
+        for (attribute, measure), (value, n) in observed.items():
+            null = against(value, [null_graph[attribute, measure][0] for null_graph in drawn])
             unit = "share of follows" if measure == "same" else "correlation"
             rows.append((step, attribute, measure, unit, n, value, *null, None, draws))
     return statistics.with_corrected(statistics.tidy(rows, HOMOPHILY), by=["step", "measure"])
@@ -65,11 +65,11 @@ def homophily(run: Reads) -> pl.DataFrame:
 def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
     """By attribute, a code (traits, -1 for none) or a number (stances, NaN for none) of each node."""
     nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
-    found: dict[str, np.ndarray] = {}
+    codes_of: dict[str, np.ndarray] = {}
     for (label,), rows in trait_groups(run).group_by("grouping", maintain_order=True):
         codes = nodes.join(rows.with_columns(pl.col("group").rank("dense").cast(pl.Int64)), on="agent", how="left")
-        found[str(label)] = codes["group"].fill_null(-1).cast(pl.Int32).to_numpy()
-    return found | _stances(run, follows)
+        codes_of[str(label)] = codes["group"].fill_null(-1).cast(pl.Int32).to_numpy()
+    return codes_of | _stances(run, follows)
 
 
 def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
@@ -84,28 +84,28 @@ def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
     return {name: stances.fill_null(math.nan).to_numpy() for name, stances in of_nodes.items()}
 
 
-def _alike(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:
+def _likeness(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:
     """By attribute and measure, its value and the follows it was taken over."""
     edges = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     follower, followed = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
-    found: dict[tuple[str, str], tuple[float, int]] = {}
+    values_of: dict[tuple[str, str], tuple[float, int]] = {}
     for name, values in attributes.items():
-        one, other = values[follower], values[followed]
-        known = ~(np.isnan(one) | np.isnan(other)) if values.dtype.kind == "f" else (one >= 0) & (other >= 0)
+        near, far = values[follower], values[followed]
+        known = ~(np.isnan(near) | np.isnan(far)) if values.dtype.kind == "f" else (near >= 0) & (far >= 0)
         if not known.all():
-            one, other = one[known], other[known]
+            near, far = near[known], far[known]
         if values.dtype.kind == "f":
-            spread = one.size > 1 and np.ptp(one) > 0 and np.ptp(other) > 0
-            correlation = float(np.corrcoef(one, other)[0, 1]) if spread else math.nan
-            found[name, "assortativity"] = (correlation, one.size)
+            spread = near.size > 1 and np.ptp(near) > 0 and np.ptp(far) > 0
+            correlation = float(np.corrcoef(near, far)[0, 1]) if spread else math.nan
+            values_of[name, "assortativity"] = (correlation, near.size)
             continue
-        same, assortativity = alike(one, other)
-        found[name, "same"] = (same, one.size)
-        found[name, "assortativity"] = (assortativity, one.size)
-    return found
+        same, assortativity = equal_ends(near, far)
+        values_of[name, "same"] = (same, near.size)
+        values_of[name, "assortativity"] = (assortativity, near.size)
+    return values_of
 
 
-def alike(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+def equal_ends(follower: np.ndarray, followed: np.ndarray) -> tuple[float, float]:
     """Of codes of either end of each follow: the share of equals, and Newman's assortativity, NaN where all are one.
 
     The second is what ``assortativity_nominal`` of igraph gives; from the ends, so that follows of unknown ends can be
@@ -114,11 +114,11 @@ def alike(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     >>> alike(np.array([0, 1]), np.array([0, 1]))
     (1.0, 1.0)
     """
-    if not one.size:
+    if not follower.size:
         return math.nan, math.nan
-    width = int(max(one.max(), other.max())) + 1
-    pairs = np.bincount(one.astype(np.int64) * width + other, minlength=width * width)
-    mixing = pairs.reshape(width, width) / one.size
+    width = int(max(follower.max(), followed.max())) + 1
+    pairs = np.bincount(follower.astype(np.int64) * width + followed, minlength=width * width)
+    mixing = pairs.reshape(width, width) / follower.size
     same, chance = float(mixing.trace()), float(mixing.sum(axis=0) @ mixing.sum(axis=1))
     return same, ((same - chance) / (1.0 - chance) if chance < 1.0 else math.nan)
 
@@ -140,11 +140,11 @@ def communities(run: Reads) -> pl.DataFrame:
         igraph is not installed.
     """
     follows = follow_graph(run).of_persons()
-    place = community_of(run).filter(pl.col("agent").is_in(pl.Series(follows.agents).cast(pl.Int32).implode()))
-    member = place["community"].to_numpy()
+    members = community_of(run).filter(pl.col("agent").is_in(pl.Series(follows.agents).cast(pl.Int32).implode()))
+    member = members["community"].to_numpy()
     if not member.size:
         return statistics.tidy([], COMMUNITIES)
-    held = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected).join(place, on="agent")
+    beliefs = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected).join(members, on="agent")
     rows: list[tuple[object, ...]] = []
     for community in np.flatnonzero(np.bincount(member) >= 3).tolist():
         size = int((member == community).sum())
@@ -153,7 +153,7 @@ def communities(run: Reads) -> pl.DataFrame:
         stays = int((out & (member[follows.followed] == community)).sum())
         rows.append((community, "inside", "share of follows", int(out.sum()), *statistics.share(stays, int(out.sum()))))
         for proposition, name, _ in names(run).iter_rows():
-            its = held.filter((pl.col("community") == community) & (pl.col("proposition") == proposition))["stance"]
+            its = beliefs.filter((pl.col("community") == community) & (pl.col("proposition") == proposition))["stance"]
             rows.append((community, f"stance:{name}", "stance", its.len(), *statistics.mean(its.to_numpy())))
     return statistics.tidy(rows, COMMUNITIES)
 
@@ -193,23 +193,23 @@ def _neighbors(follows: FollowGraph, stance: np.ndarray) -> tuple[float, ...]:
     own, near = stance[has], total[has] / count[has]
     if own.size < 4 or np.ptp(own) == 0 or np.ptp(near) == 0:
         return (own.size, *statistics.UNKNOWN, 0.0)
-    found = stats.pearsonr(own, near)
-    ends = found.confidence_interval(statistics.LEVEL)
-    return (own.size, float(found.statistic), float(ends.low), float(ends.high), 0.0)
+    test = stats.pearsonr(own, near)
+    ends = test.confidence_interval(statistics.LEVEL)
+    return (own.size, float(test.statistic), float(ends.low), float(ends.high), 0.0)
 
 
 def _own_side(follows: FollowGraph, stance: np.ndarray) -> tuple[float, ...]:
-    one, other = np.sign(stance[follows.follower]), np.sign(stance[follows.followed])
-    sided = (one * other != 0) & ~np.isnan(one * other)
-    one, other = one[sided], other[sided]
-    same = int((one == other).sum())
-    return (one.size, *statistics.share(same, one.size), _chance(one > 0, other > 0))
+    follower, followed = np.sign(stance[follows.follower]), np.sign(stance[follows.followed])
+    sided = (follower * followed != 0) & ~np.isnan(follower * followed)
+    follower, followed = follower[sided], followed[sided]
+    same = int((follower == followed).sum())
+    return (follower.size, *statistics.share(same, follower.size), _chance(follower > 0, followed > 0))
 
 
-def _chance(one: np.ndarray, other: np.ndarray) -> float:
-    if not one.size:
+def _chance(follower: np.ndarray, followed: np.ndarray) -> float:
+    if not follower.size:
         return math.nan
-    a, b = float(one.mean()), float(other.mean())
+    a, b = float(follower.mean()), float(followed.mean())
     return a * b + (1 - a) * (1 - b)
 
 

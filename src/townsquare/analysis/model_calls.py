@@ -90,21 +90,21 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
     as servers counted them; ``by_server``: calls that ended at each; ``agent_step``: means of :func:`tokens_of_turns`
     over all turns, and ``most``, the largest count.
     """
-    found = model_calls(run)
-    if found.is_empty():
+    calls = model_calls(run)
+    if calls.is_empty():
         return {}
-    failed = found.filter(found["outcome"] != "ok")
+    failed = calls.filter(calls["outcome"] != "ok")
     silent = failed.filter(failed["purpose"].is_in(TURNS))
     turns = tokens_of_turns(run)
-    counts = int(found["calls"].sum()), int(failed["calls"].sum())
+    counts = int(calls["calls"].sum()), int(failed["calls"].sum())
     return {
         "asked": counts[0],
         "failed": counts[1],
         "unhealthy": too_many_failed(*counts, float(setting(run, "serving", "unhealthy_above", default=0.1))),
         "failed_by_outcome": dict(failed.select("outcome", "calls").group_by("outcome").sum().sort("outcome").rows()),
         "silent_agents": int(silent["agents"].sum()),
-        "tokens_in": int(found["tokens_in"].sum()),
-        "tokens_out": int(found["tokens_out"].sum()),
+        "tokens_in": int(calls["tokens_in"].sum()),
+        "tokens_out": int(calls["tokens_out"].sum()),
         "by_server": {row["server"]: row["calls"] for row in calls_by_server(run).iter_rows(named=True)},
         "agent_step": _of_a_turn(turns),
     }

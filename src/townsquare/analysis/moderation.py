@@ -60,11 +60,11 @@ def added_kinds(run: Reads) -> frozenset[ActionKind]:
 
     Of a moderator that is not installed here, the record says whether there were notes.
     """
-    found = {ActionKind.ADD_NOTE} if run.table("notes").height else set()
+    kinds = {ActionKind.ADD_NOTE} if run.table("notes").height else set()
     for name in strategies(run):
         with suppress(UnknownName, ImportError):
-            found |= registry.get("moderation", name).adds
-    return frozenset(found)
+            kinds |= registry.get("moderation", name).adds
+    return frozenset(kinds)
 
 
 def note_scores(run: Reads) -> pl.DataFrame:

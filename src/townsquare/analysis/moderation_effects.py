@@ -59,8 +59,8 @@ def time_to_moderation(run: Reads) -> pl.DataFrame:
             posts = frame.filter(pl.col("veracity") == veracity)
             after = (posts[column] - posts["step"]).to_numpy().astype(np.float64)
             watched = (run.last_step - posts["step"]).to_numpy().astype(np.float64)
-            found = _happened(after, watched)
-            rows += [(event, veracity, at, "happened", "share of posts", posts.height, *ends) for at, *ends in found]
+            course = _happened(after, watched)
+            rows += [(event, veracity, at, "happened", "share of posts", posts.height, *ends) for at, *ends in course]
     return statistics.tidy(rows, TIMES)
 
 
@@ -205,10 +205,10 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
     frame = all_groups(run).join(per_person, on="agent", how="left").with_columns(pl.col(list(_MEETS)).fill_null(0))
     frame = frame.sort("grouping", "group", "agent")
     rows = []
-    for (grouping, group), found in frame.group_by("grouping", "group", maintain_order=True):
+    for (grouping, group), members in frame.group_by("grouping", "group", maintain_order=True):
         for measure, unit in _MEETS.items():
-            estimate = statistics.mean(found[measure].to_numpy())
-            rows.append((str(grouping), str(group), measure, unit, found.height, *estimate))
+            estimate = statistics.mean(members[measure].to_numpy())
+            rows.append((str(grouping), str(group), measure, unit, members.height, *estimate))
     return statistics.tidy(rows, AFFECTED)
 
 
@@ -224,8 +224,8 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
         groups of a measure). Measures: ``false_exposures``, ``true_exposures`` (exposures to injected posts), and
         ``stance:<proposition>`` (the last stance). Persons of one run move each other, so p-values are too sure.
     """
-    found = _of_persons(run).join(_of_persons(without), on=["agent", "measure"], suffix="_without")
-    frame = all_groups(run).join(found, on="agent").sort("measure", "grouping", "group", "agent")
+    both = _of_persons(run).join(_of_persons(without), on=["agent", "measure"], suffix="_without")
+    frame = all_groups(run).join(both, on="agent").sort("measure", "grouping", "group", "agent")
     rows: list[tuple[object, ...]] = []
     for (grouping, group, measure), each in frame.group_by("grouping", "group", "measure", maintain_order=True):
         change = (each["value"] - each["value_without"]).to_numpy()
@@ -239,8 +239,8 @@ def _of_persons(run: Reads) -> pl.DataFrame:
     """``agent``, ``measure``, ``value``: exposures and the last stance of each person."""
     met = persons(run).join(_met(run), on="agent", how="left").select("agent", "false_exposures", "true_exposures")
     shown = met.fill_null(0).unpivot(index="agent", variable_name="measure").cast({"value": pl.Float64})
-    held = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected)
-    stances = held.join(names(run), on="proposition").select(
+    beliefs = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected)
+    stances = beliefs.join(names(run), on="proposition").select(
         "agent", ("stance:" + pl.col("name")).alias("measure"), pl.col("stance").alias("value")
     )
     return pl.concat([shown, stances])

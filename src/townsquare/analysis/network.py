@@ -112,11 +112,11 @@ def network_over_time(run: Reads) -> pl.DataFrame:
             value = size(follows, graph) if follows.agents.size else math.nan
             rows.append((step, measure, unit, value, *[math.nan] * 5, 0))
         draws = min(MOST_DRAWS, null_draws(graph.ecount())) if step == steps[-1] else 0
-        found = _shape(graph)
-        drawn = [_shape(one) for one in rewired(graph, draws)]
+        observed = _shape(graph)
+        drawn = [_shape(null_graph) for null_graph in rewired(graph, draws)]
         for measure, (unit, _) in _SHAPE.items():
-            null = against(found[measure], [one[measure] for one in drawn])
-            rows.append((step, measure, unit, found[measure], *null, draws))
+            null = against(observed[measure], [null_graph[measure] for null_graph in drawn])
+            rows.append((step, measure, unit, observed[measure], *null, draws))
     return statistics.tidy(rows, OVER_TIME)
 
 
@@ -170,8 +170,8 @@ def _by_paths(graph: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Betweenness as a share of pairs, and harmonic centrality; of paths from all nodes, or from a sample of them."""
     pairs = max(1, (n - 1) * (n - 2))
     if n * graph.ecount() <= MOST_EXACT:
-        found = np.asarray(graph.betweenness(), np.float64) / pairs
-        return found, np.nan_to_num(np.asarray(graph.harmonic_centrality(mode="in"), np.float64))
+        betweenness = np.asarray(graph.betweenness(), np.float64) / pairs
+        return betweenness, np.nan_to_num(np.asarray(graph.harmonic_centrality(mode="in"), np.float64))
     size = min(n, max(100, MOST_EXACT // graph.ecount()))
     chosen = np.sort(np.random.default_rng(0).choice(n, size, replace=False))
     part = np.asarray(graph.betweenness(sources=chosen.tolist()), np.float64) * n / chosen.size / pairs
@@ -190,9 +190,9 @@ def by_size(membership: list[int]) -> np.ndarray:
     """
     _, first, inverse, size = np.unique(membership, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((first, -size))
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    return np.asarray(place[inverse])
+    new_number = np.empty(order.size, np.int64)
+    new_number[order] = np.arange(order.size)
+    return np.asarray(new_number[inverse])
 
 
 def community_of(run: Reads) -> pl.DataFrame:
@@ -202,7 +202,7 @@ def community_of(run: Reads) -> pl.DataFrame:
     """
     follows = follow_graph(run)
     graph = follows.directed()
-    found = by_size(_communities(graph).membership) if graph.ecount() else np.arange(follows.agents.size)
+    communities = by_size(_communities(graph).membership) if graph.ecount() else np.arange(follows.agents.size)
     return pl.DataFrame(
-        {"agent": follows.agents, "community": found}, schema={"agent": pl.Int32, "community": pl.Int64}
+        {"agent": follows.agents, "community": communities}, schema={"agent": pl.Int32, "community": pl.Int64}
     )

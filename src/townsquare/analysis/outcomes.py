@@ -28,7 +28,7 @@ def numbered() -> list[Measure]:
     """Every registered measure that sums up a run in numbers: those below, then those of other packages."""
     bundled = registry.bundled(FAMILY)
     wanted = [name for name in registry.names(FAMILY) if name in MEASURES or name not in bundled]
-    return [found for found in map(measure, wanted) if found.is_number]
+    return [member for member in map(measure, wanted) if member.is_number]
 
 
 def outcomes(run: Reads) -> dict[str, float]:
@@ -40,8 +40,8 @@ def outcomes(run: Reads) -> dict[str, float]:
         Every registered measure that is a number; NaN where one is undefined. The names depend on the scenario's
         propositions only, so that all runs of a comparison have the same.
     """
-    kept = run if isinstance(run, CachedRun) else CachedRun(run)
-    return {name: value for one in numbered() for name, value in one.numbers(kept).items()}
+    cached = run if isinstance(run, CachedRun) else CachedRun(run)
+    return {name: value for what in numbered() for name, value in what.numbers(cached).items()}
 
 
 _TABLE = columns("outcome:str title:str value unit:str direction:str definition:str")
@@ -55,8 +55,8 @@ def outcome_table(run: Reads) -> pl.DataFrame:
     DataFrame
         One row an outcome: ``outcome``, ``title``, ``value``, ``unit``, ``direction``, ``definition``.
     """
-    found = [(describe(name), value) for name, value in outcomes(run).items()]
-    rows = [(one.name, one.title, value, one.unit, one.direction, one.definition) for one, value in found]
+    described = [(describe(name), value) for name, value in outcomes(run).items()]
+    rows = [(what.name, what.title, value, what.unit, what.direction, what.definition) for what, value in described]
     return pl.DataFrame(rows, schema=_TABLE, orient="row")
 
 
@@ -75,13 +75,13 @@ def describe(name: str) -> Measure:
     """
     base, _, proposition = name.partition(".")
     if not is_outcome(name):
-        hint = did_you_mean(base, [one.name for one in numbered()])
+        hint = did_you_mean(base, [known.name for known in numbered()])
         raise UnknownName(
             "outcome", got=repr(name), allowed="measures that are numbers: townsquare analyze --list", do=hint
         )
-    found = measure(base)
-    title = f"{found.heading}: {proposition}" if proposition else found.heading
-    return replace(found, name=name, title=title, group=found.group or base)
+    member = measure(base)
+    title = f"{member.heading}: {proposition}" if proposition else member.heading
+    return replace(member, name=name, title=title, group=member.group or base)
 
 
 def is_outcome(name: str) -> bool:
@@ -89,13 +89,13 @@ def is_outcome(name: str) -> bool:
     base, dot, _ = name.partition(".")
     if base not in registry.names(FAMILY):
         return False
-    found = measure(base)
-    return found.is_number and bool(dot) == (found.by_proposition is not None)
+    member = measure(base)
+    return member.is_number and bool(dot) == (member.by_proposition is not None)
 
 
 def groups() -> dict[str, str]:
     """Titles of the groups of outcomes, in the order in which pages show them; those of other packages come last."""
-    others = {one.group or one.name: one.heading for one in numbered() if one.name not in MEASURES}
+    others = {what.group or what.name: what.heading for what in numbered() if what.name not in MEASURES}
     return {**_GROUPS, **{group: title for group, title in others.items() if group not in _GROUPS}}
 
 
@@ -149,8 +149,8 @@ def _of_beliefs(run: Reads, column: str, *, at_the_end: bool) -> dict[str, float
 
 def _one_of(numbers: Numbers, name: str, run: Reads) -> float:
     """One of several numbers, which are computed once of a :class:`CachedRun`."""
-    found = run.once(numbers.__name__, lambda: numbers(run)) if isinstance(run, CachedRun) else numbers(run)
-    return found[name]
+    values = run.once(numbers.__name__, lambda: numbers(run)) if isinstance(run, CachedRun) else numbers(run)
+    return values[name]
 
 
 DEFINITIONS = Path(str(files("townsquare"))) / "data" / "outcomes.yaml"

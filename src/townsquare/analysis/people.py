@@ -27,7 +27,7 @@ ACTED = columns("person:row post:row action:str")
 
 
 def compare_means(
-    one: Sequence[float] | np.ndarray, other: Sequence[float] | np.ndarray, seed: int = 0
+    first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, seed: int = 0
 ) -> pl.DataFrame:
     """Is the mean of one sample that of another? Four tests.
 
@@ -45,7 +45,7 @@ def compare_means(
         (NaN for permutations), ``p`` (two-sided; 9,999 permutations from a generator with this seed). NaN where a
         sample has fewer than two values or nothing differs.
     """
-    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     value = float(a.mean() - b.mean()) if a.size and b.size else math.nan
     names = ["pooled", "Welch", "permutation"] + (["paired", "paired permutation"] if a.size == b.size else [])
     blank = (math.nan, a.size, b.size, value, math.nan, math.nan, math.nan)
@@ -54,8 +54,8 @@ def compare_means(
     rows = []
     for name in names:
         if "permutation" in name:
-            found = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
-            rows.append((name, value, a.size, b.size, value, math.nan, math.nan, found))
+            p = _permuted(a, b, paired=name.startswith("paired"), seed=seed)
+            rows.append((name, value, a.size, b.size, value, math.nan, math.nan, p))
             continue
         if name == "paired" and np.ptp(a - b) == 0:
             rows.append((name, *blank))
@@ -71,7 +71,7 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
     def apart(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
         return np.asarray(np.mean(x, axis=axis) - np.mean(y, axis=axis))
 
-    found = stats.permutation_test(
+    test = stats.permutation_test(
         (a, b),
         apart,
         permutation_type="samples" if paired else "independent",
@@ -80,7 +80,7 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
         batch=max(1, 2_000_000 // (a.size + b.size)),
         rng=np.random.default_rng(seed),
     )
-    return float(found.pvalue)
+    return float(test.pvalue)
 
 
 def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add_note")) -> pl.DataFrame:
@@ -170,9 +170,11 @@ def differences_by_group(
     ordered = groups.sort("grouping", "group", "person")
     for (grouping, group), members in ordered.group_by("grouping", "group", maintain_order=True):
         for action in actions:
-            one, other = (counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents))
-            apart = one - other
-            p = float(stats.ttest_rel(one, other).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
+            did, agents_did = (
+                counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents)
+            )
+            apart = did - agents_did
+            p = float(stats.ttest_rel(did, agents_did).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
             rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
     return statistics.with_corrected(statistics.tidy(rows, BY_GROUP))
 
@@ -200,18 +202,20 @@ def likeness(
         and ``gini agents`` (of actions per person); ``unit``, ``n``, ``value``.
     """
     rows: list[tuple[object, ...]] = []
-    place = {person: at for at, person in enumerate(persons)}
+    row_of = {person: at for at, person in enumerate(persons)}
     for measure, keys in (("overlap", ("post", "action")), ("same post", ("post",))):
         sets = [frame.select("person", *keys).unique() for frame in (people, agents)]
         rows_of = pl.concat(sets).select(keys).unique(maintain_order=True).sort(keys).rows()
-        what = {key: at for at, key in enumerate(rows_of)}
-        one, other = (_matrix(frame, keys, place, what) for frame in sets)
+        column_of = {key: at for at, key in enumerate(rows_of)}
+        did, agents_did = (_matrix(frame, keys, row_of, column_of) for frame in sets)
         drawn = np.random.default_rng(seed)
-        shuffled = [float((one * other[drawn.permutation(len(place))]).sum()) for _ in range(statistics.RESAMPLES)]
-        value = float((one * other).sum())
-        low, high = np.quantile(shuffled, [0.025, 0.975]) if what else (math.nan, math.nan)
+        shuffled = [
+            float((did * agents_did[drawn.permutation(len(row_of))]).sum()) for _ in range(statistics.RESAMPLES)
+        ]
+        value = float((did * agents_did).sum())
+        low, high = np.quantile(shuffled, [0.025, 0.975]) if column_of else (math.nan, math.nan)
         p = (1 + sum(drawn >= value for drawn in shuffled)) / (1 + len(shuffled))
-        rows.append((measure, "pairs", len(place), value, float(low), float(high), float(np.mean(shuffled)), p))
+        rows.append((measure, "pairs", len(row_of), value, float(low), float(high), float(np.mean(shuffled)), p))
     totals = [_totals(frame, "post", posts) for frame in (people, agents)]
     if all(x.size > 2 and np.ptp(x) > 0 for x in totals):
         test = stats.spearmanr(totals[0], totals[1])
@@ -226,15 +230,15 @@ def likeness(
 
 
 def _matrix(
-    frame: pl.DataFrame, keys: tuple[str, ...], place: dict[object, int], what: dict[tuple[object, ...], int]
+    frame: pl.DataFrame, keys: tuple[str, ...], row_of: dict[object, int], column_of: dict[tuple[object, ...], int]
 ) -> np.ndarray:
-    found = np.zeros((len(place), max(1, len(what))))
+    matrix = np.zeros((len(row_of), max(1, len(column_of))))
     for person, *key in frame.select("person", *keys).iter_rows():
-        found[place[person], what[tuple(key)]] = 1.0
-    return found
+        matrix[row_of[person], column_of[tuple(key)]] = 1.0
+    return matrix
 
 
 def _totals(frame: pl.DataFrame, per: str, everyone: Sequence[object]) -> np.ndarray:
     keys = pl.DataFrame({per: list(everyone)}, schema={per: frame.schema[per]})
-    found = keys.join(frame.group_by(per).len("n"), on=per, how="left", maintain_order="left")
-    return found["n"].fill_null(0).to_numpy().astype(np.float64)
+    counted = keys.join(frame.group_by(per).len("n"), on=per, how="left", maintain_order="left")
+    return counted["n"].fill_null(0).to_numpy().astype(np.float64)

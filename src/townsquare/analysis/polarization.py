@@ -23,8 +23,8 @@ def mean_distance(stance: pl.Expr) -> pl.Expr:
     1.0
     """
     n = pl.len().cast(pl.Float64)
-    place = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
-    return 2.0 / (n * n) * (place * stance.sort()).sum()
+    weight = 2.0 * pl.int_range(1, pl.len() + 1).cast(pl.Float64) - n - 1.0
+    return 2.0 / (n * n) * (weight * stance.sort()).sum()
 
 
 def pair_variance(stance: pl.Expr) -> pl.Expr:

@@ -23,9 +23,9 @@ _WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Verac
 
 def accepted(run: Reads, kinds: Iterable[ActionKind] | None = None) -> pl.LazyFrame:
     """Return the accepted actions of these kinds; without ``kinds``, of all but ignoring."""
-    kind = pl.col("kind")
-    chosen = kind != ActionKind.IGNORE if kinds is None else kind.is_in([int(one) for one in kinds])
-    return run.lazy("actions").filter(pl.col("status") == ActionStatus.ACCEPTED, chosen)
+    codes = pl.col("kind")
+    wanted = codes != ActionKind.IGNORE if kinds is None else codes.is_in([int(kind) for kind in kinds])
+    return run.lazy("actions").filter(pl.col("status") == ActionStatus.ACCEPTED, wanted)
 
 
 def known_posts(run: Reads) -> pl.DataFrame:

@@ -80,14 +80,14 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
         first = (start[0] * y[0], *(start[1:] if model != "logarithm" else (start[1] * y[0],)))
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # on the way to the best curve
-                found, _ = optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
+                coefficients, _ = optimize.curve_fit(curve, rank, y, p0=first, maxfev=20_000)
         except RuntimeError:  # did not converge
             rows.append((model, formula, y.size, *[math.nan] * 5))
             continue
-        rest = max(float(((y - curve(rank, *found)) ** 2).sum()), 1e-300)  # 0 where a curve is exact
-        given = [*map(float, found), *[math.nan] * (3 - len(found))]
+        rest = max(float(((y - curve(rank, *coefficients)) ** 2).sum()), 1e-300)  # 0 where a curve is exact
+        given = [*map(float, coefficients), *[math.nan] * (3 - len(coefficients))]
         r2 = 1.0 - rest / float(((y - y.mean()) ** 2).sum())
-        rows.append((model, formula, y.size, *given, r2, y.size * math.log(rest / y.size) + 2 * len(found)))
+        rows.append((model, formula, y.size, *given, r2, y.size * math.log(rest / y.size) + 2 * len(coefficients)))
     return tidy(rows, FITS)
 
 

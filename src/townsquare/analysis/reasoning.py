@@ -105,12 +105,12 @@ def tone_by_action(frame: pl.DataFrame) -> pl.DataFrame:
     """
     toned = frame.with_columns(pl.Series("tone", tones(frame["reasoning"].to_list()), dtype=pl.String))
     rows: list[tuple[object, ...]] = []
-    for (action,), found in toned.sort("action").group_by("action", maintain_order=True):
-        share = statistics.share(found.height, frame.height)
-        rows.append((action, "actions", "share of all actions", found.height, *share))
+    for (action,), actions in toned.sort("action").group_by("action", maintain_order=True):
+        share = statistics.share(actions.height, frame.height)
+        rows.append((action, "actions", "share of all actions", actions.height, *share))
         for tone in TONES:
-            share = statistics.share(int((found["tone"] == tone).sum()), found.height)
-            rows.append((action, tone, _UNIT, found.height, *share))
+            share = statistics.share(int((actions["tone"] == tone).sum()), actions.height)
+            rows.append((action, tone, _UNIT, actions.height, *share))
     return statistics.tidy(rows, SHARES)
 
 
@@ -133,8 +133,8 @@ def motives_by_action(frame: pl.DataFrame, motives: Motives | None = None) -> pl
     marked = motives_of(frame["reasoning"], lists)
     marked = marked.with_columns((~pl.any_horizontal(pl.all())).alias("none"), frame["action"])
     rows = [
-        (action, name, _UNIT, found.height, *statistics.share(int(found[name].sum()), found.height))
-        for (action,), found in marked.sort("action", maintain_order=True).group_by("action", maintain_order=True)
+        (action, name, _UNIT, actions.height, *statistics.share(int(actions[name].sum()), actions.height))
+        for (action,), actions in marked.sort("action", maintain_order=True).group_by("action", maintain_order=True)
         for name in [*lists, "none"]
     ]
     return statistics.tidy(rows, SHARES)
@@ -174,15 +174,15 @@ def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
             "says": pl.Series(tones(known["reasoning"].to_list()), dtype=pl.String),
         }
     )
-    parts = [((action,), found) for (action,), found in both.sort("action").group_by("action", maintain_order=True)]
+    parts = [((action,), pairs) for (action,), pairs in both.sort("action").group_by("action", maintain_order=True)]
     rows: list[tuple[object, ...]] = []
-    for (action,), found in [*parts, (("all",), both)] if both.height else []:
-        same = int((found["post"] == found["says"]).sum())
-        both_at_random = sum(int((found["post"] == tone).sum()) * int((found["says"] == tone).sum()) for tone in TONES)
-        chance = both_at_random / found.height**2
-        kappa = (same / found.height - chance) / (1 - chance) if chance < 1 else math.nan
-        share = statistics.share(same, found.height)
-        rows.append((action, "same tone", _UNIT, found.height, *share, chance, kappa))
+    for (action,), pairs in [*parts, (("all",), both)] if both.height else []:
+        same = int((pairs["post"] == pairs["says"]).sum())
+        both_at_random = sum(int((pairs["post"] == tone).sum()) * int((pairs["says"] == tone).sum()) for tone in TONES)
+        chance = both_at_random / pairs.height**2
+        kappa = (same / pairs.height - chance) / (1 - chance) if chance < 1 else math.nan
+        share = statistics.share(same, pairs.height)
+        rows.append((action, "same tone", _UNIT, pairs.height, *share, chance, kappa))
     return statistics.tidy(rows, AGREEMENT)
 
 
@@ -207,15 +207,15 @@ def read_motives(path: Path) -> Motives:
     DataError
         The file is none, or holds anything else.
     """
-    found, _ = read_yaml(path)
-    for name, words in found.items():
+    lists, _ = read_yaml(path)
+    for name, words in lists.items():
         if (
             not isinstance(words, list)
             or not words
             or not all(isinstance(word, str) and word.strip("* ") for word in words)
         ):
             raise DataError(f"{path}: {name}", got=repr(words)[:80], allowed="a list of words and phrases")
-    return {str(name): list(words) for name, words in found.items()}
+    return {str(name): list(words) for name, words in lists.items()}
 
 
 @cache

@@ -57,9 +57,9 @@ def mean(values: npt.ArrayLike) -> Estimate:
     return Estimate(center, float(low), float(high))
 
 
-def difference(one: npt.ArrayLike, other: npt.ArrayLike) -> Estimate:
+def difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
     """Mean of ``one`` less mean of ``other``, two independent samples, with Welch's interval."""
-    a, b = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if min(a.size, b.size) < 1:
         return UNKNOWN
     value = float(a.mean() - b.mean())
@@ -115,8 +115,8 @@ def gini(values: npt.ArrayLike) -> float:
     total = float(x.sum())
     if not x.size or total <= 0.0:
         return math.nan
-    place = np.arange(1, x.size + 1)
-    return float((2 * place - x.size - 1) @ x / (x.size * total))
+    rank = np.arange(1, x.size + 1)
+    return float((2 * rank - x.size - 1) @ x / (x.size * total))
 
 
 def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: int = 0) -> Estimate:
@@ -130,7 +130,7 @@ def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: 
     if not 3 <= x.size <= MOST_RESAMPLED or math.isnan(point) or x.min() == x.max():
         return Estimate(point, math.nan, math.nan)
     with warnings.catch_warnings(action="ignore", category=stats.DegenerateDataWarning):
-        found = stats.bootstrap(
+        result = stats.bootstrap(
             (x,),
             statistic,
             n_resamples=max(100, min(RESAMPLES, 4_000_000 // x.size)),
@@ -140,7 +140,7 @@ def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: 
             rng=np.random.default_rng(seed),
         )
     # Resamples for which the statistic is undefined, as the Gini of nothing but zeros, are left out.
-    low, high = np.nanquantile(found.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.nanquantile(result.bootstrap_distribution, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Estimate(point, float(low), float(high))
 
 
@@ -179,8 +179,8 @@ def cramers_v(table: npt.ArrayLike) -> Association:
         counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     if counts.ndim != 2 or min(counts.shape) < 2:
         return NO_ASSOCIATION
-    found = stats.chi2_contingency(counts, correction=False)
-    chi2, dof, n = float(found.statistic), int(found.dof), float(counts.sum())
+    test = stats.chi2_contingency(counts, correction=False)
+    chi2, dof, n = float(test.statistic), int(test.dof), float(counts.sum())
     rows, columns = counts.shape
     least = min(rows, columns) - 1
     low, high = (math.sqrt(at / (n * least)) for at in _noncentrality(chi2, dof))
@@ -189,12 +189,12 @@ def cramers_v(table: npt.ArrayLike) -> Association:
     return Association(
         chi2,
         dof,
-        float(found.pvalue),
+        float(test.pvalue),
         float(stats.contingency.association(counts.astype(np.int64), method="cramer")),
         min(low, 1.0),
         min(high, 1.0),
         math.sqrt(excess / fewer) if fewer > 0 else math.nan,
-        float(found.expected_freq.min()),
+        float(test.expected_freq.min()),
     )
 
 

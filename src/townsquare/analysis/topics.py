@@ -77,7 +77,7 @@ def found_topics(texts: Sequence[str], most: int = MOST_TOPICS) -> tuple[np.ndar
     with warnings.catch_warnings(action="ignore"):  # of slow convergence: the topics serve as they are
         belongs = model.fit(weights[chosen]).transform(weights)
     words = vectorizer.get_feature_names_out()
-    called = [" ".join(words[place] for place in np.argsort(-row)[:WORDS]) for row in model.components_]
+    called = [" ".join(words[word] for word in np.argsort(-row)[:WORDS]) for row in model.components_]
     return np.where(belongs.max(axis=1) > 0, belongs.argmax(axis=1), -1), called
 
 
@@ -111,12 +111,12 @@ def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
     given = every.select("root").join(named, on="root").join(texts, on="text").rename({"content": "topic"})
     different = every.select("text").unique().join(texts, on="text").sort("text")
     at, called = find(different["content"].to_list())
-    one = different.select("text").with_columns(pl.Series("at", at)).filter(pl.col("at") >= 0)
+    topic_of = different.select("text").with_columns(pl.Series("at", at)).filter(pl.col("at") >= 0)
     names = pl.DataFrame({"at": np.arange(len(called)), "topic": called}, schema={"at": pl.Int64, "topic": pl.String})
-    found = every.join(one, on="text").join(names, on="at")
+    from_texts = every.join(topic_of, on="text").join(names, on="at")
     parts = [
         frame.select("root", pl.lit(source).alias("source"), "topic")
-        for source, frame in (("given", given), ("found", found))
+        for source, frame in (("given", given), ("found", from_texts))
         if frame.height
     ]
     return pl.concat(parts).cast(OF_POSTS).sort("source", "root") if parts else pl.DataFrame(schema=OF_POSTS)
@@ -158,8 +158,8 @@ def by_topic(amounts: pl.DataFrame) -> pl.DataFrame:
         ``high`` (Student's interval), ``median``, ``sd``, ``most``.
     """
     rows = []
-    for (source, topic), found in amounts.group_by("source", "topic", maintain_order=True):
-        x = found["value"].to_numpy()
+    for (source, topic), posts in amounts.group_by("source", "topic", maintain_order=True):
+        x = posts["value"].to_numpy()
         sd = float(x.std(ddof=1)) if x.size > 1 else math.nan
         rows.append((source, topic, _UNIT, x.size, *statistics.mean(x), float(np.median(x)), sd, float(x.max())))
     return statistics.tidy(rows, BY_TOPIC).sort("source", "topic")
@@ -198,11 +198,11 @@ def compare_topics(amounts: pl.DataFrame) -> pl.DataFrame:
         ``p_kruskal`` (rank test of Kruskal and Wallis).
     """
     rows = []
-    for (source,), found in amounts.sort("source").group_by("source", maintain_order=True):
-        fewer = max(1, int(found.height * OUTLIERS))
-        rest = found.sort("value", maintain_order=True).head(found.height - fewer)
-        for name, kept, out in (("all", found, 0), ("without outliers", rest, fewer)):
-            samples = statistics.samples_of(kept.sort("topic", "root"), "topic")
+    for (source,), amounts_of in amounts.sort("source").group_by("source", maintain_order=True):
+        fewer = max(1, int(amounts_of.height * OUTLIERS))
+        rest = amounts_of.sort("value", maintain_order=True).head(amounts_of.height - fewer)
+        for name, part, out in (("all", amounts_of, 0), ("without outliers", rest, fewer)):
+            samples = statistics.samples_of(part.sort("topic", "root"), "topic")
             rows.append((source, name, sum(x.size for x in samples), len(samples), out, *_differ(samples)))
     return statistics.tidy(rows, TESTS)
 
@@ -240,11 +240,11 @@ def time_of_posting(run: Reads) -> pl.DataFrame:
     frame = since.join(did, on="root", how="left").with_columns(pl.col("value").fill_null(0.0)).sort("since", "root")
     unit = f"actions per post in its first {WINDOW} steps"
     rows: list[tuple[object, ...]] = [
-        (since, "engagement", unit, found.height, *statistics.mean(found["value"].to_numpy()), math.nan)
-        for (since,), found in frame.group_by("since", maintain_order=True)
+        (since, "engagement", unit, posts.height, *statistics.mean(posts["value"].to_numpy()), math.nan)
+        for (since,), posts in frame.group_by("since", maintain_order=True)
     ]
     if frame["since"].n_unique() > 1 and frame["value"].n_unique() > 1:
-        found = stats.spearmanr(frame["since"].to_numpy(), frame["value"].to_numpy())
+        posts = stats.spearmanr(frame["since"].to_numpy(), frame["value"].to_numpy())
         ends = (math.nan, math.nan)
-        rows.append((None, "spearman", "correlation", frame.height, float(found.statistic), *ends, float(found.pvalue)))
+        rows.append((None, "spearman", "correlation", frame.height, float(posts.statistic), *ends, float(posts.pvalue)))
     return statistics.tidy(rows, POSTING)

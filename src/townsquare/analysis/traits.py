@@ -56,9 +56,9 @@ def trait_levels(run: Reads) -> pl.DataFrame:
     amounts, groups = _both(run)
     joined = groups.join(amounts, on="agent").sort("grouping", "group", "agent")
     rows = []
-    for (grouping, group), found in joined.group_by("grouping", "group", maintain_order=True):
+    for (grouping, group), members in joined.group_by("grouping", "group", maintain_order=True):
         for of, unit in _UNITS.items():
-            values = found[of].to_numpy().astype(np.float64)
+            values = members[of].to_numpy().astype(np.float64)
             rows.append((grouping, group, of, unit, values.size, *statistics.mean(values), float(np.median(values))))
     return statistics.tidy(rows, LEVELS).sort("grouping", "of", "group")
 
@@ -133,12 +133,12 @@ def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None 
     return frame.sort("of", "grouping")
 
 
-def _tested(found: pl.DataFrame) -> tuple[float | int | None, ...]:
-    table = found.group_by("group").agg(pl.col("least", "most").sum()).sort("group").select("least", "most")
-    samples = statistics.samples_of(found, "group")
+def _tested(members: pl.DataFrame) -> tuple[float | int | None, ...]:
+    table = members.group_by("group").agg(pl.col("least", "most").sum()).sort("group").select("least", "most")
+    samples = statistics.samples_of(members, "group")
     rank = (math.nan, math.nan)
     if len(samples) >= 2 and np.ptp(np.concatenate(samples)) > 0:
         tested = stats.kruskal(*samples)
         rank = (float(tested.statistic), float(tested.pvalue))
-    counts = (found.height, found["group"].n_unique(), int(found["least"].sum()), int(found["most"].sum()))
+    counts = (members.height, members["group"].n_unique(), int(members["least"].sum()), int(members["most"].sum()))
     return (*counts, *statistics.cramers_v(table.to_numpy()), None, *rank, None)

@@ -93,7 +93,7 @@ def assignment(run: Reads, treatment: str | int = 0) -> Assignment:
 
 
 def _number(listed: list[Any], treatment: str | int) -> int:
-    called = [str(one["name"]) for one in listed]
+    called = [str(treatment_of["name"]) for treatment_of in listed]
     if isinstance(treatment, int):
         if not 0 <= treatment < len(listed):
             allowed = f"0 to {len(listed) - 1}" if listed else "none: this run has no treatments"
@@ -211,12 +211,12 @@ def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.boo
     use = known & ~np.isnan(e)
     if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
         return []
-    found, covariance = _least_squares(_design(z[use], e[use]), y[use])
-    reach = float(stats.t.ppf(0.975, use.sum() - found.size))
+    coefficients, covariance = _least_squares(_design(z[use], e[use]), y[use])
+    reach = float(stats.t.ppf(0.975, use.sum() - coefficients.size))
     rows: list[dict[str, object]] = []
     for name, given in (("direct", (0.0, 1.0, 0.0)), ("spillover", (0.0, 0.0, 1.0)), ("total", (0.0, 1.0, 1.0))):
         contrast = np.array(given)
-        value, margin = float(contrast @ found), reach * float(np.sqrt(contrast @ covariance @ contrast))
+        value, margin = float(contrast @ coefficients), reach * float(np.sqrt(contrast @ covariance @ contrast))
         rows.append({"estimate": name, "value": value, "low": value - margin, "high": value + margin})
     return rows
 
@@ -224,10 +224,10 @@ def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.boo
 def _least_squares(design: Float, y: Float) -> tuple[Float, Float]:
     """Coefficients and their HC1 covariance (MacKinnon and White 1985, Journal of Econometrics 29), (k,) and (k, k)."""
     inverse = np.linalg.pinv(design.T @ design)
-    found = inverse @ (design.T @ y)
-    scores = design * (y - design @ found)[:, None]
+    coefficients = inverse @ (design.T @ y)
+    scores = design * (y - design @ coefficients)[:, None]
     n, k = design.shape
-    return found, n / (n - k) * inverse @ (scores.T @ scores) @ inverse
+    return coefficients, n / (n - k) * inverse @ (scores.T @ scores) @ inverse
 
 
 def _design(z: npt.NDArray[np.bool_], e: Float) -> Float:
@@ -246,8 +246,12 @@ def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int
         if 0 < here.sum() < known.sum():
             out["difference"][k] = y[here].mean() - y[known & ~z].mean()
         if use.sum() >= 2 * LEAST:
-            found, *_ = np.linalg.lstsq(_design(z[use], shares(given.follows, z)[use]), y[use], rcond=None)
-            out["direct"][k], out["spillover"][k], out["total"][k] = found[1], found[2], found[1] + found[2]
+            coefficients, *_ = np.linalg.lstsq(_design(z[use], shares(given.follows, z)[use]), y[use], rcond=None)
+            out["direct"][k], out["spillover"][k], out["total"][k] = (
+                coefficients[1],
+                coefficients[2],
+                coefficients[1] + coefficients[2],
+            )
     return out
 
 

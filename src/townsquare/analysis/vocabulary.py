@@ -109,11 +109,11 @@ def _typical(groups: Sequence[str], counts: np.ndarray, words: np.ndarray) -> li
     z, total = log_odds(counts), counts.sum(axis=1)
     rows: list[tuple[object, ...]] = []
     for at, group in enumerate(groups):
-        order = [place for place in np.argsort(-z[at], kind="stable")[:TYPICAL] if z[at, place] > 1.96]
-        for rank, place in enumerate(order, 1):
-            uses, others = counts[at, place], counts[:, place].sum() - counts[at, place]
+        order = [word for word in np.argsort(-z[at], kind="stable")[:TYPICAL] if z[at, word] > 1.96]
+        for rank, word in enumerate(order, 1):
+            uses, others = counts[at, word], counts[:, word].sum() - counts[at, word]
             elsewhere = others / max(1.0, total.sum() - total[at])
-            rows.append((group, words[place], int(uses), uses / total[at], elsewhere, float(z[at, place]), rank))
+            rows.append((group, words[word], int(uses), uses / total[at], elsewhere, float(z[at, word]), rank))
     return rows
 
 
@@ -157,8 +157,8 @@ def frequent_terms(frame: pl.DataFrame) -> pl.DataFrame:
     extraction = library("sklearn.feature_extraction.text")
     pairs = extraction.CountVectorizer(stop_words="english", ngram_range=(2, 2)).build_analyzer()
     rows: list[tuple[object, ...]] = []
-    for (action,), found in frame.sort("action", maintain_order=True).group_by("action", maintain_order=True):
-        texts = found["reasoning"].to_list()
+    for (action,), actions in frame.sort("action", maintain_order=True).group_by("action", maintain_order=True):
+        texts = actions["reasoning"].to_list()
         for kind, terms_of in (("name", _NAME.findall), ("concept", pairs)):
             uses = Counter(term for text in texts for term in set(terms_of(text)))
             often = sorted((item for item in uses.items() if item[1] > 1), key=lambda item: (-item[1], item[0]))

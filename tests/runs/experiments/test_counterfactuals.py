@@ -196,9 +196,9 @@ def test_a_source_left_out_sends_no_message() -> None:
 def test_the_viewer_says_the_same_of_one_step(tmp_path: Path, rule: str) -> None:
     """In a run of one step, that of the viewer and that of the whole run ask one question."""
     library = Library(record(tmp_path / rule, agents=40, steps=1, beliefs={"rule": rule}))
-    of = library.snapshot(library.places()[0].id)
+    of = library.snapshot(library.locations()[0].id)
     row = of.run.table("trail").filter((pl.col("agent") == 7) & (pl.col("rank") >= 0)).row(0, named=True)
-    one = without_row(of.run, of.kept, 7, 1, row["proposition"], row["rank"], row["post"])
+    one = without_row(of.run, of.cached, 7, 1, row["proposition"], row["rank"], row["post"])
     root = int(of.run.table("posts")["root"][row["post"]])
     whole = without(of.run, Removal(posts=(root,))).beliefs
     mine = whole.filter((pl.col("step") == 1) & (pl.col("agent") == 7) & (pl.col("proposition") == row["proposition"]))

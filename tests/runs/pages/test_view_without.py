@@ -17,7 +17,7 @@ from townsquare.pages.view.library import Library, Snapshot
 
 def snapshot(folder: Path) -> Snapshot:
     library = Library(folder)
-    return library.snapshot(library.places()[0].id)
+    return library.snapshot(library.locations()[0].id)
 
 
 def largest(of: Snapshot, agent: int, step: int) -> dict[str, float]:
@@ -30,7 +30,7 @@ def test_rules_that_read_exposures_are_executed_again(tmp_path: Path, rule: str)
     of = snapshot(record(tmp_path / rule, agents=60, steps=3, beliefs={"rule": rule}))
     for agent in (3, 17):
         row = largest(of, agent, 3)
-        left = without(of.run, of.kept, agent, 3, 0, int(row["rank"]), int(row["post"]))
+        left = without(of.run, of.cached, agent, 3, 0, int(row["rank"]), int(row["post"]))
         assert left.method == "exact"
         # Without the row, the stance lies on the other side of where the row had pushed it, or where it was.
         assert (left.recorded - left.stance) * row["amount"] > 0
@@ -39,14 +39,14 @@ def test_rules_that_read_exposures_are_executed_again(tmp_path: Path, rule: str)
 def test_the_exact_rule_adds_up(tmp_path: Path) -> None:
     of = snapshot(record(tmp_path / "run", agents=60, steps=2, beliefs={"rule": "exposure", "pull": 0.001}))
     row = largest(of, 5, 2)
-    left = without(of.run, of.kept, 5, 2, 0, int(row["rank"]), int(row["post"]))
+    left = without(of.run, of.cached, 5, 2, 0, int(row["rank"]), int(row["post"]))
     assert left.stance == pytest.approx(left.recorded - row["amount"], abs=1e-12)
 
 
 def test_the_bounded_rule_gives_the_others_more_weight(tmp_path: Path) -> None:
     of = snapshot(record(tmp_path / "run", agents=60, steps=2, beliefs={"rule": "exposure-bounded", "pull": 0.1}))
     row = largest(of, 5, 2)
-    left = without(of.run, of.kept, 5, 2, 0, int(row["rank"]), int(row["post"]))
+    left = without(of.run, of.cached, 5, 2, 0, int(row["rank"]), int(row["post"]))
     assert left.method == "exact"
     assert abs(left.stance - (left.recorded - row["amount"])) > 1e-6
 
@@ -54,7 +54,7 @@ def test_the_bounded_rule_gives_the_others_more_weight(tmp_path: Path) -> None:
 def test_a_row_that_is_not_there_is_refused(tmp_path: Path) -> None:
     of = snapshot(record(tmp_path / "run", agents=40, steps=2))
     with pytest.raises(SettingError, match="row of the trail"):
-        without(of.run, of.kept, 5, 2, 0, 3, 123_456)
+        without(of.run, of.cached, 5, 2, 0, 3, 123_456)
 
 
 def test_records_add(tmp_path: Path) -> None:

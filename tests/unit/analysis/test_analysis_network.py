@@ -12,7 +12,7 @@ import pytest
 from handwritten_runs import FrameRun, settings
 from townsquare.analysis import network
 from townsquare.analysis.follow_graph import against, follow_graph, rewired
-from townsquare.analysis.homophily import alike, communities, echo_chambers, homophily
+from townsquare.analysis.homophily import communities, echo_chambers, equal_ends, homophily
 from townsquare.analysis.network import by_size, centralities, network_over_time
 from townsquare.core.schema import AgentKind
 
@@ -122,10 +122,10 @@ def test_assortativity_is_that_of_networkx(edges: np.ndarray) -> None:
     graph = as_networkx(edges)
     nx.set_node_attributes(graph, dict(enumerate(GROUP.tolist())), "color")
     nx.set_node_attributes(graph, dict(enumerate(STANCE.tolist())), "stance")
-    assert alike(*GROUP[edges].T)[1] == pytest.approx(nx.attribute_assortativity_coefficient(graph, "color"))
+    assert equal_ends(*GROUP[edges].T)[1] == pytest.approx(nx.attribute_assortativity_coefficient(graph, "color"))
     found = homophily(run_of(edges, GROUP, STANCE)).filter(pl.col("step") == 1)
     values = {(row["attribute"], row["measure"]): row["value"] for row in found.to_dicts()}
-    assert values["color", "assortativity"] == pytest.approx(alike(*GROUP[edges].T)[1])
+    assert values["color", "assortativity"] == pytest.approx(equal_ends(*GROUP[edges].T)[1])
     assert values["stance:tax", "assortativity"] == pytest.approx(nx.numeric_assortativity_coefficient(graph, "stance"))
 
 

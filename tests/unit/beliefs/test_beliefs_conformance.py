@@ -342,9 +342,7 @@ def log_odds_init(stance, confidence, params):
     return BeliefState(stance.copy(), confidence.copy(), stance.copy(), arrays=held)
 
 
-LOG_ODDS = BeliefRule(
-    "mine", frozenset({"exposures"}), LogOddsParams, log_odds_init, log_odds_step, unit="log odds"
-)
+LOG_ODDS = BeliefRule("mine", frozenset({"exposures"}), LogOddsParams, log_odds_init, log_odds_step, unit="log odds")
 
 
 def test_a_rule_in_log_odds_passes_and_its_trail_is_held_to_log_odds() -> None:

@@ -134,8 +134,8 @@ def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFram
 
 def label_of() -> pl.Expr:
     """What was shown with an exposure, in words: the verdict, ``note``, both, or ``none``."""
-    words = {int(one): "" if not one else f"verdict {one.name.lower()}" for one in Verdict}
-    verdict = as_words("verdict", words)
+    words = {int(verdict): f"verdict {verdict.name.lower()}" if verdict else "" for verdict in Verdict}
+    shown_verdict = as_words("verdict", words)
     note = pl.when(pl.col("note") >= 0).then(pl.lit("note")).otherwise(pl.lit(""))
-    both = pl.when((verdict != "") & (note != "")).then(verdict + ", note").otherwise(verdict + note)
+    both = pl.when((shown_verdict != "") & (note != "")).then(shown_verdict + ", note").otherwise(shown_verdict + note)
     return pl.when(both == "").then(pl.lit("none")).otherwise(both)

@@ -23,7 +23,7 @@ from townsquare.core.schema import HoldingChange, Origin, TrailKind
 _SHOWING = ["step", "rank", "post"]
 
 
-def weights_of(run: Reads, agent: int, step: int, params: object, held: pl.DataFrame) -> dict[int, float]:
+def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.DataFrame) -> dict[int, float]:
     """Factor on the strength of each peer record, by claim; empty under rules that do not weigh records.
 
     Parameters
@@ -40,7 +40,7 @@ def weights_of(run: Reads, agent: int, step: int, params: object, held: pl.DataF
         return {}
     shown = _showings(run, agent, step)
     labels = dict(zip(shown["claim"].to_list(), shown["weight"].to_list(), strict=True))  # the last one stays
-    peers = set(held.filter(pl.col("origin") == Origin.PEER)["claim"].to_list())
+    peers = set(records.filter(pl.col("origin") == Origin.PEER)["claim"].to_list())
     (p,) = settings(per_agent(params, 1), SETTINGS, 1)
     out = {}
     for row in _acceptances(run, agent, step, shown):

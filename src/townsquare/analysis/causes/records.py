@@ -84,7 +84,7 @@ class HeldRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class CounterfactualBelief:
     """The belief that is left without one record, the others staying as they are."""
 
     claim: int
@@ -117,7 +117,7 @@ class Evidence:
         """Whether the records explain the recorded stance."""
         return abs(self.stance - self.recorded) <= TOLERANCE
 
-    def without(self, claim: int) -> Without:
+    def without(self, claim: int) -> CounterfactualBelief:
         """The belief if the agent did not hold a record.
 
         What the record had archived stays archived.
@@ -128,11 +128,11 @@ class Evidence:
             The agent holds no such record on this proposition.
         """
         if claim not in [record.claim for record in self.records]:
-            held = ", ".join(str(record.claim) for record in self.records) or "none: it holds no records"
-            raise SettingError(f"record of agent {self.agent} on {self.proposition}", got=str(claim), allowed=held)
+            allowed = ", ".join(str(record.claim) for record in self.records) or "none: it holds no records"
+            raise SettingError(f"record of agent {self.agent} on {self.proposition}", got=str(claim), allowed=allowed)
         left = [record.amount for record in self.records if record.active and record.claim != claim]
         total = sum_of(left, self.prior)
-        return Without(claim, total, float(stances_of([total])[0]))
+        return CounterfactualBelief(claim, total, float(stances_of([total])[0]))
 
 
 def has_records(run: Reads) -> bool:
@@ -168,13 +168,13 @@ def evidence(run: Reads, agent: int, step: int | None = None, proposition: str |
     if beliefs.is_empty():
         raise SettingError("step", got=f"{last} of agent {agent}", allowed="a step after which it was there")
     params = _params(run, agent, last)
-    held = _held(run, agent, last)
-    weights = weights_of(run, agent, last, params, held)
+    changes = _held(run, agent, last)
+    weights = weights_of(run, agent, last, params, changes)
     names = run.table("propositions")
     chosen = names if proposition is None else names.filter(pl.col("name") == proposition)
     stances = dict(zip(beliefs["proposition"].to_list(), beliefs["stance"].to_list(), strict=True))
     return tuple(
-        _evidence(run, agent, last, row, held, weights, params, stances[row["proposition"]])
+        _evidence(run, agent, last, row, changes, weights, params, stances[row["proposition"]])
         for row in chosen.iter_rows(named=True)
     )
 
@@ -184,12 +184,12 @@ def _evidence(
     agent: int,
     step: int,
     proposition: Mapping[str, Any],
-    held: pl.DataFrame,
+    changes: pl.DataFrame,
     weights: Mapping[int, float],
     params: log_odds.Params,
     recorded: float,
 ) -> Evidence:
-    rows = list(held.filter(pl.col("proposition") == proposition["proposition"]).iter_rows(named=True))
+    rows = list(changes.filter(pl.col("proposition") == proposition["proposition"]).iter_rows(named=True))
     records = tuple(_record(row, weights.get(row["claim"], 1.0), params) for row in rows)
     prior = _prior(run, agent, proposition["proposition"])
     total = sum_of([record.amount for record in records if record.active], prior)
@@ -237,8 +237,8 @@ def _own(run: Reads, agent: int) -> dict[str, Any]:
 
 def _prior(run: Reads, agent: int, proposition: int) -> float:
     """The prior that is no record: that of the stated start, under the settings that held when the agent joined."""
-    mine = (pl.col("agent") == agent) & (pl.col("proposition") == proposition)
-    start = run.lazy("starts").filter(mine).pipe(collected).row(0, named=True)
+    of_belief = (pl.col("agent") == agent) & (pl.col("proposition") == proposition)
+    start = run.lazy("starts").filter(of_belief).pipe(collected).row(0, named=True)
     params = _params(run, agent, start["step"])
     if params.start == "records":
         return 0.0

@@ -21,15 +21,15 @@ ROLE = {PRO: "first", CON: "fourth"}
 MARGIN = 1.05
 
 
-def course_figure(held: DebateResults, arm: DebateArm, key: str, caption: str, *, judged: bool = False) -> Figure:
+def course_figure(results: DebateResults, arm: DebateArm, key: str, caption: str, *, judged: bool = False) -> Figure:
     """Stances of both over the rounds: trials thin, their mean thick; as kept, or as the judge reads."""
-    course = held.judged(arm) if judged else held.stances(arm)
+    course = results.judged(arm) if judged else results.stances(arm)
     rounds = np.arange(course.shape[1]) + judged
     what = "judged stance" if judged else "stance"
 
     def draw(axes: Axes, stances: Float) -> None:
-        for seat in (PRO, CON) if arm.is_pair else (PRO,):
-            _bundle(axes, rounds, stances[:, :, seat], ROLE[seat], SIDES[seat])
+        for side in (PRO, CON) if arm.is_pair else (PRO,):
+            _bundle(axes, rounds, stances[:, :, side], ROLE[side], SIDES[side])
         _stance_axis(axes, what)
         _round_axis(axes)
 
@@ -37,7 +37,7 @@ def course_figure(held: DebateResults, arm: DebateArm, key: str, caption: str, *
     return Figure(key, caption, course, draw, label, height=230)
 
 
-def levels_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
+def levels_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
     """The mean stance of pro over the rounds, one line a level; trials thin."""
     labels = [f"{name} {level:g}" for level in levels]
 
@@ -48,25 +48,25 @@ def levels_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequen
         _round_axis(axes)
 
     caption, label = f"Stance of pro by {name}: trials thin, means thick", ", ".join(labels)
-    courses = [held.stances(arm)[:, :, PRO] for arm in arms]
+    courses = [results.stances(arm)[:, :, PRO] for arm in arms]
     return Figure(f"l-{key_of(name)}", caption, courses, draw, f"mean stance of pro by level: {label}", height=290)
 
 
-def finals_figure(held: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
+def finals_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
     """Final stance of pro against the level of a setting: trials as dots, means with 95 % intervals."""
-    estimates = [held.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]
+    estimates = [results.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]
 
     def draw(axes: Axes, finals: Sequence[Float]) -> None:
         shade = color("first")
-        for level, values, one in zip(levels, finals, estimates, strict=True):
+        for level, values, estimate in zip(levels, finals, estimates, strict=True):
             axes.scatter([level] * values.size, values, s=14, color=shade, alpha=0.4, linewidths=0)
-            if np.isfinite(one.low):
-                axes.plot([level, level], [one.low, one.high], color=shade, linewidth=2.4)
-        axes.plot(levels, [one.mean for one in estimates], color=shade, marker="o", markersize=5)
+            if np.isfinite(estimate.low):
+                axes.plot([level, level], [estimate.low, estimate.high], color=shade, linewidth=2.4)
+        axes.plot(levels, [estimate.mean for estimate in estimates], color=shade, marker="o", markersize=5)
         _stance_axis(axes, "final stance of pro")
         axes.set_xlabel(printable(name, 40))
 
-    finals = [held.stances(arm)[:, -1, PRO] for arm in arms]
+    finals = [results.stances(arm)[:, -1, PRO] for arm in arms]
     caption = f"Final stance by {name}: trials, means, 95% intervals"
     return Figure(f"f-{key_of(name)}", caption, finals, draw, f"final stance of pro by {name}")
 

@@ -24,7 +24,7 @@ MOST_JUDGED = 12
 """Arms that get a panel; those of judged courses are left out where there are more."""
 
 
-def write_pages(held: DebateResults) -> Path:
+def write_pages(results: DebateResults) -> Path:
     """Write ``report.html``, and the transcript of each arm beside its trials; the path of the report.
 
     Raises
@@ -32,13 +32,13 @@ def write_pages(held: DebateResults) -> Path:
     RecordError
         A trial cannot be read, or a page not be written.
     """
-    for arm in held.arms:
-        if held.records(arm):
-            write_transcript(held, arm, figures=len(held.arms) <= MOST_JUDGED)
-    return write_debates(held)
+    for arm in results.arms:
+        if results.records(arm):
+            write_transcript(results, arm, figures=len(results.arms) <= MOST_JUDGED)
+    return write_debates(results)
 
 
-def write_debates(held: DebateResults) -> Path:
+def write_debates(results: DebateResults) -> Path:
     """Write ``report.html`` into a folder of debates: one self-contained file.
 
     Raises
@@ -46,63 +46,63 @@ def write_debates(held: DebateResults) -> Path:
     RecordError
         A trial cannot be read, or the page not be written.
     """
-    arms = [arm for arm in held.arms if held.records(arm)]
-    kept = DebateResults(held.folder, tuple(arms), held.trials, held.failed)
-    sections = [*_levels(kept), *_courses(kept), *_measured(kept)] if arms else []
+    arms = [arm for arm in results.arms if results.records(arm)]
+    recorded = DebateResults(results.folder, tuple(arms), results.trials, results.failed)
+    sections = [*_levels(recorded), *_courses(recorded), *_measured(recorded)] if arms else []
     return Page.of(
         "debates.html",
-        title=_title(held),
-        facts=_facts(held),
+        title=_title(results),
+        facts=_facts(results),
         warnings=[
-            f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in held.failed
+            f"trial {trial} of {printable(arm, 120)}: {printable(error, 300)}" for arm, trial, error in results.failed
         ],
         sections=sections,
-    ).write(held.folder / REPORT)
+    ).write(results.folder / REPORT)
 
 
-def _title(held: DebateResults) -> str:
-    statements = list(dict.fromkeys(arm.statement for arm in held.arms))
+def _title(results: DebateResults) -> str:
+    statements = list(dict.fromkeys(arm.statement for arm in results.arms))
     return printable(statements[0], 160) if len(statements) == 1 else count(len(statements), "proposition")
 
 
-def _facts(held: DebateResults) -> list[tuple[str, str]]:
-    done = sum(len(held.records(arm)) for arm in held.arms)
+def _facts(results: DebateResults) -> list[tuple[str, str]]:
+    done = sum(len(results.records(arm)) for arm in results.arms)
 
     def each(*path: str) -> str:
-        values = (reduce(lambda value, name: value[name], path, arm.settings) for arm in held.arms)
+        values = (reduce(lambda value, name: value[name], path, arm.settings) for arm in results.arms)
         return printable(", ".join(dict.fromkeys(map(str, values))), 160)
 
     return [
-        ("arms", str(len(held.arms))),
-        ("debates", f"{done} of {len(held.arms) * held.trials}"),
+        ("arms", str(len(results.arms))),
+        ("debates", f"{done} of {len(results.arms) * results.trials}"),
         ("rounds", each("rounds")),
         *((name, each(name, "name")) for name in ("debater", "speaker", "judge")),
     ]
 
 
-def _levels(held: DebateResults) -> list[Section]:
+def _levels(results: DebateResults) -> list[Section]:
     """One section a setting whose levels vary alone (Figure 2, left)."""
     return [
-        _level_section(held, name, [level for level, _ in rows], [arm for _, arm in rows])
-        for name, rows in varied(held).items()
+        _level_section(results, name, [level for level, _ in rows], [arm for _, arm in rows])
+        for name, rows in varied(results).items()
     ]
 
 
-def _level_section(held: DebateResults, name: str, levels: list[float], arms: list[DebateArm]) -> Section:
-    figures, says, tables = [levels_figure(held, arms, levels, name)], [], []
-    if trials := min(len(held.records(arm)) for arm in arms):
-        figures.append(finals_figure(held, arms, levels, name))
-        steps = steps_between(np.array(levels), np.array([held.stances(arm)[:trials, -1, PRO] for arm in arms]))
+def _level_section(results: DebateResults, name: str, levels: list[float], arms: list[DebateArm]) -> Section:
+    figures, says, tables = [levels_figure(results, arms, levels, name)], [], []
+    if trials := min(len(results.records(arm)) for arm in arms):
+        figures.append(finals_figure(results, arms, levels, name))
+        steps = steps_between(np.array(levels), np.array([results.stances(arm)[:trials, -1, PRO] for arm in arms]))
         says = [_ordering(name, steps)]
-        rows = [[f"{low:g} to {high:g}", with_interval(one, signed=True)] for low, high, one in steps]
+        rows = [[f"{low:g} to {high:g}", with_interval(change, signed=True)] for low, high, change in steps]
         tables = [Table(f"Change of the final stance from one level of {name} to the next", [name, "change"], rows)]
     return Section(f"levels-{key_of(name)}", f"Levels of {name}", says=says, figures=figures, open_tables=tables)
 
 
 def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
     """Whether the final stances are ordered by level, and how many steps are told apart from none."""
-    means = [one.mean for _, _, one in steps]
-    clear = sum(one.low > 0 or one.high < 0 for _, _, one in steps)
+    means = [change.mean for _, _, change in steps]
+    clear = sum(change.low > 0 or change.high < 0 for _, _, change in steps)
     of = f"{clear} of {count(len(steps), 'step')} differ from none by their 95% intervals, trial by trial"
     if all(mean < 0 for mean in means):
         return f"The larger {name}, the lower pro ends: {of}."
@@ -111,37 +111,39 @@ def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
     return f"Final stances are not ordered by {name}: {of}."
 
 
-def _courses(held: DebateResults) -> list[Section]:
+def _courses(results: DebateResults) -> list[Section]:
     """Kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
-    arms = held.arms[:MOST_PANELS]
-    notes = [f"The first {MOST_PANELS} of {len(held.arms)} arms."] if len(arms) < len(held.arms) else []
-    kept = [course_figure(held, arm, f"k{at}", _caption(held, arm)) for at, arm in enumerate(arms)]
+    arms = results.arms[:MOST_PANELS]
+    notes = [f"The first {MOST_PANELS} of {len(results.arms)} arms."] if len(arms) < len(results.arms) else []
+    own = [course_figure(results, arm, f"k{at}", _caption(results, arm)) for at, arm in enumerate(arms)]
     says = ["Each panel is an arm: stance over rounds, from +1 for the proposition to −1 against it."]
-    found = [Section("courses", "Stances kept", says=says, notes=notes, figures=kept)]
+    sections = [Section("courses", "Stances kept", says=says, notes=notes, figures=own)]
     if len(arms) <= MOST_JUDGED:
-        judged = [course_figure(held, arm, f"j{at}", _caption(held, arm), judged=True) for at, arm in enumerate(arms)]
-        said = "One judge reads every message of every arm, and sees nothing but the text."
-        found.append(Section("judged", "Stances read from the texts", says=[said], figures=judged))
-    return found
+        judged = [
+            course_figure(results, arm, f"j{at}", _caption(results, arm), judged=True) for at, arm in enumerate(arms)
+        ]
+        note = "One judge reads every message of every arm, and sees nothing but the text."
+        sections.append(Section("judged", "Stances read from the texts", says=[note], figures=judged))
+    return sections
 
 
-def _caption(held: DebateResults, arm: DebateArm) -> str:
-    several = len({one.statement for one in held.arms}) > 1
+def _caption(results: DebateResults, arm: DebateArm) -> str:
+    several = len({other.statement for other in results.arms}) > 1
     return printable(f"{arm.statement} · {arm.name}" if several and "topic" not in arm.changes else arm.name, 120)
 
 
-def _measured(held: DebateResults) -> list[Section]:
+def _measured(results: DebateResults) -> list[Section]:
     tables = []
     for is_pair in (True, False):
-        arms = [arm for arm in held.arms if arm.is_pair is is_pair]
+        arms = [arm for arm in results.arms if arm.is_pair is is_pair]
         if arms:
-            tables += [arms_table(held, arms), arms_table(held, arms, judged=True)]
-    crossed = [one for measure in ("gap_reduction", "final") if (one := cross_table(held, measure))]
+            tables += [arms_table(results, arms), arms_table(results, arms, judged=True)]
+    crossed = [table for measure in ("gap_reduction", "final") if (table := cross_table(results, measure))]
     says = [
         "Kept stances are the debaters' own; judged ones are read from their last three messages by the same judge. "
         "Debaters without records say of themselves where they stand: compare those by what is judged."
     ]
     return [
         Section("measures", "What it comes to", says=says, open_tables=[*crossed, *tables]),
-        Section("starts", "Starts", open_tables=[starts_table(held)]),
+        Section("starts", "Starts", open_tables=[starts_table(results)]),
     ]

@@ -30,50 +30,51 @@ SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "cent
 NOTE = "95% intervals are Student's t over trials."
 
 
-def shown(name: str, one: Estimate) -> str:
+def shown(name: str, estimate: Estimate) -> str:
     """A mean with its interval.
 
     >>> shown("final_gap", Estimate(0.5, 0.25, 0.75, (0.25, 0.75)))
     '0.50 [0.25, 0.75]'
     """
     if name == "crossing":
-        return percent(one.mean)
-    known = math.isfinite(one.low) and one.low != one.high
-    return with_interval(one, signed=name in SIGNED) if known else number(one.mean, signed=name in SIGNED)
+        return percent(estimate.mean)
+    known = math.isfinite(estimate.low) and estimate.low != estimate.high
+    return with_interval(estimate, signed=name in SIGNED) if known else number(estimate.mean, signed=name in SIGNED)
 
 
-def with_interval(one: Estimate, *, signed: bool = False) -> str:
+def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
     """A mean with its interval, even where that is empty."""
-    return f"{number(one.mean, signed=signed)} [{number(one.low, signed=signed)}, {number(one.high, signed=signed)}]"
+    mean, low, high = (number(value, signed=signed) for value in (estimate.mean, estimate.low, estimate.high))
+    return f"{mean} [{low}, {high}]"
 
 
-def measure_table(held: DebateResults, arm: DebateArm) -> Table:
+def measure_table(results: DebateResults, arm: DebateArm) -> Table:
     """Measures of one arm: internal stances, and what the judge reads, side by side."""
-    kept, judged = held.measures(arm), held.measures(arm, judged=True)
-    rows = [[TITLES[name], shown(name, kept[name]), shown(name, judged[name])] for name in kept]
+    own, judged = results.measures(arm), results.measures(arm, judged=True)
+    rows = [[TITLES[name], shown(name, own[name]), shown(name, judged[name])] for name in own]
     return Table("Measures over trials", ["measure", "kept", "judged"], rows, note=NOTE)
 
 
-def arms_table(held: DebateResults, arms: Sequence[DebateArm], *, judged: bool = False) -> Table:
+def arms_table(results: DebateResults, arms: Sequence[DebateArm], *, judged: bool = False) -> Table:
     """Measures of all arms, one row each; arms are of one kind."""
-    found = [held.measures(arm, judged=judged) for arm in arms]
-    names = list(found[0])
+    measures = [results.measures(arm, judged=judged) for arm in arms]
+    names = list(measures[0])
     rows = [
-        [arm.name, str(len(held.records(arm))), *(shown(name, one[name]) for name in names)]
-        for arm, one in zip(arms, found, strict=True)
+        [arm.name, str(len(results.records(arm))), *(shown(name, values[name]) for name in names)]
+        for arm, values in zip(arms, measures, strict=True)
     ]
     caption = "Measures of what the judge reads" if judged else "Measures of the stances kept"
     return Table(caption, ["arm", "trials", *(TITLES[name] for name in names)], rows, note=NOTE)
 
 
-def starts_table(held: DebateResults) -> Table:
+def starts_table(results: DebateResults) -> Table:
     """How each agent started: what was wanted, attained, and how; means over trials where they differ."""
     rows = [
         (arm.name, side, first["uptake"], first["anchoring"], first["wanted"],
          " to ".join(signed_three(float(end([agent["attained"] for agent in agents]))) for end in (min, max)),
          len(first["seeds"]), float(first["prior_scale"]))
-        for arm in held.arms
-        for records in [held.records(arm)]
+        for arm in results.arms
+        for records in [results.records(arm)]
         for side, first in (records[0]["agents"].items() if records else ())
         for agents in [[record["agents"][side] for record in records]]
     ]  # fmt: skip
@@ -83,34 +84,34 @@ def starts_table(held: DebateResults) -> Table:
     )  # fmt: skip
 
 
-def cross_table(held: DebateResults, measure: str) -> Table | None:
+def cross_table(results: DebateResults, measure: str) -> Table | None:
     """One measure by the values of two settings: rows of the first, columns of the second; None if not two vary."""
-    keys = list(held.arms[0].changes)
-    if len(keys) != 2 or any(list(arm.changes) != keys for arm in held.arms):
+    keys = list(results.arms[0].changes)
+    if len(keys) != 2 or any(list(arm.changes) != keys for arm in results.arms):
         return None
-    first, second = (list(dict.fromkeys(str(arm.changes[key]) for arm in held.arms)) for key in keys)
-    cells = {tuple(str(value) for value in arm.changes.values()): held.measures(arm) for arm in held.arms}
-    if any(measure not in one for one in cells.values()):
+    first, second = (list(dict.fromkeys(str(arm.changes[key]) for arm in results.arms)) for key in keys)
+    cells = {tuple(str(value) for value in arm.changes.values()): results.measures(arm) for arm in results.arms}
+    if any(measure not in measures for measures in cells.values()):
         return None
     rows = []
     for value in first:
         here = [cells[value, other][measure] for other in second]
-        mean = sum(one.mean for one in here) / len(here)
-        rows.append([value, *(shown(measure, one) for one in here), number(mean, signed=measure in SIGNED)])
+        mean = sum(estimate.mean for estimate in here) / len(here)
+        rows.append([value, *(shown(measure, estimate) for estimate in here), number(mean, signed=measure in SIGNED)])
     columns = [[cells[value, other][measure].mean for value in first] for other in second]
     means = [sum(column) / len(column) for column in columns]
     rows.append(["mean", *(number(mean, signed=measure in SIGNED) for mean in (*means, sum(means) / len(means)))])
     return Table(TITLES[measure], [keys[0], *second, "mean"], rows, note=NOTE)
 
 
-def varied(held: DebateResults) -> dict[str, list[tuple[float, DebateArm]]]:
+def varied(results: DebateResults) -> dict[str, list[tuple[float, DebateArm]]]:
     """Numeric settings that vary alone: name -> (level, arm), ascending; empty where arms differ in several."""
-    found: dict[str, list[tuple[float, DebateArm]]] = {}
-    for arm in held.arms:
+    levels: dict[str, list[tuple[float, DebateArm]]] = {}
+    for arm in results.arms:
         if len(arm.changes) != 1:
             return {}
         key, value = next(iter(arm.changes.items()))
         if isinstance(value, bool) or not isinstance(value, int | float):
             return {}
-        found.setdefault(ALIASES.get(key, key), []).append((float(value), arm))
-    return {key: sorted(rows, key=lambda row: row[0]) for key, rows in found.items() if len(rows) > 1}
+        levels.setdefault(ALIASES.get(key, key), []).append((float(value), arm))
+    return {key: sorted(rows, key=lambda row: row[0]) for key, rows in levels.items() if len(rows) > 1}

@@ -28,7 +28,7 @@ _COURSES = {
 }
 
 
-def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
+def write_transcript(results: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
     """Write ``transcript.html`` into the folder of an arm: one self-contained file, all texts escaped.
 
     Raises
@@ -36,24 +36,24 @@ def write_transcript(held: DebateResults, arm: DebateArm, *, figures: bool = Tru
     RecordError
         A trial cannot be read, or the page not be written.
     """
-    records = held.records(arm)
+    records = results.records(arm)
     drawn = _COURSES.items() if records and figures else ()
     return Page.of(
         "debate.html",
         title=printable(arm.statement, 200),
-        facts=_facts(held, arm),
-        figures=[course_figure(held, arm, key, says, judged=key == "judged") for key, says in drawn],
-        table=measure_table(held, arm) if records else None,
+        facts=_facts(results, arm),
+        figures=[course_figure(results, arm, key, says, judged=key == "judged") for key, says in drawn],
+        table=measure_table(results, arm) if records else None,
         trials=[_trial(record) for record in records],
         speaker=printable(str(arm.settings["speaker"]["name"]), 80),
-    ).write(held.folder / arm.slug / TRANSCRIPT)
+    ).write(results.folder / arm.slug / TRANSCRIPT)
 
 
-def _facts(held: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
+def _facts(results: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
     settings = arm.settings
     facts = {
         "arm": arm.name,
-        "trials": f"{len(held.records(arm))} of {held.trials}",
+        "trials": f"{len(results.records(arm))} of {results.trials}",
         "rounds": settings["rounds"],
         "debater": settings["debater"]["name"],
         "speaker": settings["speaker"]["name"],

@@ -28,12 +28,12 @@ def turns_of(record: Plain) -> list[Plain]:
 
 def _move(record: Plain, turn: Plain, move: Plain) -> Plain:
     """In stance units a contribution c of L is c·ΔS/ΔL: the parts of one turn sum to its move."""
-    seat = move["seat"]
-    shift = (turn["after"][seat] or 0.0) - (turn["before"][seat] or 0.0)
-    total = math.fsum(one["amount"] for one in turn["moves"] if one["seat"] == seat)
+    side = move["seat"]
+    shift = (turn["after"][side] or 0.0) - (turn["before"][side] or 0.0)
+    total = math.fsum(other["amount"] for other in turn["moves"] if other["seat"] == side)
     revised = move["kind"] == REVISED
     return {
-        "side": SIDES[seat],
+        "side": SIDES[side],
         "kind": move["kind"],
         "stance": shift if revised else move["amount"] * shift / total if total else 0.0,
         "log_odds": None if revised else move["amount"],

@@ -26,25 +26,25 @@ _SURFACE_COLORS = "cividis_r"  # told apart by color-blind readers; light is low
 _MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
 
 
-def figures_of(found: Study) -> dict[str, Figure]:
+def figures_of(study: Study) -> dict[str, Figure]:
     """Every figure of a fit, by the stem of its file."""
-    made = [scores_figure(found), groups_figure(found), surfaces_figure(found)]
-    people = traces_of(found)
-    return {figure.key: figure for figure in [*made, *([traces_figure(people, found)] if people else [])]}
+    made = [scores_figure(study), groups_figure(study), surfaces_figure(study)]
+    people = traces_of(study)
+    return {figure.key: figure for figure in [*made, *([traces_figure(people, study)] if people else [])]}
 
 
 METHOD_SHADES = {"no change": "unknown", "prior only": "fourth", "linear": "second", "rule": "first"}
 
 
-def groups_figure(found: Study) -> Figure:
+def groups_figure(study: Study) -> Figure:
     """Tables 1 and A6 as points, each group under its own profile, beside its baselines; Table A7 with intervals."""
     caption = "Held-out RMSE by group, and robustness over folds"
-    height = 50.0 * len(found.groups) + 110
-    return Figure("groups", caption, found, _draw_groups, height=height, width=WIDTH, grid=(1, 2))
+    height = 50.0 * len(study.groups) + 110
+    return Figure("groups", caption, study, _draw_groups, height=height, width=WIDTH, grid=(1, 2))
 
 
-def _draw_groups(panels: np.ndarray, found: Study) -> None:
-    axes, rows = panels[0, 0], found.groups[::-1]
+def _draw_groups(panels: np.ndarray, study: Study) -> None:
+    axes, rows = panels[0, 0], study.groups[::-1]
     for at, row in enumerate(rows):
         values = {"no change": row.no_change, "prior only": row.prior_own, "linear": row.linear, "rule": row.rule}
         for lift, (name, value) in enumerate(values.items()):
@@ -55,20 +55,20 @@ def _draw_groups(panels: np.ndarray, found: Study) -> None:
     amounts_across(axes, "held-out RMSE; groups made from the outcome")
     axes.set_xlim(left=0)
     intervals(panels[0, 1], [
-        (f"{SPLITS[row.split]}:\n{against}", *one, "first")
-        for row in found.robust
-        for against, one in (("prior only", row.less_prior), ("one profile", row.less_global))
+        (f"{SPLITS[row.split]}:\n{against}", *interval, "first")
+        for row in study.robust
+        for against, interval in (("prior only", row.less_prior), ("one profile", row.less_global))
     ])  # fmt: skip
     panels[0, 1].axvline(0.0, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
     amounts_across(panels[0, 1], "groups' profiles: RMSE less that of")
 
 
-def scores_figure(found: Study) -> Figure:
+def scores_figure(study: Study) -> Figure:
     """RMSE of rule and baselines with 95 % intervals, best first."""
-    scores = found.scored.scores
+    scores = study.scored.scores
     names = sorted(scores, key=lambda name: scores[name].rmse)
     rows = [
-        (method(name, found.setup.grid.rule), *scores[name].people, "first" if name == RULE else "unknown")
+        (method(name, study.setup.grid.rule), *scores[name].people, "first" if name == RULE else "unknown")
         for name in names
     ]
 
@@ -78,18 +78,18 @@ def scores_figure(found: Study) -> Figure:
             label = number(value, 3)
             axes.annotate(label, (value, at), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=11)
         axes.set_ylim(-0.6, len(rows) - 0.3)
-        people = printable(found.ready.people.name, 40)
+        people = printable(study.ready.people.name, 40)
         amounts_across(axes, f"held-out RMSE of the final stance, {people}; 95 % over conversations")
 
     return Figure("scores", "Held-out error", rows, draw, height=40.0 * len(rows) + 60, width=WIDTH)
 
 
-def surfaces_figure(found: Study) -> Figure:
+def surfaces_figure(study: Study) -> Figure:
     """RMSE of every cell above the best, for all and for each group; the star is the best cell (Figure 4)."""
-    final = found.ready.spans.final
-    square = (found.predicted - final[:, None]) ** 2
-    members = {ALL: np.ones(final.size, np.bool_), **groups_of(found.ready.spans, found.options.thresholds)}
-    shown = [row for row in found.groups if members[row.group].any()]
+    final = study.ready.spans.final
+    square = (study.predicted - final[:, None]) ** 2
+    members = {ALL: np.ones(final.size, np.bool_), **groups_of(study.ready.spans, study.options.thresholds)}
+    shown = [row for row in study.groups if members[row.group].any()]
     columns = 2 if len(shown) == 4 else min(3, len(shown))
     rows = math.ceil(len(shown) / columns)
 
@@ -98,8 +98,8 @@ def surfaces_figure(found: Study) -> Figure:
         for axes in panels.ravel()[len(shown) :]:
             axes.set_visible(False)
         for axes, row in zip(panels.ravel(), shown, strict=False):
-            surface = np.sqrt(square[members[row.group]].mean(axis=0)).reshape(found.setup.grid.shape)
-            images.append(_surface(axes, surface, found))
+            surface = np.sqrt(square[members[row.group]].mean(axis=0)).reshape(study.setup.grid.shape)
+            images.append(_surface(axes, surface, study))
             axes.set_title(
                 f"{GROUP_NAMES[row.group]}, N = {row.n:,}\nbest {number(float(surface.min()), 3)}; no change "
                 f"{number(row.no_change, 3)},\nprior only {number(row.prior_own, 3)}",
@@ -112,8 +112,8 @@ def surfaces_figure(found: Study) -> Figure:
     return Figure("surfaces", caption, square, draw, height=300.0 * rows, width=WIDTH, grid=(rows, columns))
 
 
-def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
-    grid = found.setup.grid
+def _surface(axes: Axes, surface: Float, study: Study) -> AxesImage:
+    grid = study.setup.grid
     best = np.unravel_index(int(np.argmin(surface)), surface.shape)
     image = axes.imshow(
         surface - surface.min(), origin="lower", aspect="auto", cmap=_SURFACE_COLORS, vmin=0.0, vmax=_MOST_ABOVE,
@@ -128,9 +128,9 @@ def _surface(axes: Axes, surface: Float, found: Study) -> AxesImage:
     return image
 
 
-def traces_figure(people: list[Trace], found: Study) -> Figure:
+def traces_figure(people: list[Trace], study: Study) -> Figure:
     """One person a group: the replay after each event, what the person said, no change and prior only (Figure 5)."""
-    grid = found.setup.grid
+    grid = study.setup.grid
 
     def draw(panels: np.ndarray, people: list[Trace]) -> None:
         for axes, trace in zip(panels.ravel(), people, strict=True):
@@ -157,8 +157,10 @@ def _trace(axes: Axes, trace: Trace) -> None:
             here, trace.stance[here], linestyle="", marker=marker, markersize=7, color=color("first"), label=label
         )
     places = np.concatenate([[0], trace.reading_at, [last]])
-    held = np.concatenate([[trace.initial], trace.reading, [trace.final]])
-    axes.plot(places, held, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person")
+    stances = np.concatenate([[trace.initial], trace.reading, [trace.final]])
+    axes.plot(
+        places, stances, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person"
+    )
     axes.set_ylim(-1.08, 1.08)
     axes.set_yticks([-1, -0.5, 0, 0.5, 1])
     axes.set_xlabel("arguments taken in")

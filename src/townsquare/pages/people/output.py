@@ -20,7 +20,7 @@ from townsquare.pages.people.tables import tables_of
 from townsquare.pages.report.files import write_figure
 
 
-def write_study(found: Study, folder: Path, *, figures: bool = True) -> list[Path]:
+def write_study(study: Study, folder: Path, *, figures: bool = True) -> list[Path]:
     """Write everything of a fit into a folder; the files, in order of writing.
 
     Raises
@@ -30,65 +30,65 @@ def write_study(found: Study, folder: Path, *, figures: bool = True) -> list[Pat
     """
     try:
         make_folder(folder)
-        return _write(found, folder, figures=figures)
+        return _write(study, folder, figures=figures)
     except OSError as error:
-        said = error.strerror or "an error of the file system"
-        raise SettingError(str(folder), got=said, allowed="a folder that can be written") from None
+        reason = error.strerror or "an error of the file system"
+        raise SettingError(str(folder), got=reason, allowed="a folder that can be written") from None
 
 
-def _write(found: Study, folder: Path, *, figures: bool) -> list[Path]:
-    tables = tables_of(found)
+def _write(study: Study, folder: Path, *, figures: bool) -> list[Path]:
+    tables = tables_of(study)
     texts = {
-        "fit.json": as_json(saved(found)),
-        "summary.txt": "\n".join([*sentences(found), "", *(as_text(table) for table in tables.values())]),
-        "people.csv": people_csv(found),
-        "profiles.csv": profiles_csv(found, "people"),
+        "fit.json": as_json(saved(study)),
+        "summary.txt": "\n".join([*sentences(study), "", *(as_text(table) for table in tables.values())]),
+        "people.csv": people_csv(study),
+        "profiles.csv": profiles_csv(study, "people"),
         **{f"{stem}.csv": as_csv(table) for stem, table in tables.items()},
     }
     written = [folder / name for name in texts]
     for path, text in zip(written, texts.values(), strict=True):
         path.write_text(text, encoding="utf-8")
-    for stem, figure in figures_of(found).items() if figures else ():
+    for stem, figure in figures_of(study).items() if figures else ():
         written += write_figure(figure, folder / f"{stem}.svg")
     return written
 
 
-def people_csv(found: Study) -> str:
+def people_csv(study: Study) -> str:
     """What is known of each person: means, 95 % posterior intervals, and whether the data tell them at all."""
-    grid = found.setup.grid
+    grid = study.setup.grid
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    one, two = grid.x_short, grid.y_short
-    head = [part for name in (one, two) for part in (name, f"{name}_low", f"{name}_high", f"{name}_told")]
+    first, second = grid.x_short, grid.y_short
+    head = [part for name in (first, second) for part in (name, f"{name}_low", f"{name}_high", f"{name}_told")]
     writer.writerow(["participant", "rows", *head, "told_apart"])
-    for person in found.people.people:
+    for person in study.people.people:
         cells = [*(f"{value:.6g}" for value in person.x), person.x_told, *(f"{value:.6g}" for value in person.y)]
         writer.writerow([person.name, person.rows, *cells, person.y_told, person.told_apart])
     return text.getvalue()
 
 
-def plain(found: Study) -> dict[str, Any]:
+def plain(study: Study) -> dict[str, Any]:
     """A fit as plain values, for ``--json``."""
-    grid = found.setup.grid
-    known = found.people.known
+    grid = study.setup.grid
+    known = study.people.known
     return {
-        "fit": saved(found).model_dump(),
-        "evidence": found.ready.stream.counts,
-        "left_out": len(found.ready.people.left_out),
-        "noise_floor": found.ready.floor._asdict(),
-        "held_out": plain_scores(found.scored),
-        "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in found.held.chosen],
-        "betas": [one.beta for one in found.held.baselines],
-        "groups": [row._asdict() for row in found.groups],
-        "robustness": [row._asdict() for row in found.robust],
+        "fit": saved(study).model_dump(),
+        "evidence": study.ready.stream.counts,
+        "left_out": len(study.ready.people.left_out),
+        "noise_floor": study.ready.floor._asdict(),
+        "held_out": plain_scores(study.scored),
+        "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in study.held.chosen],
+        "betas": [baseline.beta for baseline in study.held.baselines],
+        "groups": [row._asdict() for row in study.groups],
+        "robustness": [row._asdict() for row in study.robust],
         "people": {
-            "n": len(found.people.people),
-            "x_told": found.people.share_told("x"),
-            "y_told": found.people.share_told("y"),
-            "told_apart": found.people.share_told("both"),
+            "n": len(study.people.people),
+            "x_told": study.people.share_told("x"),
+            "y_told": study.people.share_told("y"),
+            "told_apart": study.people.share_told("both"),
             "known": plain_scores(known) if known is not None else None,
         },
-        "sentences": sentences(found),
+        "sentences": sentences(study),
     }
 
 

@@ -64,29 +64,29 @@ def table_a7(rows: Sequence[Robustness]) -> Table:
     )  # fmt: skip
 
 
-def people_table(found: PooledFit, names: tuple[str, str]) -> Table:
+def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
     """How many people the data tell anything of."""
     rows = [
-        ["people", number(len(found.people))],
-        *([f"{names[at]} told from the population's", percent(found.share_told("xy"[at]))] for at in (0, 1)),
-        [f"{names[0]} and {names[1]} told apart", percent(found.share_told("both"))],
-        ["spread around predictions (sd)", three(found.population.error)],
+        ["people", number(len(fit.people))],
+        *([f"{names[at]} told from the population's", percent(fit.share_told("xy"[at]))] for at in (0, 1)),
+        [f"{names[0]} and {names[1]} told apart", percent(fit.share_told("both"))],
+        ["spread around predictions (sd)", three(fit.population.error)],
     ]
     note = "Told: the posterior is at least a tenth narrower than the population. Apart: both, and not tied together."
     return Table("Own numbers for each person, by partial pooling", ["of people", ""], rows, note=note)
 
 
-def tables_of(found: Study) -> dict[str, Table]:
+def tables_of(study: Study) -> dict[str, Table]:
     """Every table of a fit, by the stem of its file."""
-    grid = found.setup.grid
+    grid = study.setup.grid
     names = (grid.x_short, grid.y_short)
     out = {
-        "scores": scores_table(found.scored, grid.rule),
-        "table-1": table_1(found.groups, grid.rule, names),
-        "table-a7": table_a7(found.robust),
-        "told": people_table(found.people, names),
+        "scores": scores_table(study.scored, grid.rule),
+        "table-1": table_1(study.groups, grid.rule, names),
+        "table-a7": table_a7(study.robust),
+        "told": people_table(study.people, names),
     }
-    if found.people.known is not None:
+    if study.people.known is not None:
         caption = "The same for answers of people who had answered before"
-        out["met-before"] = scores_table(found.people.known, grid.rule, caption)
+        out["met-before"] = scores_table(study.people.known, grid.rule, caption)
     return out

@@ -26,18 +26,18 @@ def method(name: str, rule: str) -> str:
     return f"rule: {rule}" if name == RULE else METHODS[name]
 
 
-def with_interval(one: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
+def with_interval(interval: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
     """A number with its interval; the number alone where there is none, and nothing without a number.
 
     >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
     ('0.465 [0.450, 0.480]', '0.500')
     """
-    if one is None:
+    if interval is None:
         return ""
-    value = number(one.value, digits, signed=signed)
-    if not math.isfinite(one.low) or not math.isfinite(one.high):
+    value = number(interval.value, digits, signed=signed)
+    if not math.isfinite(interval.low) or not math.isfinite(interval.high):
         return value
-    return f"{value} [{number(one.low, digits, signed=signed)}, {number(one.high, digits, signed=signed)}]"
+    return f"{value} [{number(interval.low, digits, signed=signed)}, {number(interval.high, digits, signed=signed)}]"
 
 
 signed_interval = partial(with_interval, signed=True)

@@ -55,16 +55,16 @@ def attribution_section(run: Reads) -> Section:
         TITLE,
         says=[_sentence(row, by["veracity"]) for row in names(run).iter_rows(named=True)],
         notes=notes,
-        figures=[one for row in listed.iter_rows(named=True) for one in _figures(row, by)],
+        figures=[figure for row in listed.iter_rows(named=True) for figure in _figures(row, by)],
         tables=[_table(kind, by[kind]) for kind in by],
     )
 
 
 def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
-    mine = groups.filter(pl.col("proposition") == row["proposition"])
-    if not mine.height:
+    of_proposition = groups.filter(pl.col("proposition") == row["proposition"])
+    if not of_proposition.height:
         return f"{printable(str(row['name']), 60)}: nothing moved anybody."
-    sums = dict(mine.select("what", "per_person").rows())
+    sums = dict(of_proposition.select("what", "per_person").rows())
     whole = sum(sums.values())
     parts = [f"{_word(what)} {significant(value, 2, signed=True)}" for what, value in sums.items()]
     changed = f"the mean stance changed by {significant(whole, 2, signed=True)}"

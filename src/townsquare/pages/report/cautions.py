@@ -59,7 +59,7 @@ def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
         (not names(run).height, "The scenario has no proposition: there are no beliefs to measure."),
         (run.last_step > 0 and not active, "Nobody did anything: engagement is zero throughout."),
     ]
-    return [said for holds, said in cases if holds]
+    return [sentence for holds, sentence in cases if holds]
 
 
 def _flagged(run: Reads) -> list[str]:

@@ -96,7 +96,7 @@ def _section(comparison: Comparison, group: str, title: str) -> Section | None:
     if differing:
         caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
         figures.insert(0, forest(comparison, differing, f"forest-{key}", caption))
-    says = [said for what in outcomes if (said := _sentence(comparison, what))]
+    says = [sentence for what in outcomes if (sentence := _sentence(comparison, what))]
     tables = [_table(comparison, what) for what in outcomes]
     return Section(group, title, says=says, figures=figures, tables=tables)
 
@@ -116,10 +116,10 @@ def _sentence(comparison: Comparison, what: Measure) -> str:
         return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
     if all(math.isnan(row["low"]) for row in rows):
         return ""
-    told = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
-    if not told:
+    clear = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
+    if not clear:
         return f"{title}: no arm differs clearly from the baseline."
-    return f"{title}: {listed(told)} against the baseline (higher: {what.higher or what.direction})."
+    return f"{title}: {listed(clear)} against the baseline (higher: {what.higher or what.direction})."
 
 
 def _clear(row: dict[str, Any]) -> bool:
@@ -128,31 +128,33 @@ def _clear(row: dict[str, Any]) -> bool:
 
 def _summary(comparison: Comparison) -> list[str]:
     arms, seeds = len(comparison.arms), len(comparison.seeds)
-    said = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
+    sentences = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
     judged = comparison.rows.filter(pl.col("arm").is_in(comparison.others)).drop_nans("low").to_dicts()
     if judged:
         clear = number(sum(map(_clear, judged)))
         many = count(len(judged), "difference")
-        said.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
+        sentences.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
         corrected = [row["p_holm"] for row in judged]
         if not all(map(math.isnan, corrected)):
-            kept = number(sum(p < LEVEL for p in corrected))
-            said.append(f"Corrected for all outcomes together (Holm), {kept} remain at the 5% level.")
-    return said
+            remaining = number(sum(p < LEVEL for p in corrected))
+            sentences.append(f"Corrected for all outcomes together (Holm), {remaining} remain at the 5% level.")
+    return sentences
 
 
 def _warnings(comparison: Comparison) -> list[str]:
-    said = []
+    sentences = []
     if len(comparison.seeds) < 2:
-        said.append("There is one seed only, so differences have no interval and may be chance.")
+        sentences.append("There is one seed only, so differences have no interval and may be chance.")
     elif len(comparison.seeds) < 5:
-        said.append(f"With {len(comparison.seeds)} seeds intervals are wide; ten or more are better.")
+        sentences.append(f"With {len(comparison.seeds)} seeds intervals are wide; ten or more are better.")
     if not comparison.others:
-        said.append("There is one arm only: nothing to compare it with.")
-    told = comparison.outcomes.filter(pl.col("outcome") == "notes_informative")["value"]
-    if told.len() and told.max() == 0:
-        said.append("The scenario does not say how plausible its posts look: F1 of community notes says nothing here.")
-    return said
+        sentences.append("There is one arm only: nothing to compare it with.")
+    informative = comparison.outcomes.filter(pl.col("outcome") == "notes_informative")["value"]
+    if informative.len() and informative.max() == 0:
+        sentences.append(
+            "The scenario does not say how plausible its posts look: F1 of community notes says nothing here."
+        )
+    return sentences
 
 
 def _table(comparison: Comparison, what: Measure) -> Table:

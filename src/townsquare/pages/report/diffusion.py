@@ -68,10 +68,10 @@ def diffusion_section(run: Reads) -> Section:
 def _draw_growth(axes: Axes, growth: pl.DataFrame, unit: str) -> None:
     sure = growth.filter(pl.col("n") >= LEAST_POSTS)
     for word, dashes in (("true", "-"), ("false", (0, (4, 1.6)))):
-        mine, band = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
+        of_class, band = (frame.filter(pl.col("veracity") == word).sort("age") for frame in (growth, sure))
         low, high = np.maximum(band["low"].to_numpy(), 0), band["high"].to_numpy()
         axes.fill_between(band["age"].to_numpy(), low, high, color=color(word), alpha=0.15, linewidth=0)
-        course = mine["age"].to_numpy(), mine["value"].to_numpy()
+        course = of_class["age"].to_numpy(), of_class["value"].to_numpy()
         axes.plot(*course, color=color(word), linestyle=dashes, label=f"{word} posts")
     over_steps(axes, max(growth["age"].to_list(), default=0), unit)
     axes.set_xlabel("steps since the post came")
@@ -95,20 +95,20 @@ def _sentence(sums: pl.DataFrame) -> str:
 
 def influence_section(run: Reads) -> Section:
     """The figure of popularity by rank, from a run."""
-    found = influence(run)
-    persons = found.filter(pl.col("kind") == "person").sort("popularity", descending=True)
+    accounts = influence(run)
+    persons = accounts.filter(pl.col("kind") == "person").sort("popularity", descending=True)
     got = persons["popularity"].to_numpy().astype(np.float64)
     if not got.size or not got.max():
         return Section("influence", INFLUENCE, ["Nobody got any like, share, comment or follower."])
     fits = rank_fits(got, TOP)
     caption = f"Popularity of people by rank, with curves fitted to the first {min(TOP, got.size)}"
-    top = found.sort("rank").head(15).with_columns(pl.format("{} {}", "kind", "agent").alias("account"))
+    top = accounts.sort("rank").head(15).with_columns(pl.format("{} {}", "kind", "agent").alias("account"))
     tenth = float(np.sort(got)[::-1][: max(1, got.size // 10)].sum() / got.sum())
-    said = f"The tenth of people with the most has {percent(tenth)} of all people's popularity."
+    sentence = f"The tenth of people with the most has {percent(tenth)} of all people's popularity."
     return Section(
         "influence",
         INFLUENCE,
-        says=[f"{said}{_best(fits)}"],
+        says=[f"{sentence}{_best(fits)}"],
         notes=[
             "Popularity counts likes, shares and comments that posts got, and followers. A fit by rank is a "
             "description: neighboring ranks are not independent, and R² is high for any curve that falls."
@@ -133,11 +133,11 @@ def _best(fits: pl.DataFrame) -> str:
     if not known.height or not power.height or power["r2"][0] != power["r2"][0]:
         return ""
     fit = f"{significant(power['a'][0])} · rank^−{significant(power['b'][0], 2)}"
-    said = f" The power law {fit} has an R² of {number(power['r2'][0], 2)}"
+    sentence = f" The power law {fit} has an R² of {number(power['r2'][0], 2)}"
     best = known["model"][0]
     if best == "power law":
-        return f"{said}, and no other curve describes the ranks better."
-    return f"{said}; by AIC a {best} describes the ranks better."
+        return f"{sentence}, and no other curve describes the ranks better."
+    return f"{sentence}; by AIC a {best} describes the ranks better."
 
 
 def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:

@@ -40,7 +40,7 @@ def engagement_section(run: Reads) -> Section:
     return Section(
         "engagement",
         TITLE,
-        says=[" ".join(said for said in (_levels(sides), _gap(sides), _reach(reached)) if said)],
+        says=[" ".join(sentence for sentence in (_levels(sides), _gap(sides), _reach(reached)) if sentence)],
         notes=["The gap grows with volume alone: if everybody does more of everything, it widens. Read the levels."],
         figures=_figures(sides, reached, run.last_step),
         tables=[
@@ -107,8 +107,8 @@ def _reach(reached: pl.DataFrame) -> str:
     end = reached.filter(pl.col("step") == reached["step"].max())
     means = dict(end.select("veracity", "mean_reach").rows())
     known = [(word, means[word]) for word in ("true", "false") if not math.isnan(means[word])]
-    said = [f"a {word} {'post' if i == 0 else 'one'} reached {small(mean)}" for i, (word, mean) in enumerate(known)]
-    return f"On average {' people and '.join(said)}{' people' if len(said) == 1 else ''}."
+    parts = [f"a {word} {'post' if i == 0 else 'one'} reached {small(mean)}" for i, (word, mean) in enumerate(known)]
+    return f"On average {' people and '.join(parts)}{' people' if len(parts) == 1 else ''}."
 
 
 def _unknown(by_class: pl.DataFrame) -> str:

@@ -64,15 +64,15 @@ def write_figure(figure: Figure, path: Path) -> list[Path]:
 def write_run_files(run: Reads, folder: Path, *, safe_cells: bool = False) -> list[Path]:
     """Write the page of a run and every analysis of it; as :func:`write_files`."""
     every = analyze(run)
-    frames = ((name, found) for name, found in every if isinstance(found, pl.DataFrame))  # else a library is missing
+    frames = ((name, frame) for name, frame in every if isinstance(frame, pl.DataFrame))  # else a library is missing
     return write_files(run_page(run), frames, folder, safe_cells=safe_cells)
 
 
 def write_comparison_files(experiment: Experiment, folder: Path, *, safe_cells: bool = False) -> list[Path]:
     """Write the page of a comparison and its numbers; as :func:`write_files`."""
-    found = Comparison.of(experiment)
-    frames = (("outcomes", found.outcomes), ("paired", found.paired), ("differences", found.differences))
-    return write_files(comparison_page(found), frames, folder, safe_cells=safe_cells)
+    comparison = Comparison.of(experiment)
+    frames = (("outcomes", comparison.outcomes), ("paired", comparison.paired), ("differences", comparison.differences))
+    return write_files(comparison_page(comparison), frames, folder, safe_cells=safe_cells)
 
 
 def write_multiverse_files(multiverse: Multiverse, folder: Path, *, safe_cells: bool = False) -> list[Path]:

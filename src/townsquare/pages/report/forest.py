@@ -89,14 +89,14 @@ def _height(outcomes: Sequence[Measure], n_arms: int) -> int:
 
 def _rows(axes: Axes, outcomes: Sequence[Measure], arms: Sequence[str]) -> list[tuple[Measure, str, float]]:
     """Where each row stands, downward from 0; writes the title above each group."""
-    found, top = [], 0.0
+    rows, top = [], 0.0
     for what in outcomes:
         title = _words(axes, printable(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)
         title.set_bbox({"facecolor": color("paper"), "edgecolor": "none", "pad": 1.0})
         for i, arm in enumerate(arms):
-            found.append((what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)))
+            rows.append((what, arm, -(top + TITLE_ROW + (i + 0.5) * ROW)))
         top += TITLE_ROW + len(arms) * ROW + GAP
-    return found
+    return rows
 
 
 def _words(axes: Axes, text: str, x: float, y: float, role: str, size: float) -> Annotation:

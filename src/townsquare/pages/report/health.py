@@ -53,12 +53,12 @@ def _asked(run: Reads) -> list[str]:
         return []
     tokens = f"{number(asked['tokens_in'])} tokens in and {number(asked['tokens_out'])} out"
     failed = f"{number(asked['failed'])} calls failed"
-    said = f"A language model was asked {number(asked['asked'])} times ({tokens}); {failed}"
-    said += f", which left agents silent {number(asked['silent_agents'])} times." if asked["failed"] else "."
+    sentence = f"A language model was asked {number(asked['asked'])} times ({tokens}); {failed}"
+    sentence += f", which left agents silent {number(asked['silent_agents'])} times." if asked["failed"] else "."
     if asked["unhealthy"]:
         limit = percent(float(setting(run, "serving", "unhealthy_above", default=0.1)))
-        said += f" That is {percent(asked['failed'] / asked['asked'])}, more than {limit}: the run is unhealthy."
-    return [said, *_turns(tokens_of_turns(run))]
+        sentence += f" That is {percent(asked['failed'] / asked['asked'])}, more than {limit}: the run is unhealthy."
+    return [sentence, *_turns(tokens_of_turns(run))]
 
 
 def _turns(turns: pl.DataFrame) -> list[str]:
@@ -70,16 +70,18 @@ def _turns(turns: pl.DataFrame) -> list[str]:
     def mean(name: str) -> float:
         return float((turns[name] * turns["agents"]).sum() / agents)
 
-    said = f"An agent was told {number(round(mean('counted')))} tokens in a step (characters by a fixed rule; at most "
-    said += f"{number(int(turns['most'].max()))})"  # type: ignore[arg-type]
+    sentence = (
+        f"An agent was told {number(round(mean('counted')))} tokens in a step (characters by a fixed rule; at most "
+    )
+    sentence += f"{number(int(turns['most'].max()))})"  # type: ignore[arg-type]
     if not turns["tokens_in"].is_null().any():
-        said += (
+        sentence += (
             f", or {number(round(mean('tokens_in')))} in and {number(round(mean('tokens_out')))} out as servers counted"
         )
-    said += f". {small(mean('shown'))} rows of a feed stood in it"
+    sentence += f". {small(mean('shown'))} rows of a feed stood in it"
     if out := mean("comments_out") + mean("posts_out"):
-        said += f"; {small(out)} found no room and are no exposures"
-    return [said + "."]
+        sentence += f"; {small(out)} found no room and are no exposures"
+    return [sentence + "."]
 
 
 def _rounded(value: float | None) -> str:
@@ -100,13 +102,13 @@ def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
         columns = (str, "server"), (number, "calls"), (percent, "share"), (number, "failed", "tried again=again")
         tables.append(table("Calls by server", servers, *columns, (small, "seconds, median=median", "95 % within=p95")))
     if turns.height:
-        told = table(
+        by_step = table(
             "What an agent was told in a step", turns, (number, "step", "agents"),
             (_rounded, "tokens, counted=counted"), (number, "most"),
             (_rounded, "in, by servers=tokens_in", "out=tokens_out"),
             (small, "rows=shown", "texts cut=shortened", "comments out=comments_out"),
         )  # fmt: skip
-        tables.append(told)
+        tables.append(by_step)
     return tables
 
 
@@ -119,8 +121,8 @@ def spread_course(beliefs: pl.DataFrame) -> pl.DataFrame:
         ``proposition``, ``name``, ``step``, ``kept`` (sd over that of the first step; NaN if all started alike).
     """
     first = pl.col("sd").first().over("proposition")
-    kept = pl.when(first > 1e-12).then(pl.col("sd") / first).otherwise(float("nan"))
-    return beliefs.sort("proposition", "step").select("proposition", "name", "step", kept.alias("kept"))
+    left = pl.when(first > 1e-12).then(pl.col("sd") / first).otherwise(float("nan"))
+    return beliefs.sort("proposition", "step").select("proposition", "name", "step", left.alias("kept"))
 
 
 def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Figure]:
@@ -131,8 +133,8 @@ def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> lis
         figures.append(course("movement", caption, *gains, last, "stance per person"))
     if spread.height:
         half = (0.5, "half: collapse")
-        caption, kept = "Spread of stances kept since the start", by_proposition(spread, "kept")
-        figures.append(course("kept", caption, *kept, last, "sd / sd at the start", top=1.05, level=half))
+        caption, left = "Spread of stances kept since the start", by_proposition(spread, "kept")
+        figures.append(course("kept", caption, *left, last, "sd / sd at the start", top=1.05, level=half))
     return figures
 
 
@@ -196,10 +198,10 @@ def _movement(moves: pl.DataFrame) -> str:
 
 
 def _overshoot(moves: pl.DataFrame) -> str:
-    told = moves["overshoots"].drop_nulls()
-    if not told.len():
+    counted = moves["overshoots"].drop_nulls()
+    if not counted.len():
         return "Overshoot cannot be told: there is no trail in units of stance." if moves.height else ""
-    n, moved = int(told.sum()), int(moves["moved"].sum())
+    n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
         return "No move went beyond what the person had seen."
     return f"{number(n)} of {number(moved)} moves overshot, that is, went beyond everything the person had seen."

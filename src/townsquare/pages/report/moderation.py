@@ -37,7 +37,7 @@ def moderation_section(run: Reads) -> Section:
     return Section(
         "moderation",
         TITLE,
-        says=[" ".join(said for said in (_quality(row), _errors(row), _speed(row), _shown(row)) if said)],
+        says=[" ".join(sentence for sentence in (_quality(row), _errors(row), _speed(row), _shown(row)) if sentence)],
         notes=_notes(row),
         figures=_figures(run, events, exposure_counts(run)),
         open_tables=[_quality_table(row)] if row["moderated"] and _known(row) else [],
@@ -51,9 +51,9 @@ def _known(row: dict[str, Any]) -> int:
 
 def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Figure]:
     known = events["event"].unique().sort().to_list()
-    lanes = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
-    height = 70 + 34 * len(lanes)
-    draw = partial(_draw_timeline, lanes=lanes, last=run.last_step)
+    kinds = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
+    height = 70 + 34 * len(kinds)
+    draw = partial(_draw_timeline, kinds=kinds, last=run.last_step)
     acts = "Acts of moderation by step and truth of the post"
     timeline = Figure("events", "Events: larger marks are more posts", events, draw, acts, height)
     false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
@@ -66,16 +66,16 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     return [timeline, Figure("warned", caption, by_step, _draw_warned, height=max(230, height))]
 
 
-def _draw_timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int) -> None:
+def _draw_timeline(axes: Axes, events: pl.DataFrame, kinds: list[str], last: int) -> None:
     most = max(1, int(events["posts"].max() or 1))  # type: ignore[arg-type]
-    place = {event: len(lanes) - 1 - i for i, event in enumerate(lanes)}
+    row_of = {event: len(kinds) - 1 - i for i, event in enumerate(kinds)}
     for veracity in ("true", "false", "unknown"):
-        mine = events.filter(pl.col("veracity") == veracity)
-        if mine.height:
+        of_class = events.filter(pl.col("veracity") == veracity)
+        if of_class.height:
             axes.scatter(
-                mine["step"].to_numpy(),
-                np.array([place[event] for event in mine["event"]]) + _LANE_OFFSET[veracity],
-                s=12 + 70 * mine["posts"].to_numpy() / most,
+                of_class["step"].to_numpy(),
+                np.array([row_of[event] for event in of_class["event"]]) + _LANE_OFFSET[veracity],
+                s=12 + 70 * of_class["posts"].to_numpy() / most,
                 marker=_MARK[veracity],
                 color=color(veracity),
                 linewidths=0,
@@ -83,8 +83,8 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, lanes: list[str], last: int
                 label=f"{veracity} posts" if veracity != "unknown" else "other posts",
             )
     over_steps(axes, last, "")
-    axes.set_ylim(-0.6, len(lanes) - 0.4)
-    axes.set_yticks([place[event] for event in lanes], lanes)
+    axes.set_ylim(-0.6, len(kinds) - 0.4)
+    axes.set_yticks([row_of[event] for event in kinds], kinds)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(min(0, int(events["step"].min() or 0)) - 0.3, max(1, last) + 0.6)  # type: ignore[arg-type]
 

@@ -108,12 +108,14 @@ def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
     clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
     low, high = (signed(float(curve["effect"][at])) for at in (0, -1))
-    said = f"Over {count(n, 'universe')} the effect runs from {low} to {high}, with a median of {middle} {what.unit}; "
-    said += f"it is above zero in {above}, and in {clear} its interval leaves out zero."
+    sentence = (
+        f"Over {count(n, 'universe')} the effect runs from {low} to {high}, with a median of {middle} {what.unit}; "
+    )
+    sentence += f"it is above zero in {above}, and in {clear} its interval leaves out zero."
     known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
     if known.height:
-        said += f" It hangs most on {known['source'][0]}, with {percent(known['share'][0])} of its variation."
-    return said
+        sentence += f" It hangs most on {known['source'][0]}, with {percent(known['share'][0])} of its variation."
+    return sentence
 
 
 def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
@@ -127,9 +129,9 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
     rows = ROW * len(_choices(curve, across)) + 8 * len(across)
     top, below = figure.subplots(2, 1, sharex=True, height_ratios=(170, rows))
     at = curve["place"].to_numpy()
-    for place, low, high in curve.select("place", "low", "high").iter_rows():
+    for rank, low, high in curve.select("place", "low", "high").iter_rows():
         if low is not None and not math.isnan(low):
-            top.plot([place, place], [low, high], color=color("muted"), linewidth=1.0, zorder=2)
+            top.plot([rank, rank], [low, high], color=color("muted"), linewidth=1.0, zorder=2)
     top.scatter(at, curve["effect"].to_numpy(), s=14, color=color("first"), zorder=3)
     top.axhline(0.0, color=color("ink"), linewidth=0.9)
     top.set_ylabel(unit if len(unit) < 20 else "effect")

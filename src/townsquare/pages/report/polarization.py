@@ -45,29 +45,31 @@ def polarization_section(run: Reads) -> Section:
         TITLE,
         says=[_sentence(row, away) for row in crossed.iter_rows(named=True)],
         notes=[_NOTE],
-        figures=[one for row in shown.iter_rows(named=True) for one in _figures(row, courses, away, run.last_step)],
+        figures=[
+            figure for row in shown.iter_rows(named=True) for figure in _figures(row, courses, away, run.last_step)
+        ],
         tables=_tables(courses, crossed, left, by),
     )
 
 
 def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
-    mine = away.filter(pl.col("proposition") == row["proposition"])
+    of_proposition = away.filter(pl.col("proposition") == row["proposition"])
     name = printable(str(row["name"]), 60)
-    if not mine.height:
+    if not of_proposition.height:
         return f"{name}: no beliefs were recorded."
-    last = mine.row(-1, named=True)
-    said = f"{name}: at the end people stood {significant(last['mean'], 2)} from where they started on average"
+    last = of_proposition.row(-1, named=True)
+    sentence = f"{name}: at the end people stood {significant(last['mean'], 2)} from where they started on average"
     many = int(str(row["crossed"]))
     ends = f"{row['to_for']} to for, {row['to_against']} to against, {row['returned']} there and back"
-    return f"{said}; {count(many, 'person', 'people')} crossed the middle" + (f" ({ends})." if many else ".")
+    return f"{sentence}; {count(many, 'person', 'people')} crossed the middle" + (f" ({ends})." if many else ".")
 
 
 def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, last: int) -> list[Figure]:
     name, at = printable(str(row["name"]), 40), row["proposition"]
-    mine, moved = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
+    of_proposition, moved = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
     measures, distance = f"{name}: measures of polarization", f"{name}: distance to the start"
     return [
-        course(f"polarization-{at}", measures, mine, _MEASURES, last, "0 to 1"),
+        course(f"polarization-{at}", measures, of_proposition, _MEASURES, last, "0 to 1"),
         course(f"distance-{at}", distance, moved, _DISTANCES, last, "stance from the start"),
     ]
 

@@ -33,31 +33,31 @@ def write_report(run: Reads, path: Path | str) -> Path:
 
 def run_page(run: Reads) -> Page:
     """Make the page of a recorded run: finished, stopped or still running."""
-    kept = CachedRun(run, large=True)
-    found = outcomes(kept)
-    most, false = top_posts(kept)
-    scenario = printable(Path(str(kept.settings.get("scenario", "a run"))).name, 80)
+    cached = CachedRun(run, large=True)
+    values = outcomes(cached)
+    most, false = top_posts(cached)
+    scenario = printable(Path(str(cached.settings.get("scenario", "a run"))).name, 80)
     return Page.of(
         "run.html",
         title=scenario,
-        facts=[(name, printable(value)) for name, value in facts(kept)],
-        content_hash=kept.content_hash,
-        summary=summary(kept, found),
-        warnings=warnings(kept, found),
-        sections=[made for name in registry.names(FAMILY) if (made := section(name, kept))],
+        facts=[(name, printable(value)) for name, value in facts(cached)],
+        content_hash=cached.content_hash,
+        summary=summary(cached, values),
+        warnings=warnings(cached, values),
+        sections=[made for name in registry.names(FAMILY) if (made := section(name, cached))],
         most_posts=most,
         false_posts=false,
-        outcomes=outcome_table(found),
-        is_statistical=str(setting(kept, "policy", "name", default="")) in ("statistical", "mix", "blind"),
-        configuration=yaml.safe_dump(dict(kept.settings), sort_keys=False, allow_unicode=True),
+        outcomes=outcome_table(values),
+        is_statistical=str(setting(cached, "policy", "name", default="")) in ("statistical", "mix", "blind"),
+        configuration=yaml.safe_dump(dict(cached.settings), sort_keys=False, allow_unicode=True),
     )
 
 
-def outcome_table(found: Mapping[str, float]) -> Table:
+def outcome_table(values: Mapping[str, float]) -> Table:
     """All outcomes of a run, with which values are better and what a higher value means."""
     rows = [
         (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.direction, what.higher)
-        for name, value in found.items()
+        for name, value in values.items()
         for what in [describe(name)]
     ]
     columns = (partial(printable, longest=80), "outcome", "value", "unit", "direction", "higher means")

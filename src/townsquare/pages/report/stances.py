@@ -51,7 +51,7 @@ def stance_section(run: Reads) -> Section:
         ],
         notes=notes,
         figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, run.last_step)],
-        tables=[one for row in change.iter_rows(named=True) for one in _tables(row, course)],
+        tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course)],
     )
 
 
@@ -107,35 +107,37 @@ def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int
 
 
 def _sentence(row: dict[str, Any], text: str, course: pl.DataFrame, side: float) -> str:
-    mine = course.filter(pl.col("proposition") == row["proposition"])
-    start, end = mine.row(0, named=True), mine.row(-1, named=True)
+    of_proposition = course.filter(pl.col("proposition") == row["proposition"])
+    start, end = of_proposition.row(0, named=True), of_proposition.row(-1, named=True)
     name = printable(row["name"], 60) + (f" (“{printable(text)}”)" if text else "")
     went = f"{signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
     if row["agents"] == 1:
         return f"{name}: the one person went from {went}."
     people, move = count(row["agents"], "person", "people"), three(row["absolute_shift"])
-    said = [f"{name}: the mean stance of {people} went from {went}; on average a person ended {move} from its start."]
+    sentences = [
+        f"{name}: the mean stance of {people} went from {went}; on average a person ended {move} from its start."
+    ]
     if not math.isnan(row["spread_kept"]):
-        said.append(f"They kept {percent(row['spread_kept'])} of their spread.")
-    said.append(f"Polarization went from {three(start['polarization'])} to {three(end['polarization'])}.")
-    return " ".join([*said, _accuracy(row, side)])
+        sentences.append(f"They kept {percent(row['spread_kept'])} of their spread.")
+    sentences.append(f"Polarization went from {three(start['polarization'])} to {three(end['polarization'])}.")
+    return " ".join([*sentences, _accuracy(row, side)])
 
 
 def _accuracy(row: dict[str, Any], side: float) -> str:
     move, at_end = row["accuracy_shift"], three(row["accuracy_end"])
     if math.isnan(move):
         return "The true posts take no side on it, so accuracy is undefined."
-    told = f"On the whole the true posts speak {'for' if side > 0 else 'against'} it; measured by that, accuracy"
+    sentence = f"On the whole the true posts speak {'for' if side > 0 else 'against'} it; measured by that, accuracy"
     if round(move, 3) == 0:
-        return f"{told} stayed at {at_end}."
-    return f"{told} {'rose' if move > 0 else 'fell'} by {three(abs(move))} to {at_end}."
+        return f"{sentence} stayed at {at_end}."
+    return f"{sentence} {'rose' if move > 0 else 'fell'} by {three(abs(move))} to {at_end}."
 
 
 def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
-    mine = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
+    of_proposition = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
     name = short(row["name"])
     columns = ((number, "step"), (signed_three, "mean"), (three, "sd"), (percent, "for=share_for"), (three, "accuracy"))
-    return [_ends_table(name, row, mine), table(f"{name}: after each step", mine, *columns)]
+    return [_ends_table(name, row, of_proposition), table(f"{name}: after each step", of_proposition, *columns)]
 
 
 def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:

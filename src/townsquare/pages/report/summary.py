@@ -51,7 +51,7 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
     treatments = [
         f"{treatment['name']} ({percent(treatment['share'])})" for treatment in setting(run, "treatments", default=())
     ]
-    return [(name, ", ".join(said)) for name, said in (("events", events), ("treatments", treatments)) if said]
+    return [(name, ", ".join(words)) for name, words in (("events", events), ("treatments", treatments)) if words]
 
 
 def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
@@ -59,8 +59,10 @@ def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
     how = STRATEGIES.get(strategy(run), f"moderated by {strategy(run)}")
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
-    said = [f"{who} read, posted and reacted for {steps}, {how}.".capitalize(), _injected(run)]
-    return [sentence for sentence in [*said, _engagement(outcome), _marked(outcome), _moved(run, outcome)] if sentence]
+    sentences = [f"{who} read, posted and reacted for {steps}, {how}.".capitalize(), _injected(run)]
+    return [
+        sentence for sentence in [*sentences, _engagement(outcome), _marked(outcome), _moved(run, outcome)] if sentence
+    ]
 
 
 def _injected(run: Reads) -> str:

@@ -134,7 +134,7 @@ def _restyle(element: ElementTree.Element) -> None:
         if not _FONT.match(name):
             element.attrib[name] = value
     for name in _PLACES & element.attrib.keys():
-        element.attrib[name] = _LONG.sub(lambda found: f"{float(found[0]):.2f}", element.attrib[name])
+        element.attrib[name] = _LONG.sub(lambda number: f"{float(number[0]):.2f}", element.attrib[name])
     if classes:
         element.attrib["class"] = " ".join(classes)
 

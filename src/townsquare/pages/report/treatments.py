@@ -36,11 +36,11 @@ def treatment_section(run: Reads) -> Section | None:
     tables: list[Table] = []
     for at, treatment in enumerate(listed):
         name = printable(str(treatment["name"]), 40)
-        found = treatment_effect(run, at)
-        if not found.height:
+        effects = treatment_effect(run, at)
+        if not effects.height:
             says.append(f"{name}: too few people were assigned, or left out, to say anything.")
             continue
-        tested = corrected(found)
+        tested = corrected(effects)
         says.append(_sentence(name, float(treatment["share"]), tested))
         tables.append(
             table(
@@ -49,9 +49,15 @@ def treatment_section(run: Reads) -> Section | None:
             )
         )  # fmt: skip
         figures += [
-            Figure(f"treatment-{at}-{nth}", f"{name}: {_outcome(outcome)}, with 95% intervals", mine, _draw, height=170)
+            Figure(
+                f"treatment-{at}-{nth}",
+                f"{name}: {_outcome(outcome)}, with 95% intervals",
+                of_outcome,
+                _draw,
+                height=170,
+            )
             for nth, outcome in enumerate(tested["outcome"].unique(maintain_order=True))
-            for mine in [tested.filter(pl.col("outcome") == outcome)]
+            for of_outcome in [tested.filter(pl.col("outcome") == outcome)]
         ]
     return Section("treatments", TITLE, says=says, notes=_NOTES if tables else [], figures=figures, tables=tables)
 
@@ -59,15 +65,17 @@ def treatment_section(run: Reads) -> Section | None:
 def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
     row = tested.row(0, named=True)
     clear = tested.filter(pl.col("p_holm") < 0.05)
-    told = [
-        f"{_outcome(one['outcome'])} ({one['estimate']} {significant(one['value'], 2, signed=True)})"
-        for one in clear.iter_rows(named=True)
+    clear_effects = [
+        f"{_outcome(effect['outcome'])} ({effect['estimate']} {significant(effect['value'], 2, signed=True)})"
+        for effect in clear.iter_rows(named=True)
     ]
     people = (
         f"{name} (assigned with chance {percent(share)}): {number(row['treated'])} of {number(row['persons'])} people"
     )
     return f"{people} got it. " + (
-        f"Told apart from chance after correction: {'; '.join(told)}." if told else "Nothing is told apart from chance."
+        f"Told apart from chance after correction: {'; '.join(clear_effects)}."
+        if clear_effects
+        else "Nothing is told apart from chance."
     )
 
 

@@ -69,13 +69,13 @@ def percent(value: float | None) -> str:
     return f"{100 * value:.1f}%" if fine else f"{100 * value:.0f}%"
 
 
-def count(n: int, one: str, many: str = "") -> str:
+def count(n: int, singular: str, plural: str = "") -> str:
     """``n`` of a thing in words.
 
     >>> count(1, "post"), count(2, "post"), count(0, "person", "people")
     ('1 post', '2 posts', 'no people')
     """
-    name = one if n == 1 else (many or one + "s")
+    name = singular if n == 1 else (plural or singular + "s")
     return f"{number(n) if n else 'no'} {name}"
 
 
@@ -94,8 +94,8 @@ def printable(text: str, longest: int = 200) -> str:
     >>> printable("a\\x00b", 2)
     'a…'
     """
-    kept = "".join(character if character.isprintable() else " " for character in text)
-    return kept if len(kept) <= longest else kept[: longest - 1] + "…"
+    cleaned = "".join(character if character.isprintable() else " " for character in text)
+    return cleaned if len(cleaned) <= longest else cleaned[: longest - 1] + "…"
 
 
 short = partial(printable, longest=40)

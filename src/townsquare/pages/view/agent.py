@@ -37,15 +37,15 @@ def agent(of: Snapshot, number: int) -> dict[str, Any]:
         "course": columns(course),
         "follows": len(around["follows"]),
         "followers": len(around["followed_by"]),
-        "records": has_records(of.kept),
+        "records": has_records(of.cached),
     }
 
 
 def check_agent(of: Snapshot, number: int) -> dict[str, Any]:
     """Name, kind and step of joining of an agent. Raises ``SettingError`` if there is none of that number."""
-    rows = queries.agent_names(of.kept).filter(pl.col("agent") == number)
+    rows = queries.agent_names(of.cached).filter(pl.col("agent") == number)
     if rows.is_empty():
-        raise SettingError("agent", got=str(number), allowed=f"0 to {of.kept.table('agents').height - 1}")
+        raise SettingError("agent", got=str(number), allowed=f"0 to {of.cached.table('agents').height - 1}")
     return {name: rows[name][0] for name in ("who", "kind", "born")}
 
 
@@ -60,10 +60,10 @@ def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
 
 def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:
     """One move of one belief, with its causes. Raises as :func:`townsquare.analysis.causes.why.why` does."""
-    found = why(queries.OfAgent(of, number), number, step, proposition)
-    if not found.moves:
+    reasons = why(queries.OfAgent(of, number), number, step, proposition)
+    if not reasons.moves:
         raise SettingError("step", got=str(step), allowed="a step after which the agent was there")
-    return found.moves[0]
+    return reasons.moves[0]
 
 
 def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
@@ -106,31 +106,31 @@ def causes_of(of: Snapshot, number: int, step: int, proposition: str, move: Move
     ``record`` is None under rules without argument records; else ``claim``, ``text`` (untrusted), ``polarity``,
     ``strength`` in [0, 1], and ``by``: the text of the record that replaced it, or None.
     """
-    held = _records_by_cause(of, number, step, proposition) if has_records(of.kept) else {}
+    records = _records_by_cause(of, number, step, proposition) if has_records(of.cached) else {}
     factors = _novelty(of, step)
-    found = []
+    causes = []
     for cause in move.causes:
         novelty = None if factors is None or cause.first_seen is None else factors[0 if cause.first_seen else 1]
-        waiting = held.get((cause.kind, cause.rank, cause.post, cause.recorded))
-        found.append({**asdict(cause), "novelty": novelty, "record": waiting.pop(0) if waiting else None})
-    return found
+        waiting = records.get((cause.kind, cause.rank, cause.post, cause.recorded))
+        causes.append({**asdict(cause), "novelty": novelty, "record": waiting.pop(0) if waiting else None})
+    return causes
 
 
 def _records_by_cause(of: Snapshot, number: int, step: int, proposition: str) -> dict[tuple[Any, ...], list[Any]]:
     """Records by the row of the trail that they are: each change of a record has one, in the same order."""
-    wanted = queries.proposition_number(of.kept, proposition)
+    wanted = queries.proposition_number(of.cached, proposition)
     trail = of.run.rows_where("trail", agent=number, step=step).filter(pl.col("proposition") == wanted)
     amounts: dict[tuple[Any, ...], list[float]] = {}
     for kind, rank, post, amount in trail.select("kind", "rank", "post", "amount").iter_rows():
         amounts.setdefault((word_of(TrailKind, kind), rank, post), []).append(amount)
-    found: dict[tuple[Any, ...], list[Any]] = {}
+    records_of: dict[tuple[Any, ...], list[Any]] = {}
     for change in queries.record_changes(of, number, step, wanted):
-        place = (change["kind"], change["rank"], change["post"])
-        if amounts.get(place):
-            kind, rank, post = place
-            key = (kind, None if rank < 0 else rank, None if post < 0 else post, amounts[place].pop(0))
-            found.setdefault(key, []).append({name: change[name] for name in _RECORD})
-    return found
+        cause = (change["kind"], change["rank"], change["post"])
+        if amounts.get(cause):
+            kind, rank, post = cause
+            key = (kind, None if rank < 0 else rank, None if post < 0 else post, amounts[cause].pop(0))
+            records_of.setdefault(key, []).append({name: change[name] for name in _RECORD})
+    return records_of
 
 
 _RECORD = ("claim", "text", "polarity", "strength", "by")
@@ -146,10 +146,10 @@ def _novelty(of: Snapshot, step: int) -> tuple[float, float] | None:
 
 def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
     """Argument records after a step, active and archived; none under rules without them."""
-    if not has_records(of.kept):
+    if not has_records(of.cached):
         return {"records": []}
-    found = evidence(queries.OfAgent(of, number), number, step, proposition)
-    return {**asdict(found[0]), "agrees": found[0].agrees} if found else {"records": []}
+    beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
+    return {**asdict(beliefs[0]), "agrees": beliefs[0].agrees} if beliefs else {"records": []}
 
 
 def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.DataFrame:
@@ -158,14 +158,14 @@ def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.Da
     for row in rows:
         record = row.pop("record") or dict.fromkeys(_RECORD)
         row |= {f"record_{name}": record[name] for name in _RECORD}
-    names = [*(one.name for one in fields(Cause)), "novelty", *(f"record_{name}" for name in _RECORD)]
+    names = [*(field.name for field in fields(Cause)), "novelty", *(f"record_{name}" for name in _RECORD)]
     frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame(schema=names)
     return frame.rename({"amount": "amount_in_stance", "recorded": "amount"})
 
 
 def without_record(of: Snapshot, number: int, step: int, proposition: str, claim: int) -> dict[str, Any]:
     """The belief without one argument record: exact, since records add; what it had archived stays archived."""
-    if not has_records(of.kept):
+    if not has_records(of.cached):
         raise SettingError("record", got=str(claim), allowed="none: the rule of this run keeps no records")
     beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
     if not beliefs:

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from townsquare.core.documents import finite, read_json
 from townsquare.core.errors import RecordError, SettingError, TownsquareError
 from townsquare.core.spreadsheets import as_cells
-from townsquare.pages.view.library import said
+from townsquare.pages.view.library import error_parts
 
 _FRESH = {"Cache-Control": "no-store"}
 
@@ -49,7 +49,7 @@ def bytes_answer(value: bytes) -> Response:
 def error_answer(error: TownsquareError) -> Response:
     """What is wrong, where, and what to do: 400 for what was asked, 404 for a run that cannot be read, else 500."""
     status = 400 if isinstance(error, SettingError) else 404 if isinstance(error, RecordError) else 500
-    return json_answer({"error": said(error)}, status)
+    return json_answer({"error": error_parts(error)}, status)
 
 
 def from_file(folder: Path | None, name: str, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from townsquare.pages.view.query_string import Asked
 _KEYS = ("uptake", "anchoring", "persona", "wanted", "attained", "prior")
 
 
-def debate(held: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
+def debate(results: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
     """One trial of one arm; texts are untrusted. Without ``arm`` or ``trial``, the first that was held.
 
     Raises
@@ -25,55 +25,55 @@ def debate(held: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
     RecordError
         The trial cannot be read.
     """
-    arm = arm_of(held, asked.word("arm"))
-    records = {int(record["trial"]): record for record in held.records(arm)}
-    found: dict[str, Any] = {
+    arm = arm_of(results, asked.word("arm"))
+    records = {int(record["trial"]): record for record in results.records(arm)}
+    answer: dict[str, Any] = {
         "id": name,
-        "arms": [{"slug": one.slug, "name": one.name} for one in held.arms],
+        "arms": [{"slug": other.slug, "name": other.name} for other in results.arms],
         "arm": arm.slug,
         "statement": arm.statement,
         "trials": sorted(records),
-        "wanted": held.trials,
+        "wanted": results.trials,
         "settings": {key: _name(arm.settings[key]) for key in ("debater", "speaker", "judge", "opponent")},
-        "failed": [{"arm": one, "trial": trial, "error": said} for one, trial, said in held.failed],
+        "failed": [{"arm": other, "trial": trial, "error": message} for other, trial, message in results.failed],
         "trial": None,
         "agents": [],
         "turns": [],
     }
     if not records:
-        return found
+        return answer
     trial = asked.whole("trial", min(records))
     if trial not in records:
-        raise SettingError("trial", got=str(trial), allowed=", ".join(str(one) for one in sorted(records)))
+        raise SettingError("trial", got=str(trial), allowed=", ".join(str(other) for other in sorted(records)))
     record = records[trial]
     agents = [{"side": side, **{key: agent[key] for key in _KEYS}} for side, agent in record["agents"].items()]
-    return {**found, "trial": trial, "agents": agents, "turns": turns_of(record)}
+    return {**answer, "trial": trial, "agents": agents, "turns": turns_of(record)}
 
 
-def arm_of(held: DebateResults, slug: str) -> DebateArm:
+def arm_of(results: DebateResults, slug: str) -> DebateArm:
     """The arm with this folder; the first for the empty name."""
-    slugs = [arm.slug for arm in held.arms]
+    slugs = [arm.slug for arm in results.arms]
     if slug and slug not in slugs:
         raise SettingError("arm", got=repr(slug), allowed=", ".join(slugs))
-    return held.arms[slugs.index(slug) if slug else 0]
+    return results.arms[slugs.index(slug) if slug else 0]
 
 
-def turn_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
+def turn_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
     """Every turn of an arm, for the CSV."""
-    return held.turns().filter(pl.col("arm") == arm_of(held, asked.word("arm")).name)
+    return results.turns().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
 
 
-def move_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
+def move_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
     """Every change of a record in an arm, for the CSV."""
-    return held.moves().filter(pl.col("arm") == arm_of(held, asked.word("arm")).name)
+    return results.moves().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
 
 
-def side_table(held: DebateResults, asked: Asked) -> pl.DataFrame:
+def side_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
     """Who debated in each trial of an arm, and from where they started, for the CSV."""
-    arm = arm_of(held, asked.word("arm"))
+    arm = arm_of(results, asked.word("arm"))
     rows = [
         {"arm": arm.name, "trial": record["trial"], "side": side, **{key: agent[key] for key in _KEYS}}
-        for record in held.records(arm)
+        for record in results.records(arm)
         for side, agent in record["agents"].items()
     ]
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -32,7 +32,7 @@ def positions(follower: Int64, followed: Int64, n: int) -> Float:
     follower, followed : (m,) int64
         Ends of each follow, 0 to n - 1.
     """
-    place = np.random.default_rng(_SEED).normal(size=(n, 2)) * 0.3
+    places = np.random.default_rng(_SEED).normal(size=(n, 2)) * 0.3
     if n < 2:
         return np.zeros((n, 2))
     ones = np.ones(follower.size)
@@ -42,13 +42,13 @@ def positions(follower: Int64, followed: Int64, n: int) -> Float:
     kernels = _kernels(_GRID)
     for number in range(_PASSES):
         heat = 0.08 * (1.0 - number / _PASSES) ** 1.5 + 1e-4
-        push = _push(place, kernels) / n
+        push = _push(places, kernels) / n
         # By degree: one with many followers stands amid them instead of being torn out to the rim.
-        pull = (links @ place - degree[:, None] * place) / (degree[:, None] + 1.0)
-        move = push + 0.9 * pull - 0.05 * place
+        pull = (links @ places - degree[:, None] * places) / (degree[:, None] + 1.0)
+        move = push + 0.9 * pull - 0.05 * places
         length = np.linalg.norm(move, axis=1, keepdims=True)
-        place = place + move / np.maximum(length, 1e-12) * np.minimum(length, heat)
-    return _within(place)
+        places = places + move / np.maximum(length, 1e-12) * np.minimum(length, heat)
+    return _within(places)
 
 
 def _kernels(size: int) -> tuple[Spectrum, Spectrum]:
@@ -62,10 +62,10 @@ def _kernels(size: int) -> tuple[Spectrum, Spectrum]:
     return fft.rfft2(x / far), fft.rfft2(y / far)
 
 
-def _push(place: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
-    low, high = place.min(axis=0), place.max(axis=0)
+def _push(places: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
+    low, high = places.min(axis=0), places.max(axis=0)
     cell = max(float((high - low).max()) / (_GRID - 3), 1e-9)
-    at = (place - low) / cell + 1.0
+    at = (places - low) / cell + 1.0
     corner = at.astype(np.int64)
     part = at - corner
     size = 2 * _GRID
@@ -74,7 +74,7 @@ def _push(place: Float, kernels: tuple[Spectrum, Spectrum]) -> Float:
     for where, share in cells:
         density += np.bincount(where, share, minlength=size * size)
     spectrum = fft.rfft2(density.reshape(size, size))
-    out = np.empty_like(place)
+    out = np.empty_like(places)
     for axis, kernel in enumerate(kernels):
         field = fft.irfft2(spectrum * kernel, s=(size, size)).ravel() / cell
         out[:, axis] = sum(share * field[where] for where, share in cells)
@@ -86,8 +86,8 @@ def _corners(part: Float) -> list[tuple[int, int, Float]]:
     return [(0, 0, (1 - x) * (1 - y)), (1, 0, x * (1 - y)), (0, 1, (1 - x) * y), (1, 1, x * y)]
 
 
-def _within(place: Float) -> Float:
+def _within(places: Float) -> Float:
     """Centered, and scaled so that all but the outermost hundredth lie within [-1, 1]."""
-    centered = place - np.median(place, axis=0)
+    centered = places - np.median(places, axis=0)
     reach = float(np.quantile(np.abs(centered), 0.995)) or 1.0
     return np.clip(centered / reach, -1.1, 1.1)

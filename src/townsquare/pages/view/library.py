@@ -43,13 +43,13 @@ class RunLocation:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A run as it stood after ``last_step``; ``kept`` has each table read once, for the many questions of one page."""
+    """A run as it stood after ``last_step``; ``cached`` reads each table once, for all questions of a page."""
 
     id: str
     run: Run
-    kept: CachedRun
+    cached: CachedRun
     last_step: int
-    place: RunLocation
+    location: RunLocation
 
 
 class Library:
@@ -67,15 +67,17 @@ class Library:
         self._snapshots: OrderedDict[tuple[RunLocation, int, int, str], Snapshot] = OrderedDict()
         self._lock = Lock()
 
-    def places(self) -> list[RunLocation]:
+    def locations(self) -> list[RunLocation]:
         """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
         if _begun(self.root):
             return [RunLocation(self.root.name or "run", self.root)]
         if _debated(self.root):
             return []
         arms = _arms(self.root)
-        found = sorted(_below(self.root, DEPTH, _begun))
-        return [RunLocation(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in found]
+        folders = sorted(_below(self.root, DEPTH, _begun))
+        return [
+            RunLocation(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in folders
+        ]
 
     def debates(self) -> dict[str, Path]:
         """Folders of debates by id, in order."""
@@ -83,10 +85,10 @@ class Library:
             return {self.root.name or "debates": self.root}
         if _begun(self.root):
             return {}
-        found = sorted(_below(self.root, DEPTH, _debated))
-        return {path.relative_to(self.root).as_posix(): path for path in found}
+        folders = sorted(_below(self.root, DEPTH, _debated))
+        return {path.relative_to(self.root).as_posix(): path for path in folders}
 
-    def held(self, name: str) -> DebateResults:
+    def debate_results(self, name: str) -> DebateResults:
         """The debates of that id.
 
         Raises
@@ -99,11 +101,11 @@ class Library:
             raise RecordError(f"debate {name}", got="no such debate here", do="go back to the list of runs")
         return DebateResults.open(known[name])
 
-    def place(self, name: str) -> RunLocation:
-        """The run of that id. Only runs of :meth:`places` are ever opened, whatever a request names."""
-        for place in self.places():
-            if place.id == name:
-                return place
+    def location(self, name: str) -> RunLocation:
+        """The run of that id. Only runs of :meth:`locations` are ever opened, whatever a request names."""
+        for location in self.locations():
+            if location.id == name:
+                return location
         raise RecordError(f"run {name}", got="no such run here", do="go back to the list of runs")
 
     def run(self, name: str) -> Run:
@@ -114,29 +116,29 @@ class Library:
         RecordError
             There is none, or it cannot be read.
         """
-        return self._opened(self.place(name))
+        return self._opened(self.location(name))
 
-    def _opened(self, place: RunLocation) -> Run:
-        file = _file_of(place)
-        if not self._is_open(place, file):
-            self._open[place.id] = (file, Run.open(place.folder))
-        return self._open[place.id][1]
+    def _opened(self, location: RunLocation) -> Run:
+        file = _file_of(location)
+        if not self._is_open(location, file):
+            self._open[location.id] = (file, Run.open(location.folder))
+        return self._open[location.id][1]
 
-    def _is_open(self, place: RunLocation, file: int) -> bool:
-        known = self._open.get(place.id)
+    def _is_open(self, location: RunLocation, file: int) -> bool:
+        known = self._open.get(location.id)
         return known is not None and known[0] == file != _NO_FILE
 
     def snapshot(self, name: str) -> Snapshot:
         """The run of that id as it stands now; the same object while no step was added."""
-        place = self.place(name)
-        run = self._opened(place)
+        location = self.location(name)
+        run = self._opened(location)
         last, state = run.last_step, run.state
         if last < 0:
             raise RecordError(f"run {name}", got="a run without a finished step", do="wait for its first step")
-        key = (place, self._open[name][0], last, state)
+        key = (location, self._open[name][0], last, state)
         with self._lock:
             if key not in self._snapshots:
-                self._snapshots[key] = Snapshot(name, run, CachedRun(run), last, place)
+                self._snapshots[key] = Snapshot(name, run, CachedRun(run), last, location)
             self._snapshots.move_to_end(key)
             while len(self._snapshots) > _SNAPSHOTS:
                 self._snapshots.popitem(last=False)
@@ -147,28 +149,28 @@ class Library:
 
         A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
         """
-        return [self._row(place) for place in self.places()]
+        return [self._row(location) for location in self.locations()]
 
-    def _row(self, place: RunLocation) -> dict[str, Any]:
-        row: dict[str, Any] = {"id": place.id, "arm": place.arm, "error": None}
+    def _row(self, location: RunLocation) -> dict[str, Any]:
+        row: dict[str, Any] = {"id": location.id, "arm": location.arm, "error": None}
         try:
-            server = None if self._is_open(place, _file_of(place)) else address_in(place.folder)
+            server = None if self._is_open(location, _file_of(location)) else address_in(location.folder)
             if server is not None:
                 return {**row, "state": "unopened", "server": str(server)}
-            return {**row, **said_of(self._opened(place), place.failure)}
+            return {**row, **said_of(self._opened(location), location.failure)}
         except TownsquareError as error:
-            return {**row, "state": "unreadable", "error": said(error)}
+            return {**row, "state": "unreadable", "error": error_parts(error)}
 
 
-def _file_of(place: RunLocation) -> int:
+def _file_of(location: RunLocation) -> int:
     """What tells the file of a run from another of its name: another file is another run."""
     try:
-        return record_file(place.folder).stat().st_ino
+        return record_file(location.folder).stat().st_ino
     except OSError:
         return _NO_FILE
 
 
-def said(error: TownsquareError) -> dict[str, str]:
+def error_parts(error: TownsquareError) -> dict[str, str]:
     """An error as the page shows it."""
     return {"where": error.where, "got": error.got, "allowed": error.allowed, "do": error.do}
 
@@ -224,12 +226,12 @@ def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator
 
 def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
     """Names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
-    found: dict[Path, tuple[str, str]] = {}
+    arms: dict[Path, tuple[str, str]] = {}
     for folder in (root, *_folders(root)):
         if (folder / manifest.FILE).is_file():
             with suppress(RecordError):
-                found |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
-    return found
+                arms |= {folder / run.folder: (run.arm, run.error) for run in manifest.Experiment.load(folder).runs}
+    return arms
 
 
 def _folders(root: Path) -> list[Path]:
@@ -238,4 +240,6 @@ def _folders(root: Path) -> list[Path]:
         entries = list(os.scandir(root))
     except OSError:
         return []
-    return [root / one.name for one in entries if not one.name.startswith(".") and one.is_dir(follow_symlinks=False)]
+    return [
+        root / entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+    ]

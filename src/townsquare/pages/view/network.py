@@ -26,7 +26,7 @@ def network(of: Snapshot) -> dict[str, Any]:
     """Nodes as columns (agent, x, y, followers, kind, born, who), and a sample of follows as rows of nodes."""
     agents, followers, follows = _graph(of)
     drawn = _drawn(agents["agent"].to_numpy(), followers)
-    place = _places(of, drawn, follows)
+    places = _places(of, drawn, follows)
     ends = _between(drawn, follows)
     chosen = np.unique(np.linspace(0, max(ends.shape[0] - 1, 0), min(MOST_FOLLOWS, ends.shape[0])).astype(np.int64))
     shown = agents[drawn.tolist()]
@@ -34,8 +34,8 @@ def network(of: Snapshot) -> dict[str, Any]:
         "agents": agents.height,
         "follows": int(follows.shape[0]),
         "agent": drawn.tolist(),
-        "x": np.round(place[:, 0], 4).tolist(),
-        "y": np.round(place[:, 1], 4).tolist(),
+        "x": np.round(places[:, 0], 4).tolist(),
+        "y": np.round(places[:, 1], 4).tolist(),
         "followers": followers[drawn].tolist(),
         "source": (shown["kind"] == "source").to_list(),
         "born": shown["born"].to_list(),
@@ -46,7 +46,7 @@ def network(of: Snapshot) -> dict[str, Any]:
 
 def influence(of: Snapshot) -> dict[str, Any]:
     """How far each agent moved others in all, by row of agents, in the unit of the rule."""
-    moved = np.zeros(of.kept.table("agents").height)
+    moved = np.zeros(of.cached.table("agents").height)
     frame = queries.influence(of).filter(pl.col("agent").is_between(0, moved.size - 1))
     moved[frame["agent"].to_numpy()] = frame["moved"].to_numpy()
     return {"moved": np.round(moved, 6).tolist()}
@@ -66,7 +66,7 @@ def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
 
     A record may hold what no rule may give: what lies beyond a bound is shown there, what is no number is not there.
     """
-    codes = np.full(of.kept.table("agents").height, NOT_THERE, np.int8)
+    codes = np.full(of.cached.table("agents").height, NOT_THERE, np.int8)
     known = pl.col("stance").is_not_nan() & pl.col("agent").is_between(0, codes.size - 1)
     frame = queries.stances_at(of.run, step, proposition).filter(known)
     codes[frame["agent"].to_numpy()] = np.round(frame["stance"].clip(-1.0, 1.0).to_numpy() * 127).astype(np.int8)
@@ -86,7 +86,7 @@ def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
 
 
 def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:
-    agents = queries.agent_names(of.kept).sort("agent")
+    agents = queries.agent_names(of.cached).sort("agent")
     follows = queries.follows_at_end(of).to_numpy().astype(np.int64).reshape(-1, 2)
     follows = follows[((follows >= 0) & (follows < agents.height)).all(axis=1)]  # a record may name others
     return agents, np.bincount(follows[:, 1], minlength=agents.height), follows

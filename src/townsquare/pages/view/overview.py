@@ -29,10 +29,10 @@ def head(of: Snapshot) -> dict[str, Any]:
     """What every page of a run shows above its view: names, steps, state, propositions."""
     return {
         "id": of.id,
-        "arm": of.place.arm,
-        **said_of(of.run, of.place.failure),
+        "arm": of.location.arm,
+        **said_of(of.run, of.location.failure),
         "last_step": of.last_step,
-        "propositions": queries.propositions(of.kept).to_dicts(),
+        "propositions": queries.propositions(of.cached).to_dicts(),
         "unit": unit_of(of.run),
         "trail": bool(setting(of.run, "record", "trail", default=True)),
         "memories": queries.has_memories(of),
@@ -43,23 +43,23 @@ def beliefs(of: Snapshot) -> dict[str, Any]:
     """Bands, single lines, histograms and the change of each proposition."""
     return {
         "bins_per_step": BINS,
-        "course": columns(belief_course(of.kept).sort("proposition", "step"), digits=6),
-        "lines": columns(stance_lines(of.kept, LINES), digits=4),
-        "bins": columns(stance_bins(of.kept)),
-        "change": belief_change(of.kept).select(_CHANGE).to_dicts(),
+        "course": columns(belief_course(of.cached).sort("proposition", "step"), digits=6),
+        "lines": columns(stance_lines(of.cached, LINES), digits=4),
+        "bins": columns(stance_bins(of.cached)),
+        "change": belief_change(of.cached).select(_CHANGE).to_dicts(),
     }
 
 
 def outcomes(of: Snapshot) -> dict[str, Any]:
     """Every registered measure that sums up the run in a number: value, unit, direction, definition."""
-    return {"outcomes": outcome_table(of.kept).to_dicts()}
+    return {"outcomes": outcome_table(of.cached).to_dicts()}
 
 
 def activity(of: Snapshot) -> dict[str, Any]:
     """Engagement by veracity, moderation events, who was there and what was refused."""
     return {
-        "engagement": columns(engagement(of.kept).filter(pl.col("veracity") != "unknown"), digits=4),
-        "events": columns(moderation_events(of.kept)),
-        "participation": columns(participation(of.kept), digits=6),
-        "refusals": refusals(of.kept).to_dicts(),
+        "engagement": columns(engagement(of.cached).filter(pl.col("veracity") != "unknown"), digits=4),
+        "events": columns(moderation_events(of.cached)),
+        "participation": columns(participation(of.cached), digits=6),
+        "refusals": refusals(of.cached).to_dicts(),
     }

@@ -19,9 +19,9 @@ MOST_ROWS = 200
 def post(of: Snapshot, number: int) -> dict[str, Any]:
     """All that is known of the root that a post leads to."""
     root = root_of(of, number)
-    texts = queries.post_texts(of.kept).filter(pl.col("post") == root)
-    row = of.kept.table("posts").filter(pl.col("post") == root).row(0, named=True)
-    who = queries.agent_names(of.kept).filter(pl.col("agent") == row["author"])
+    texts = queries.post_texts(of.cached).filter(pl.col("post") == root)
+    row = of.cached.table("posts").filter(pl.col("post") == root).row(0, named=True)
+    who = queries.agent_names(of.cached).filter(pl.col("agent") == row["author"])
     shown = post_queries.shown_to(of, root)
     return {
         "post": root,
@@ -35,10 +35,10 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
         "parent": row["parent"],
         "stances": stances_of_post(of, root).to_dicts(),
         "counts": _counts(of, root),
-        "thread": post_queries.thread_of(of.kept, root).to_dicts(),
-        "verdicts": post_queries.verdicts(of.kept).filter(pl.col("root") == root).to_dicts(),
-        "acts": post_queries.moderation_of(of.kept, root).to_dicts(),
-        "notes": post_queries.notes_of(of.kept, root).to_dicts(),
+        "thread": post_queries.thread_of(of.cached, root).to_dicts(),
+        "verdicts": post_queries.verdicts(of.cached).filter(pl.col("root") == root).to_dicts(),
+        "acts": post_queries.moderation_of(of.cached, root).to_dicts(),
+        "notes": post_queries.notes_of(of.cached, root).to_dicts(),
         "seen": columns(seen_by_step(shown)),
         "seen_by": first_seen(of, shown).head(MOST_ROWS).to_dicts(),
         "reach": shown["agent"].n_unique(),
@@ -49,7 +49,7 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
 
 def root_of(of: Snapshot, number: int) -> int:
     """The root of a post. Raises ``SettingError`` if there is no such post."""
-    posts = of.kept.table("posts")
+    posts = of.cached.table("posts")
     rows = posts.filter(pl.col("post") == number)
     root = int(rows["root"][0]) if rows.height else number
     if not (posts["post"] == root).any():
@@ -59,8 +59,8 @@ def root_of(of: Snapshot, number: int) -> int:
 
 def stances_of_post(of: Snapshot, root: int) -> pl.DataFrame:
     """``proposition`` (name), ``stance``, ``strength`` that a root takes."""
-    names = queries.propositions(of.kept).select("proposition", "name")
-    rows = of.kept.table("post_stances").filter(pl.col("post") == root).join(names, on="proposition")
+    names = queries.propositions(of.cached).select("proposition", "name")
+    rows = of.cached.table("post_stances").filter(pl.col("post") == root).join(names, on="proposition")
     return rows.select(pl.col("name").alias("proposition"), "stance", "strength")
 
 
@@ -75,7 +75,7 @@ def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
 
 def moved(of: Snapshot, root: int) -> pl.DataFrame:
     """Whom a root moved, over all steps, most moved first: agent, who, proposition, amount, times."""
-    who = queries.agent_names(of.kept).select("agent", "who")
+    who = queries.agent_names(of.cached).select("agent", "who")
     return (
         post_queries.moved_by(of, root)
         .group_by("agent", "proposition")
@@ -96,15 +96,15 @@ def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
 
 def findings(of: Snapshot, root: int) -> pl.DataFrame:
     """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
-    verdicts = post_queries.verdicts(of.kept).filter(pl.col("root") == root).drop("root")
-    acts = post_queries.moderation_of(of.kept, root).filter(pl.col("what") != "verdict")
+    verdicts = post_queries.verdicts(of.cached).filter(pl.col("root") == root).drop("root")
+    acts = post_queries.moderation_of(of.cached, root).filter(pl.col("what") != "verdict")
     both = [verdicts.with_columns(pl.lit("verdict").alias("what")), acts]
     return pl.concat(both, how="diagonal_relaxed").sort("step")
 
 
 def first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
     """``agent``, ``first`` (step), ``times``, ``who``: everyone that a root was shown to, in order of first sight."""
-    who = queries.agent_names(of.kept).select("agent", "who")
+    who = queries.agent_names(of.cached).select("agent", "who")
     first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), row_count("times"))
     return first.join(who, on="agent", how="left").sort("first", "agent")
 

@@ -25,22 +25,25 @@ def engagement_by_root(of: Snapshot) -> pl.DataFrame:
 
     def count() -> pl.DataFrame:
         return (
-            accepted_engagement(of.kept, _ENGAGING).group_by("root").agg(pl.col(list(_ENGAGING)).sum()).pipe(collected)
+            accepted_engagement(of.cached, _ENGAGING)
+            .group_by("root")
+            .agg(pl.col(list(_ENGAGING)).sum())
+            .pipe(collected)
         )
 
-    return of.kept.once("engagement by root", count)
+    return of.cached.once("engagement by root", count)
 
 
 def post_list(of: Snapshot) -> pl.DataFrame:
     """Roots but comments: ``root``, ``step``, ``kind``, ``who``, ``veracity``, ``verdict``, ``noted``, ``taken_down``,
     counts of engagement, ``content``; untrusted texts.
     """
-    kept = of.kept
+    run = of.cached
     listed = (pl.col("post") == pl.col("root")) & (pl.col("root_kind") != "comment")
-    posts = queries.post_texts(kept).filter(listed).join(kept.table("posts").select("post", "step"), on="post")
-    last = verdicts(kept).group_by("root", maintain_order=True).agg(pl.col("verdict").last())
-    log = kept.table("moderation_log")
-    frame = queries.with_who(posts, kept, "root_author").join(engagement_by_root(of), on="root", how="left")
+    posts = queries.post_texts(run).filter(listed).join(run.table("posts").select("post", "step"), on="post")
+    last = verdicts(run).group_by("root", maintain_order=True).agg(pl.col("verdict").last())
+    log = run.table("moderation_log")
+    frame = queries.with_who(posts, run, "root_author").join(engagement_by_root(of), on="root", how="left")
     acts = {
         name: pl.col("root").is_in(log.filter(pl.col("kind") == kind)["post"].implode()).alias(name)
         for name, kind in (("noted", schema.LogKind.NOTE_SHOWN), ("taken_down", schema.LogKind.TAKEDOWN))
@@ -53,44 +56,46 @@ def post_list(of: Snapshot) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def verdicts(kept: CachedRun) -> pl.DataFrame:
+def verdicts(run: CachedRun) -> pl.DataFrame:
     """``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
-    posts = kept.table("posts").select("post", "root")
-    rows = queries.worded(kept.table("verdicts"), "verdicts").join(posts, on="post", maintain_order="left")
-    rows = queries.with_text(queries.with_text(rows, kept, "explanation", "said"), kept, "sources", "read")
-    said, read = (pl.col(name).fill_null("") for name in ("said", "read"))
-    return rows.select("root", "step", "verdict", "confidence", said.alias("explanation"), read.alias("sources"))
+    posts = run.table("posts").select("post", "root")
+    rows = queries.worded(run.table("verdicts"), "verdicts").join(posts, on="post", maintain_order="left")
+    rows = queries.with_text(queries.with_text(rows, run, "explanation", "said"), run, "sources", "read")
+    explanation, sources = (pl.col(name).fill_null("") for name in ("said", "read"))
+    return rows.select(
+        "root", "step", "verdict", "confidence", explanation.alias("explanation"), sources.alias("sources")
+    )
 
 
-def moderation_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def moderation_of(run: CachedRun, root: int) -> pl.DataFrame:
     """``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
-    posts = kept.table("posts").select("post", "root")
-    log = queries.worded(kept.table("moderation_log"), "moderation_log").join(posts, on="post", maintain_order="left")
+    posts = run.table("posts").select("post", "root")
+    log = queries.worded(run.table("moderation_log"), "moderation_log").join(posts, on="post", maintain_order="left")
     return log.filter(pl.col("root") == root).select("step", pl.col("kind").alias("what"), "reason", "value")
 
 
-def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
     """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``somewhat``,
     ``not_helpful``, ``shown``, ``decided`` (step of the last decision, or null), ``status`` (word), and ``intercept``
     and ``factor`` as last recorded (null for no number).
     """
     given = pl.col("rating").fill_nan(None).fill_null(pl.col("helpful").cast(pl.Float64))
-    found = {"helpful": given == 1, "somewhat": given == 0.5, "not_helpful": given == 0}
-    counted = [said.sum().cast(pl.Int64).alias(name) for name, said in found.items()]
-    ratings = kept.table("note_ratings").group_by("note").agg(counted)
-    log = kept.table("moderation_log")
+    ratings_by_word = {"helpful": given == 1, "somewhat": given == 0.5, "not_helpful": given == 0}
+    counted = [condition.sum().cast(pl.Int64).alias(name) for name, condition in ratings_by_word.items()]
+    ratings = run.table("note_ratings").group_by("note").agg(counted)
+    log = run.table("moderation_log")
     # The log names a note in `value`; the last of showing and withdrawing decides.
     states = log.filter(pl.col("kind").is_in([int(schema.LogKind.NOTE_SHOWN), int(schema.LogKind.NOTE_WITHDRAWN)]))
     last = states.group_by(pl.col("value").cast(pl.Int32).alias("note"), maintain_order=True).agg(
         (pl.col("kind").last() == int(schema.LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
     )
-    scores = note_scores(kept).select("note", "intercept", "factor", scored="status")
-    posts = kept.table("posts").select("post", "root")
-    rows = kept.table("notes").join(posts, on="post", maintain_order="left").filter(pl.col("root") == root)
-    rows = queries.with_who(queries.with_text(rows, kept), kept)
+    scores = note_scores(run).select("note", "intercept", "factor", scored="status")
+    posts = run.table("posts").select("post", "root")
+    rows = run.table("notes").join(posts, on="post", maintain_order="left").filter(pl.col("root") == root)
+    rows = queries.with_who(queries.with_text(rows, run), run)
     for part in (ratings, last, scores):
         rows = rows.join(part, on="note", how="left", maintain_order="left")
-    counts = pl.col(*found).fill_null(0)
+    counts = pl.col(*ratings_by_word).fill_null(0)
     text, shown = pl.col("content").fill_null(""), pl.col("shown").fill_null(False)
     other = pl.when(pl.col("scored") == "not_helpful").then(pl.lit("not_helpful")).otherwise(pl.lit("pending"))
     status = pl.when(shown).then(pl.lit("shown")).otherwise(other).alias("status")
@@ -98,17 +103,17 @@ def notes_of(kept: CachedRun, root: int) -> pl.DataFrame:
     return rows.select("note", "step", "author", "who", text, counts, shown, "decided", status, numbers)
 
 
-def thread_of(kept: CachedRun, root: int) -> pl.DataFrame:
+def thread_of(run: CachedRun, root: int) -> pl.DataFrame:
     """Shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``,
     ``author``, ``who``, ``content``.
     """
-    posts = kept.table("posts")
+    posts = run.table("posts")
     shares = (pl.col("root") == root) & (pl.col("kind") == int(PostKind.SHARE))
     passed_on = posts.filter((pl.col("root") == root) | (pl.col("post") == root))["post"]
     comments = (pl.col("kind") == int(PostKind.COMMENT)) & pl.col("parent").is_in(passed_on.implode())
-    rows = queries.with_text(queries.worded(posts.filter(shares | comments), "posts"), kept)
+    rows = queries.with_text(queries.worded(posts.filter(shares | comments), "posts"), run)
     text = pl.col("content").fill_null("")
-    return queries.with_who(rows, kept).select("post", "kind", "parent", "step", "author", "who", text)
+    return queries.with_who(rows, run).select("post", "kind", "parent", "step", "author", "who", text)
 
 
 def shown_to(of: Snapshot, root: int) -> pl.DataFrame:
@@ -123,11 +128,11 @@ def shown_to(of: Snapshot, root: int) -> pl.DataFrame:
 
 def moved_by(of: Snapshot, root: int) -> pl.DataFrame:
     """What a root moved: ``step``, ``agent``, ``proposition`` (name), ``kind``, ``amount`` in the unit of the rule."""
-    posts = of.kept.table("posts").filter(pl.col("root") == root)["post"].to_list()
+    posts = of.cached.table("posts").filter(pl.col("root") == root)["post"].to_list()
     if not posts:
         columns = {"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64}
         return pl.DataFrame(schema=columns)
-    names = queries.propositions(of.kept).select("proposition", "name")
+    names = queries.propositions(of.cached).select("proposition", "name")
     rows = of.run.rows_where("trail", post=posts).filter(pl.col("step") <= of.last_step)
     named = rows.join(names, on="proposition", maintain_order="left").sort("step", "agent")
     return named.select("step", "agent", pl.col("name").alias("proposition"), "amount")

@@ -28,15 +28,15 @@ class OfAgent:
     _CUT = frozenset({"exposures", "trail", "beliefs", "holdings", "starts", "traits"})
 
     def __init__(self, of: Snapshot, agent: int) -> None:
-        self._run, self._kept, self._agent = of.run, of.kept, agent
+        self._run, self._cached, self._agent = of.run, of.cached, agent
         self.settings: Mapping[str, Any] = of.run.settings
         self.version, self.last_step = of.run.version, of.last_step
-        self.state, self.content_hash = of.kept.state, of.kept.content_hash
+        self.state, self.content_hash = of.cached.state, of.cached.content_hash
 
     def table(self, name: str) -> pl.DataFrame:
         """Rows of a table: of this agent, or all."""
         if name not in self._CUT:
-            return self._kept.table(name)
+            return self._cached.table(name)
         rows = self._run.rows_where(name, agent=self._agent)
         return rows.filter(pl.col("step") <= self.last_step) if "step" in rows.columns else rows
 
@@ -55,42 +55,42 @@ def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     return frame.with_columns(as_words(name, words[name]) for name in words if name in frame.columns)
 
 
-def with_text(frame: pl.DataFrame, kept: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
+def with_text(frame: pl.DataFrame, run: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
     """Rows with the text that a column points to, as a further column; null where there is none; untrusted."""
-    texts = kept.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
+    texts = run.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
     return frame.join(texts, on=column, how="left", maintain_order="left")
 
 
-def with_who(frame: pl.DataFrame, kept: CachedRun, column: str = "author") -> pl.DataFrame:
+def with_who(frame: pl.DataFrame, run: CachedRun, column: str = "author") -> pl.DataFrame:
     """Rows with the name of an agent as a further column ``who``; untrusted."""
-    who = agent_names(kept).select(pl.col("agent").alias(column), "who")
+    who = agent_names(run).select(pl.col("agent").alias(column), "who")
     return frame.join(who, on=column, how="left", maintain_order="left")
 
 
-def proposition_number(kept: CachedRun, name: str) -> int:
+def proposition_number(run: CachedRun, name: str) -> int:
     """Return the number of a proposition; of the first for the empty name. Raises ``UnknownName`` for another."""
-    every = propositions(kept)
-    named = of_proposition(kept, every, name) if name or every.is_empty() else every
+    every = propositions(run)
+    named = of_proposition(run, every, name) if name or every.is_empty() else every
     return int(named["proposition"][0])
 
 
-def agent_names(kept: CachedRun) -> pl.DataFrame:
+def agent_names(run: CachedRun) -> pl.DataFrame:
     """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
     unnamed = "agent " + pl.col("agent").cast(pl.String)
-    rows = with_text(worded(kept.table("agents"), "agents"), kept, "name")
+    rows = with_text(worded(run.table("agents"), "agents"), run, "name")
     return rows.select("agent", pl.coalesce("content", unnamed).alias("who"), "kind", "born")
 
 
-def post_texts(kept: CachedRun) -> pl.DataFrame:
+def post_texts(run: CachedRun) -> pl.DataFrame:
     """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
-    posts = worded(kept.table("posts"), "posts")
+    posts = worded(run.table("posts"), "posts")
     roots = posts.select(
         pl.col("post").alias("root"), "text", pl.col("kind").alias("root_kind"), "veracity",
         pl.col("author").alias("root_author"),
     )  # fmt: skip
     rows = posts.select("post", "root").join(roots, on="root", how="left", maintain_order="left")
     columns = "post", "root", pl.col("content").fill_null(""), "root_kind", "veracity", "root_author"
-    return with_text(rows, kept).select(columns)
+    return with_text(rows, run).select(columns)
 
 
 # --- many agents -------------------------------------------------------------------------------------------
@@ -104,12 +104,12 @@ def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
     """``follower``, ``followed`` of those follows that stand after the last step, by both."""
-    return of.kept.once("follows", lambda: standing_follows(of.kept, of.last_step).drop("since"))
+    return of.cached.once("follows", lambda: standing_follows(of.cached, of.last_step).drop("since"))
 
 
 def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
     """Persons: ``agent``, ``who``, ``born``, ``start``, ``end``, ``change``, ``confidence``, ``followers``."""
-    names = agent_names(of.kept).filter(pl.col("kind") == "person").drop("kind")
+    names = agent_names(of.cached).filter(pl.col("kind") == "person").drop("kind")
     end = stances_at(of.run, of.last_step, proposition).rename({"stance": "end"})
     births = names["born"].unique().to_list()
     starts = [
@@ -131,14 +131,16 @@ def influence(of: Snapshot) -> pl.DataFrame:
 
     Sizes of contributions of every row that others were shown, whatever their sign, over all steps and propositions.
     """
-    return of.kept.once("influence by agent", lambda: _influence(of))
+    return of.cached.once("influence by agent", lambda: _influence(of))
 
 
 def _influence(of: Snapshot) -> pl.DataFrame:
-    authors = of.kept.table("posts").select("post", pl.col("author").alias("agent"))
+    authors = of.cached.table("posts").select("post", pl.col("author").alias("agent"))
     if of.run.stored("trail") == "Parquet":
         size = pl.col("amount").abs().sum().alias("moved")
-        by_post = of.kept.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
+        by_post = (
+            of.cached.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
+        )
     else:  # summed where the rows are: they need not all be read
         sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
         by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
@@ -150,20 +152,20 @@ def _influence(of: Snapshot) -> pl.DataFrame:
 
 def persona(of: Snapshot, agent: int) -> pl.DataFrame:
     """``label`` and ``answer`` of each trait, in the order of the question bank; untrusted."""
-    mine = of.run.rows_where("traits", agent=agent)
-    values = of.kept.table("trait_values")
-    return mine.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
+    traits = of.run.rows_where("traits", agent=agent)
+    values = of.cached.table("trait_values")
+    return traits.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
 
 
 def persona_text(of: Snapshot, agent: int) -> str:
     """The persona in words, as members of the run read it, untrusted; empty where none was written."""
-    mine = with_text(of.kept.table("personas").filter(pl.col("agent") == agent), of.kept).drop_nulls("content")
-    return str(mine["content"][-1]) if mine.height else ""
+    texts = with_text(of.cached.table("personas").filter(pl.col("agent") == agent), of.cached).drop_nulls("content")
+    return str(texts["content"][-1]) if texts.height else ""
 
 
 def has_memories(of: Snapshot) -> bool:
     """Whether agents of this run remember anything."""
-    return not of.kept.table("agent_memories").is_empty()
+    return not of.cached.table("agent_memories").is_empty()
 
 
 def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
@@ -173,8 +175,8 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
     times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
     """
-    rows = of.kept.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
-    accesses = of.kept.table("memory_accesses").filter(
+    rows = of.cached.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
+    accesses = of.cached.table("memory_accesses").filter(
         pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step)
     )
     last = pl.col("step").last().alias("accessed"), pl.col("decay").last()
@@ -184,7 +186,7 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     left = (pl.col("decay").fill_null(1.0) - lost * (step - pl.col("accessed"))).clip(0.0, 1.0)
     joined = worded(rows, "agent_memories").join(touched, on="memory", how="left", maintain_order="left")
     return (
-        with_text(joined, of.kept)
+        with_text(joined, of.cached)
         .with_columns(pl.col("accessed").fill_null(pl.col("step")), pl.col("content").fill_null(""))
         .with_columns((pl.col("importance") * left).alias("relevance"))
         .select("memory", "step", "kind", "action", "post", "content", "importance", "accessed", "relevance")
@@ -195,29 +197,31 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
     """``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
     rows = of.run.rows_where("beliefs", agent=agent).filter(pl.col("step") <= of.last_step)
-    named = rows.join(propositions(of.kept).select("proposition", "name"), on="proposition").sort("proposition", "step")
+    named = rows.join(propositions(of.cached).select("proposition", "name"), on="proposition").sort(
+        "proposition", "step"
+    )
     return named.select("step", pl.col("name").alias("proposition"), "stance", "confidence")
 
 
 def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """What an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
     rows = worded(of.run.rows_where("exposures", agent=agent, step=step), "exposures")
-    texts = post_texts(of.kept).select("post", "content", "root_kind")
-    return with_who(rows, of.kept).join(texts, on="post", how="left", maintain_order="left").drop("agent")
+    texts = post_texts(of.cached).select("post", "content", "root_kind")
+    return with_who(rows, of.cached).join(texts, on="post", how="left", maintain_order="left").drop("agent")
 
 
 def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     """What an agent did or tried in a step and why, with the texts; untrusted."""
     rows = worded(of.run.rows_where("actions", agent=agent, step=step), "actions")
-    rows = with_text(with_text(rows, of.kept, name="written"), of.kept, "reasoning", "why")
+    rows = with_text(with_text(rows, of.cached, name="written"), of.cached, "reasoning", "why")
     target, done_to = pl.col("target"), {word: str(SPECS[kind].on) for kind, word in WORDS.items()}
     rows = rows.with_columns(pl.col("kind").replace_strict(done_to, default="", return_dtype=pl.String).alias("on"))
     rows = rows.with_columns(
         pl.when(pl.col("on").is_in([On.AUTHOR, On.NOTE])).then(-1).otherwise(target).alias("post"),
         pl.when(pl.col("on") == On.NOTE).then(target).otherwise(-1).alias("note"),
     )
-    notes = with_text(of.kept.table("notes"), of.kept, name="noted").select("note", "noted").drop_nulls("noted")
-    posts = post_texts(of.kept).select("post", "root", "content")
+    notes = with_text(of.cached.table("notes"), of.cached, name="noted").select("note", "noted").drop_nulls("noted")
+    posts = post_texts(of.cached).select("post", "root", "content")
     for on, part in (("note", notes), ("post", posts)):
         rows = rows.join(part, on=on, how="left", maintain_order="left")
     return rows.select(
@@ -234,14 +238,14 @@ def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> lis
     """
     rows = of.run.rows_where("holdings", agent=agent, step=step)
     rows = rows.filter(pl.col("change") != int(schema.HoldingChange.REFUSED))
-    claims = of.kept.table("claims").select("claim", "proposition", "text", "polarity", "strength")
-    others = with_text(claims, of.kept, name="by_text").drop_nulls("by_text")
+    claims = of.cached.table("claims").select("claim", "proposition", "text", "polarity", "strength")
+    others = with_text(claims, of.cached, name="by_text").drop_nulls("by_text")
     kinds = {int(schema.HoldingChange.ARCHIVED): "archived", int(schema.HoldingChange.RESTORED): "restored"}
     accepted = pl.when(pl.col("rank") >= 0).then(pl.lit("exposure")).otherwise(pl.lit("own"))
     kind = pl.col("change").replace_strict(kinds, default=None, return_dtype=pl.String).fill_null(accepted)
-    mine = rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
+    changed = rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")
     return (
-        with_text(mine, of.kept)
+        with_text(changed, of.cached)
         .join(others.select(pl.col("claim").alias("by"), "by_text"), on="by", how="left", maintain_order="left")
         .select(kind.alias("kind"), "rank", "post", "claim", pl.col("content").fill_null("").alias("text"),
                 pl.col("polarity").cast(pl.Int64), "strength", pl.col("by_text").alias("by"))

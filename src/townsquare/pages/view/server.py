@@ -75,7 +75,7 @@ def app(folder: Path | str, token: str = "") -> Starlette:
 
 
 def _without(of: Snapshot, agent: int, step: int, number: int, rank: int, post: int) -> dict[str, Any]:
-    left = without(of.run, of.kept, agent, step, number, rank, post)
+    left = without(of.run, of.cached, agent, step, number, rank, post)
     return {"stance": left.stance, "recorded": left.recorded, "method": left.method}
 
 
@@ -87,8 +87,8 @@ QUESTIONS: Mapping[str, Question] = {
     "run": asks(overview.head),
     "beliefs": _lasting(overview.beliefs),
     "activity": _lasting(overview.activity),
-    "outcomes": lambda of, _: of.kept.once("outcomes", lambda: overview.outcomes(of)),
-    "network": lambda of, _: of.kept.once("network", lambda: network.network(of)),
+    "outcomes": lambda of, _: of.cached.once("outcomes", lambda: overview.outcomes(of)),
+    "network": lambda of, _: of.cached.once("network", lambda: network.network(of)),
     "influence": _lasting(network.influence),
     "neighbors": asks(network.neighbors, "agent"),
     "stances": asks(network.stance_codes, "step", "number"),
@@ -121,8 +121,8 @@ def _endpoint(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
 
 
 def _answer(library: Library, name: str, asked: Asked) -> Response:
-    found = QUESTIONS[name](library.snapshot(asked.word("run")), asked)
-    return bytes_answer(found) if isinstance(found, bytes) else json_answer(found)
+    answer = QUESTIONS[name](library.snapshot(asked.word("run")), asked)
+    return bytes_answer(answer) if isinstance(answer, bytes) else json_answer(answer)
 
 
 def _table(library: Library, name: str, asked: Asked) -> Response:
@@ -132,12 +132,12 @@ def _table(library: Library, name: str, asked: Asked) -> Response:
 
 def _debate(library: Library, asked: Asked) -> Response:
     wanted = asked.word("debate")
-    return json_answer(debates.debate(library.held(wanted), wanted, asked))
+    return json_answer(debates.debate(library.debate_results(wanted), wanted, asked))
 
 
 def _debate_table(library: Library, name: str, asked: Asked) -> Response:
     wanted = asked.word("debate")
-    return csv_answer(debates.TABLES[name](library.held(wanted), asked), f"{wanted}-{name}")
+    return csv_answer(debates.TABLES[name](library.debate_results(wanted), asked), f"{wanted}-{name}")
 
 
 def _listing(library: Library, asked: Asked) -> Response:
@@ -155,6 +155,6 @@ _FORMAT = 1
 
 def answered(of: Snapshot, name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return what ``make`` gives for a run as it stands: from memory, from ``view-<name>.json``, or made now."""
-    lasting = None if of.kept.state == "running" else of.run.folder
-    key = f"{_FORMAT}:{of.run.header.version}:{of.kept.content_hash}"
-    return of.kept.once(name, lambda: from_file(lasting, name, key, make))
+    lasting = None if of.cached.state == "running" else of.run.folder
+    key = f"{_FORMAT}:{of.run.header.version}:{of.cached.content_hash}"
+    return of.cached.once(name, lambda: from_file(lasting, name, key, make))

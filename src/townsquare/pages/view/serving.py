@@ -107,14 +107,14 @@ def server(folder: Path | str, token: str = "") -> uvicorn.Server:
 @contextmanager
 def serving(folder: Path | str, token: str = "") -> Iterator[str]:
     """The viewer over a folder in a thread of this process, while the context lasts; gives its address."""
-    made, place = server(folder, token), listen(0)
-    thread = Thread(target=made.run, kwargs={"sockets": [place]}, daemon=True)
+    made, listening = server(folder, token), listen(0)
+    thread = Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not made.started and thread.is_alive():
         sleep(_LOOK)
     try:
-        yield address(place, token)
+        yield address(listening, token)
     finally:
         made.should_exit = True
         thread.join()
-        place.close()
+        listening.close()

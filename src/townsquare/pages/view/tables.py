@@ -34,11 +34,11 @@ _POST_ORDER = ("engagement", "step", "flags")
 
 
 def _number(of: Snapshot, asked: Asked) -> int:
-    return queries.proposition_number(of.kept, asked.word("proposition"))
+    return queries.proposition_number(of.cached, asked.word("proposition"))
 
 
 def _name(of: Snapshot, asked: Asked) -> str:
-    return str(queries.propositions(of.kept).filter(pl.col("proposition") == _number(of, asked))["name"][0])
+    return str(queries.propositions(of.cached).filter(pl.col("proposition") == _number(of, asked))["name"][0])
 
 
 PARAMETERS: Mapping[str, Callable[[Snapshot, Asked], Any]] = {
@@ -62,7 +62,7 @@ def asks(answer: Callable[..., Any], *names: str) -> Callable[[Snapshot, Asked],
 
 def measured(measure: Callable[[CachedRun], pl.DataFrame]) -> TableOf:
     """A question without parameters that a measure of a run answers."""
-    return lambda of, _: measure(of.kept)
+    return lambda of, _: measure(of.cached)
 
 
 # --- lists -------------------------------------------------------------------------------------------------
@@ -72,34 +72,34 @@ def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
     """A question for ``PAGE`` rows of a table, beginning at the row ``from``."""
 
     def page(of: Snapshot, asked: Asked) -> dict[str, Any]:
-        found, first = table(of, asked), max(0, asked.whole("from", 0))
-        return {"total": found.height, "from": first, "page": PAGE, "rows": found.slice(first, PAGE).to_dicts()}
+        rows, first = table(of, asked), max(0, asked.whole("from", 0))
+        return {"total": rows.height, "from": first, "page": PAGE, "rows": rows.slice(first, PAGE).to_dicts()}
 
     return page
 
 
 def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
-    found = queries.agent_list(of, _number(of, asked))
+    agents = queries.agent_list(of, _number(of, asked))
     wanted, by = asked.word("find").strip().lower(), asked.one_of("sort", _AGENT_ORDER)
     if wanted.isdigit():
-        found = found.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
+        agents = agents.filter(pl.col("agent").cast(pl.String).str.starts_with(wanted))
     elif wanted:
-        found = found.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
+        agents = agents.filter(pl.col("who").str.to_lowercase().str.contains(wanted, literal=True))
     key = pl.col("change").abs() if by == "change" else pl.col(by)
-    return found.sort([key, pl.col("agent")], descending=[by != "agent", False], nulls_last=True)
+    return agents.sort([key, pl.col("agent")], descending=[by != "agent", False], nulls_last=True)
 
 
 def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
     """Roots by ``sort`` (``engagement``, ``step``, ``flags``), of one ``veracity`` and with ``find`` in their text."""
     total = pl.sum_horizontal("likes", "dislikes", "shares", "comments")
-    found = post_queries.post_list(of).with_columns(total.alias("engagement"))
+    rows = post_queries.post_list(of).with_columns(total.alias("engagement"))
     wanted, by = asked.word("find").lower(), asked.one_of("sort", _POST_ORDER)
     if asked.word("veracity"):
-        found = found.filter(pl.col("veracity") == asked.word("veracity"))
+        rows = rows.filter(pl.col("veracity") == asked.word("veracity"))
     if wanted:
-        found = found.filter(pl.col("content").str.to_lowercase().str.contains(wanted, literal=True))
-    return found.sort([by, "root"], descending=[by != "step", False])
+        rows = rows.filter(pl.col("content").str.to_lowercase().str.contains(wanted, literal=True))
+    return rows.sort([by, "root"], descending=[by != "step", False])
 
 
 def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -116,10 +116,10 @@ def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 def _measure(of: Snapshot, asked: Asked) -> pl.DataFrame:
     """The table of the measure ``name``: every registered one can be asked for."""
-    ((_, found),) = analyze(of.kept, [asked.word("name", "outcomes")])
-    if isinstance(found, MissingExtra):
-        raise found
-    return found
+    ((_, frame),) = analyze(of.cached, [asked.word("name", "outcomes")])
+    if isinstance(frame, MissingExtra):
+        raise frame
+    return frame
 
 
 def _seen_by(of: Snapshot, root: int) -> pl.DataFrame:
@@ -131,7 +131,7 @@ def _records(of: Snapshot, agent: int, step: int, proposition: str) -> pl.DataFr
 
 
 def _of_record(query: Callable[[CachedRun, int], pl.DataFrame]) -> Callable[[Snapshot, int], pl.DataFrame]:
-    return lambda of, root: query(of.kept, root)
+    return lambda of, root: query(of.cached, root)
 
 
 TABLES: Mapping[str, TableOf] = {
