@@ -15,9 +15,9 @@ import numpy as np
 from townsquare.beliefs.contract import (
     BeliefInputs,
     Changes,
+    ClaimExposures,
     Holdings,
     Records,
-    Showings,
     no_exposures,
     no_own,
     per_agent,
@@ -52,12 +52,12 @@ def held(busy: bool) -> Holdings:
     changes = Changes(
         indptr(new), nth.astype(np.int32), np.full(c, HoldingChange.ACCEPTED, np.uint8), row, nth.astype(np.int16)
     )
-    showings = Showings(
+    claim_exposures = ClaimExposures(
         indptr(shown), np.tile(np.arange(shown), AGENTS).astype(np.int32), post, rank,
         rng.integers(0, AUTHORS, m).astype(np.int32), np.full(m, np.nan), rng.poisson(2, m).astype(np.int32),
         rng.random(m) < 0.5, rng.choice([0.25, 1.0], m),
     )  # fmt: skip
-    return Holdings(records, changes, showings)
+    return Holdings(records, changes, claim_exposures)
 
 
 def seconds(name: str, busy: bool) -> float:

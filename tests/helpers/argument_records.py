@@ -35,7 +35,7 @@ def held(*agents: list[Row]) -> Holdings:
         post=np.array([100 + at for at, _ in flat], np.int32),
         rank=np.array([row.get("rank", at) for at, row in flat], np.int16),
     )
-    return Holdings(records, changes, no_holdings(len(agents)).showings)
+    return Holdings(records, changes, no_holdings(len(agents)).claim_exposures)
 
 
 def params(n: int, rule: Any = RULE, **given_: Any) -> dict[str, Any]:

@@ -109,7 +109,7 @@ class Changes(NamedTuple):
     rank: Int16  # (c,) -1 for an own post
 
 
-class Showings(NamedTuple):
+class ClaimExposures(NamedTuple):
     """Every claim that a block was shown, in feed order, whether it changed anything or not: a CSR by agent."""
 
     indptr: Int64  # (n + 1,)
@@ -123,7 +123,7 @@ class Showings(NamedTuple):
     weight: Float  # (m,) label weight, [0, 1]
 
 
-Rows = TypeVar("Rows", Exposed, Own, Records, Changes, Showings)
+Rows = TypeVar("Rows", Exposed, Own, Records, Changes, ClaimExposures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +132,12 @@ class Holdings:
 
     records: Records
     changes: Changes
-    showings: Showings
+    claim_exposures: ClaimExposures
 
 
 def no_holdings(n: int) -> Holdings:
     """Inputs for a block of ``n`` agents without argument records."""
-    return Holdings(no_rows(Records, n), no_rows(Changes, n), no_rows(Showings, n))
+    return Holdings(no_rows(Records, n), no_rows(Changes, n), no_rows(ClaimExposures, n))
 
 
 def no_rows(kind: type[Rows], n: int) -> Rows:
@@ -155,7 +155,7 @@ def rows_of(kind: type[Rows], indptr: Int64, /, **columns: npt.ArrayLike) -> Row
     return kind(indptr.astype(np.int64), *map(np.array, cells))
 
 
-NEEDS = frozenset({"exposures", "own", "holdings", "showings", "authors", "ties", "groups"})
+NEEDS = frozenset({"exposures", "own", "holdings", "claim_exposures", "authors", "ties", "groups"})
 """What a rule may need."""
 
 
@@ -267,7 +267,7 @@ class BeliefRule:
     needs : frozenset of str
         Which inputs it uses: ``"exposures"``, and beside them ``"authors"``, ``"ties"`` and ``"groups"`` (columns of
         :class:`Authors`; groups are answers to the trait that its setting ``group_by`` names); ``"own"``;
-        ``"holdings"`` (argument records and their changes), and beside them ``"showings"``.
+        ``"holdings"`` (argument records and their changes), and beside them ``"claim_exposures"``.
     unit : str
         Unit of its trail: ``"stance"`` or ``"log odds"``. A rule in log odds keeps them in an (n, P) array
         ``log_odds``, and its stance is always 2σ(L) − 1.

@@ -8,7 +8,7 @@ import numba as nb
 import numpy as np
 
 from townsquare.beliefs.arrays import AgentSettings, Table
-from townsquare.beliefs.contract import Changes, Records, Replayed, Showings
+from townsquare.beliefs.contract import Changes, ClaimExposures, Records, Replayed
 from townsquare.beliefs.equation import log_odds_at, stance_at
 from townsquare.beliefs.exposure_kernels import novelty, social_proof
 from townsquare.beliefs.log_odds_kernels import amount
@@ -21,10 +21,10 @@ _PEER, _ACCEPTED = int(Origin.PEER), int(HoldingChange.ACCEPTED)
 
 
 class Weights(NamedTuple):
-    """What the kernel writes for each record (k,): how it came, its label before and now, and its last showing.
+    """What the kernel writes for each record (k,): how it came, its label before and now, and its last exposure.
 
     ``worth`` is the product of trust, social proof and novelty when it was accepted, ``label`` the label weight of
-    its last showing; both are 1 where nothing weighs. ``shown`` is a row of the showings of this step, -1 for none.
+    its last exposure; both are 1 where nothing weighs. ``shown`` is a row of the claim exposures of this step, or -1.
     ``change_trust`` (c,) is the trust that was read for each change, NaN for none.
     """
 
@@ -62,33 +62,35 @@ def worth_of(p: AgentSettings, trust: float, likes: int, first_seen: bool) -> fl
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def weigh(records: Records, changes: Changes, showings: Showings, trust: Float, table: Table, out: Weights) -> None:
+def weigh(
+    records: Records, changes: Changes, claim_exposures: ClaimExposures, trust: Float, table: Table, out: Weights
+) -> None:
     """Bring the weights of n agents' records up to date with a step; ``out`` holds those from before.
 
-    ``trust`` (m,) is trust in the author of each showing, at the start of the step.
+    ``trust`` (m,) is trust in the author of each exposure, at the start of the step.
     """
     worth, _, label, shown, change_trust = out
     for i in nb.prange(records.indptr.shape[0] - 1):
         p = table[i % table.shape[0]]
-        first, end = showings.indptr[i], showings.indptr[i + 1]
+        first, end = claim_exposures.indptr[i], claim_exposures.indptr[i + 1]
         for m in range(first, end):
-            x = records.indptr[i] + showings.record[m]
+            x = records.indptr[i] + claim_exposures.record[m]
             shown[x] = m
             if p.weigh_labels > 0.0 and records.origin[x] == _PEER:
-                label[x] = showings.weight[m]
+                label[x] = claim_exposures.weight[m]
         for c in range(changes.indptr[i], changes.indptr[i + 1]):
             if changes.rank[c] < 0:
                 continue
             accepted = changes.kind[c] == _ACCEPTED
             x = records.indptr[i] + changes.record[c]
             for m in range(first, end):
-                same = showings.rank[m] == changes.rank[c] and showings.post[m] == changes.post[c]
-                if not same or (accepted and showings.record[m] != changes.record[c]):
+                same = claim_exposures.rank[m] == changes.rank[c] and claim_exposures.post[m] == changes.post[c]
+                if not same or (accepted and claim_exposures.record[m] != changes.record[c]):
                     continue
                 if p.weigh_trust > 0.0:
                     change_trust[c] = trust[m]
                 if accepted and records.origin[x] == _PEER:
-                    worth[x] = worth_of(p, trust[m], showings.likes[m], showings.first_seen[m])
+                    worth[x] = worth_of(p, trust[m], claim_exposures.likes[m], claim_exposures.first_seen[m])
                 break
 
 

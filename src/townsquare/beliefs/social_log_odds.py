@@ -14,10 +14,10 @@ off the rule is ``log_odds`` bit for bit. The factors are those of SimSwarm (``e
 * *novelty* = ``novelty_new`` if the root was shown for the first time, else ``novelty_repeat``;
 * *label* = the label weight of the row, in [0, 1].
 
-The first three are read once, from the showing that made the record active for the first time: how an argument came
-fixes what it is worth. The label is that of the last showing of the claim, whoever passed it on, so that a label acts
+The first three are read once, from the exposure that made the record active for the first time: how an argument came
+fixes what it is worth. The label is that of the last exposure to the claim, whoever passed it on, so that a label acts
 on records that are held already, and ceases to when the claim is shown without it. Such a change is a row of the trail
-of kind exposure, with the showing that brought it about.
+of kind exposure, with the exposure that brought it about.
 
 Trust learns as in ``exposure``, from all posts shown that take a stance; confidence does not move.
 """
@@ -36,9 +36,9 @@ from townsquare.beliefs.contract import (
     BeliefRule,
     BeliefState,
     Changes,
+    ClaimExposures,
     Records,
     Replay,
-    Showings,
     Trail,
 )
 from townsquare.beliefs.exposure import Factors
@@ -56,7 +56,7 @@ SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels"
 SETTINGS = (*SWITCHES, *Factors.model_fields)
 """Fields of a record of settings that the kernels read; a switch is 0 or 1."""
 REPLAYED = ("trust_start", "trust_rate", *log_odds.REPLAYED, *SETTINGS)
-NEEDS = frozenset({"exposures", "holdings", "showings"})
+NEEDS = frozenset({"exposures", "holdings", "claim_exposures"})
 
 
 class Params(Factors, log_odds.Params):
@@ -65,7 +65,7 @@ class Params(Factors, log_odds.Params):
     weigh_trust: bool = Field(True, description="strength times trust in who passed it on")
     weigh_social_proof: bool = Field(True, description="strength times social proof")
     weigh_novelty: bool = Field(True, description="strength times novelty")
-    weigh_labels: bool = Field(True, description="strength times the label weight of the last showing")
+    weigh_labels: bool = Field(True, description="strength times the label weight of the last exposure to the claim")
     trust_start: float = Field(0.5, ge=0, le=1, description="trust in an author whose credibility is not known")
     trust_rate: float = Field(0.05, ge=0, le=1, description="step of trust for full agreement is half of this")
 
@@ -79,11 +79,13 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
     """Weigh the records, sum them, and let trust learn; the trail is in log odds. Draws nothing."""
     records = inputs.holdings.records
-    met, _ = author_trust(state, inputs.holdings.showings, params)
+    met, _ = author_trust(state, inputs.holdings.claim_exposures, params)
     block, slot = author_trust(replace(state, pairs={**state.pairs, TRUST: met}), inputs.exposures, params)
     trust: Float = arrays.read_only(block.value, np.float64).copy()
-    showings = inputs.holdings.showings
-    shown_by = lookup(block, arrays.read_only(showings.indptr, np.int64), arrays.read_only(showings.author, np.int32))
+    claim_exposures = inputs.holdings.claim_exposures
+    shown_by = lookup(
+        block, arrays.read_only(claim_exposures.indptr, np.int64), arrays.read_only(claim_exposures.author, np.int32)
+    )
     read = trust[shown_by]
     weights = _weights(state, inputs, params, read)
     strength = records.strength * weights.worth * weights.label
@@ -102,12 +104,12 @@ def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: Sta
 
 
 def _reweighed(inputs: BeliefInputs, summed: Summed, shown: Int64, trust: Float) -> Trail:
-    """Rows of records whose label changed: by the last showing of each, with the trust in who passed that on."""
-    records, showings = inputs.holdings.records, inputs.holdings.showings
+    """Rows of records whose label changed: by the last exposure to each, with the trust in who passed that on."""
+    records, claim_exposures = inputs.holdings.records, inputs.holdings.claim_exposures
     at = np.flatnonzero(summed.reweighed != 0.0)
     return trail_rows(
         at.size, agent=arrays.owners(records.indptr)[at], proposition=records.proposition[at], kind=TrailKind.EXPOSURE,
-        rank=showings.rank[shown[at]], post=showings.post[shown[at]], amount=summed.reweighed[at],
+        rank=claim_exposures.rank[shown[at]], post=claim_exposures.post[shown[at]], amount=summed.reweighed[at],
         trust=trust[shown[at]],
     )  # fmt: skip
 
@@ -120,9 +122,9 @@ def _weights(state: BeliefState, inputs: BeliefInputs, params: AgentParams, trus
     old_worth, old_label = (arrays.pairs_of(state.pairs[name]) for name in (WORTH, LABEL))
     social_kernels.carry_over(old_worth, old_label, records, worth, label)
     out = Weights(worth, label.copy(), label, shown, np.full(changes.record.shape[0], np.nan))
-    showings = arrays.columns(Showings, inputs.holdings.showings)
+    claim_exposures = arrays.columns(ClaimExposures, inputs.holdings.claim_exposures)
     table = arrays.settings(params, SETTINGS, state.stance.shape[0])
-    social_kernels.weigh(records, changes, showings, arrays.read_only(trust, np.float64), table, out)
+    social_kernels.weigh(records, changes, claim_exposures, arrays.read_only(trust, np.float64), table, out)
     return out
 
 

@@ -6,7 +6,7 @@ import numba as nb
 import numpy as np
 
 from townsquare.beliefs.arrays import Table, columns, pairs_of, read_only, settings
-from townsquare.beliefs.contract import AgentParams, BeliefState, Exposed, Showings
+from townsquare.beliefs.contract import AgentParams, BeliefState, ClaimExposures, Exposed
 from townsquare.beliefs.move_kernels import learned
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.pairs import PairBlock, upsert
@@ -23,7 +23,9 @@ def _start(indptr: Int64, credibility: Float, table: Table, out: Float) -> None:
             out[x] = p.trust_start if np.isnan(credibility[x]) else credibility[x]
 
 
-def author_trust(state: BeliefState, exposures: Exposed | Showings, params: AgentParams) -> tuple[PairBlock, Int64]:
+def author_trust(
+    state: BeliefState, exposures: Exposed | ClaimExposures, params: AgentParams
+) -> tuple[PairBlock, Int64]:
     """A new block that holds every author of the exposures, and where each row's author stands in its ``value``.
 
     Authors that the agent never met start at their ``credibility``, or at ``trust_start`` where that is NaN. The

@@ -173,7 +173,13 @@ class InputsOfStep:
         holdings = no_holdings(stop - first)
         if "holdings" in self._needs:
             holdings = holdings_of(
-                self._world, number, first, stop, self._changes, self._rows, with_showings="showings" in self._needs
+                self._world,
+                number,
+                first,
+                stop,
+                self._changes,
+                self._rows,
+                with_claim_exposures="claim_exposures" in self._needs,
             )
         return frozen_inputs(BeliefInputs(first, exposed, own, holdings, self._authors(exposed, number, first, stop)))
 

@@ -73,8 +73,8 @@ def random_inputs(
     holdings, authors = no_holdings(n), Authors()
     if "holdings" in rule.needs:
         holdings = random_holdings(n, n_propositions, before.holdings if before else None, rng)
-    if "showings" not in rule.needs:
-        holdings = replace(holdings, showings=no_holdings(n).showings)
+    if "claim_exposures" not in rule.needs:
+        holdings = replace(holdings, claim_exposures=no_holdings(n).claim_exposures)
     exposures = _random_exposed(n, n_propositions, rng) if "exposures" in rule.needs else no_exposures(n)
     own = _random_own(n, n_propositions, rng) if "own" in rule.needs else no_own(n, n_propositions)
     if rule.needs & {"authors", "ties", "groups"}:
@@ -147,7 +147,7 @@ def take(case: Case, agents: Int64, first: int) -> Case:
     own, holdings = case.inputs.own, case.inputs.holdings
     taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
     records, changes = _take_rows(holdings.records, agents), _take_rows(holdings.changes, agents)
-    held = Holdings(records, changes, _take_rows(holdings.showings, agents))
+    held = Holdings(records, changes, _take_rows(holdings.claim_exposures, agents))
     offsets, rows = gather(case.inputs.exposures.indptr, agents)
     exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
     inputs = BeliefInputs(first, exposures, taken, held, authors)
@@ -174,10 +174,10 @@ def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
 
 
 def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
-    """Agent and proposition of every row that could move a stance: exposures, own posts, changes, showings."""
+    """Return agent and proposition of each row that can move a stance: exposures, own posts, changes, claim exposures."""
     exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
     cells = [(owners(part.indptr), part.proposition) for part in (exposures, own)]
-    for part in (holdings.changes, holdings.showings):
+    for part in (holdings.changes, holdings.claim_exposures):
         agent = owners(part.indptr)
         cells.append((agent, holdings.records.proposition[holdings.records.indptr[:-1][agent] + part.record]))
     return cells

@@ -217,9 +217,11 @@ def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> No
     """Only on a fresh state: what a rule keeps may be keyed by author."""
     draws = RenamedDraws(default_draws(), np.arange(case.n_agents), FIRST)
     one, _ = run_step(rule, case, draws)
-    exposures, showings = case.inputs.exposures, case.inputs.holdings.showings
+    exposures, claim_exposures = case.inputs.exposures, case.inputs.holdings.claim_exposures
     names = rng.permutation(1000).astype(np.int32)
-    holdings = replace(case.inputs.holdings, showings=showings._replace(author=names[showings.author]))
+    holdings = replace(
+        case.inputs.holdings, claim_exposures=claim_exposures._replace(author=names[claim_exposures.author])
+    )
     inputs = replace(case.inputs, exposures=exposures._replace(author=names[exposures.author]), holdings=holdings)
     two, _ = run_step(rule, case._replace(inputs=inputs))
     if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):

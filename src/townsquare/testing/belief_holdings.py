@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from townsquare.beliefs.contract import DTYPES, Changes, Holdings, Records, Rows, Showings
+from townsquare.beliefs.contract import DTYPES, Changes, ClaimExposures, Holdings, Records, Rows
 from townsquare.core.schema import NONE, HoldingChange, Origin
 
 _CLAIMS, _MOST, _POSTS = 30, 8, 2_000_000
@@ -23,11 +23,11 @@ class _Record:
 
 @dataclass(slots=True)
 class _Agent:
-    """Records by claim, changes of the step as (claim, kind, post, rank), and showings as (claim, post, rank)."""
+    """Records by claim, changes of the step as (claim, kind, post, rank), claim exposures as (claim, post, rank)."""
 
     records: dict[int, _Record]
     changes: list[tuple[int, int, int, int]]
-    showings: list[tuple[int, int, int]]
+    claim_exposures: list[tuple[int, int, int]]
 
 
 def random_holdings(n: int, n_propositions: int, before: Holdings | None, rng: np.random.Generator) -> Holdings:
@@ -64,12 +64,12 @@ def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None
     if kind is not None:
         agent.changes.append((claim, int(kind), post, NONE if own else rank))
     if not own:
-        agent.showings.append((claim, post, rank))
+        agent.claim_exposures.append((claim, post, rank))
 
 
 def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generator) -> Holdings:
-    records, changes, showings = [], [], []
-    m = sum(len(agent.showings) for agent in agents)
+    records, changes, claim_exposures = [], [], []
+    m = sum(len(agent.claim_exposures) for agent in agents)
     beside = zip(
         rng.integers(0, 12, m), [np.nan] * m, rng.poisson(3, m), rng.random(m) < 0.5,
         rng.choice([0.25, 0.5, 1.0], m), strict=True,
@@ -79,8 +79,8 @@ def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generato
         place = {claim: at for at, (claim, _) in enumerate(mine)}
         records.append([(*_known(claim, n_propositions), *astuple(record)) for claim, record in mine])
         changes.append([(place[claim], *rest) for claim, *rest in agent.changes])
-        showings.append([(place[claim], *rest, *next(beside)) for claim, *rest in agent.showings])
-    return Holdings(_csr(Records, records), _csr(Changes, changes), _csr(Showings, showings))
+        claim_exposures.append([(place[claim], *rest, *next(beside)) for claim, *rest in agent.claim_exposures])
+    return Holdings(_csr(Records, records), _csr(Changes, changes), _csr(ClaimExposures, claim_exposures))
 
 
 def _known(claim: int, n_propositions: int) -> tuple[int, int, int, float]:

@@ -62,7 +62,7 @@ def _check_sources(rule: BeliefRule, case: Case, trail: Trail) -> None:
         (exposures.rank, exposures.post),
         (nowhere, own.post),
         (holdings.changes.rank, holdings.changes.post),
-        (holdings.showings.rank, holdings.showings.post),
+        (holdings.claim_exposures.rank, holdings.claim_exposures.post),
     )
     for (agent, proposition), (rank, post) in zip(spoken_to(case), parts, strict=True):
         given.update(zip(agent.tolist(), proposition.tolist(), rank.tolist(), post.tolist(), strict=True))

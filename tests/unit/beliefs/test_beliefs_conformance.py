@@ -388,7 +388,7 @@ def records_init(stance, confidence, params):
 
 
 def test_a_rule_over_argument_records_passes() -> None:
-    needs = frozenset({"holdings", "showings"})
+    needs = frozenset({"holdings", "claim_exposures"})
     rule = BeliefRule("records", needs, LogOddsParams, records_init, records_step, unit="log odds")
     for seed in range(3):
         check_belief_rule(rule, seed)

@@ -15,7 +15,7 @@ from argument_records import held, new, params
 from belief_blocks import shown as exposed
 from belief_blocks import step as plain_step
 from belief_blocks import total, trust
-from townsquare.beliefs.contract import BeliefInputs, BeliefState, Holdings, Showings, Trail, no_own
+from townsquare.beliefs.contract import BeliefInputs, BeliefState, ClaimExposures, Holdings, Trail, no_own
 from townsquare.beliefs.exposure import RULE as EXPOSURE
 from townsquare.beliefs.log_odds import RULE as LOG_ODDS
 from townsquare.beliefs.social_log_odds import RULE
@@ -27,8 +27,8 @@ SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels"
 ACCEPTED = {"polarity": 1, "strength": 0.5, "change": HoldingChange.ACCEPTED}
 
 
-def showings(*agents: list[dict[str, Any]]) -> Showings:
-    """Showings of some agents: each a row with ``record``, and what it leaves out has a default."""
+def claim_exposures(*agents: list[dict[str, Any]]) -> ClaimExposures:
+    """Exposures to claims of some agents: each a row with ``record``, and what it leaves out has a default."""
     default = {"author": 9, "credibility": np.nan, "likes": 0, "first_seen": True, "weight": 1.0}
     rows = [{**default, "post": 100 + row["record"], "rank": row["record"], **row} for agent in agents for row in agent]
     dtypes = {
@@ -36,14 +36,14 @@ def showings(*agents: list[dict[str, Any]]) -> Showings:
         "first_seen": "?", "weight": "f8",
     }  # fmt: skip
     columns = {name: np.array([row[name] for row in rows], dtype) for name, dtype in dtypes.items()}
-    return Showings(indptr=np.cumsum([0, *(len(agent) for agent in agents)], dtype=np.int64), **columns)
+    return ClaimExposures(indptr=np.cumsum([0, *(len(agent) for agent in agents)], dtype=np.int64), **columns)
 
 
 def step(
     state: BeliefState, holdings: Holdings, *seen: list[dict[str, Any]], stances: Any = None, **given_: Any
 ) -> tuple[BeliefState, Trail]:
     n, p = state.stance.shape
-    holdings = replace(holdings, showings=showings(*(seen or [[]] * n)))
+    holdings = replace(holdings, claim_exposures=claim_exposures(*(seen or [[]] * n)))
     inputs = BeliefInputs(0, stances if stances is not None else exposed(*[()] * n), no_own(n, p), holdings)
     return RULE.step(state, inputs, params(n, RULE, **given_), StageDraws(1, Stage.BELIEF, 1))
 

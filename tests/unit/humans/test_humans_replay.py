@@ -15,9 +15,9 @@ from synthetic_people import CHOICE, population, row
 from townsquare.beliefs.contract import (
     BeliefInputs,
     Changes,
+    ClaimExposures,
     Holdings,
     Records,
-    Showings,
     no_exposures,
     no_holdings,
     no_own,
@@ -73,7 +73,7 @@ def test_log_odds_is_the_rule() -> None:
     _, _, spans = few()
     n = spans.initial.size
     rule = registry.get("beliefs", "log_odds")
-    holdings = Holdings(records_of(spans), no_holdings(n).changes, no_holdings(n).showings)
+    holdings = Holdings(records_of(spans), no_holdings(n).changes, no_holdings(n).claim_exposures)
     for u, a in ((0.0, 1.0), (0.3, 0.7), (0.8, 1.5)):
         params = per_agent(rule.params(uptake=u, anchoring=a), n)
         state = rule.init(spans.initial[:, None], np.full((n, 1), 0.5), params)
@@ -99,7 +99,7 @@ def test_rules_of_exposures_are_the_rules(name: str) -> None:
 
 
 def test_social_log_odds_is_the_rule() -> None:
-    """Person by person: each message brings one record, is one showing, and teaches trust."""
+    """Person by person: each message brings one record, is one exposure, and teaches trust."""
     _, _, spans = few()
     rows, (u, a) = spans.rows, CELLS["social_log_odds"]
     rule = registry.get("beliefs", "social_log_odds")
@@ -125,11 +125,11 @@ def _message(spans: Spans, lo: int, k: int) -> BeliefInputs:
     )  # fmt: skip
     zero16, new = np.zeros(1, np.int16), np.array([k], np.int32)
     changes = Changes(one, new, np.array([HoldingChange.ACCEPTED], np.uint8), at, zero16)
-    showings = Showings(
+    claim_exposures = ClaimExposures(
         one, new, at, zero16, author, np.full(1, np.nan), np.zeros(1, np.int32), np.ones(1, np.bool_), np.ones(1)
     )
     exposed = shown([{"stance": rows.shown[lo + k], "author": int(author[0]), "post": int(at[0])}])
-    return BeliefInputs(0, exposed, no_own(1, 1), Holdings(records, changes, showings))
+    return BeliefInputs(0, exposed, no_own(1, 1), Holdings(records, changes, claim_exposures))
 
 
 @pytest.mark.parametrize("name", CELLS)

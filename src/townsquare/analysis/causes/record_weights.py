@@ -1,7 +1,7 @@
 """What each record of one agent counts for under ``social_log_odds``, again from what was recorded.
 
-The showing that brought a record gives social proof and novelty, the trail of that step the trust that was read, the
-last showing of the claim its label weight (:mod:`townsquare.beliefs.social_log_odds`).
+The exposure that brought a record gives social proof and novelty, the trail of that step the trust that was read, the
+last exposure to the claim its label weight (:mod:`townsquare.beliefs.social_log_odds`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.Da
     """
     if not isinstance(params, Params):
         return {}
-    shown = _showings(run, agent, step)
+    shown = _claim_exposures(run, agent, step)
     labels = dict(zip(shown["claim"].to_list(), shown["weight"].to_list(), strict=True))  # the last one stays
     peers = set(records.filter(pl.col("origin") == Origin.PEER)["claim"].to_list())
     (p,) = settings(per_agent(params, 1), SETTINGS, 1)
@@ -51,7 +51,7 @@ def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.Da
     return out
 
 
-def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:
+def _claim_exposures(run: Reads, agent: int, step: int) -> pl.DataFrame:
     """Every claim that the agent was shown, in order: claim (first of its kind), step, rank, post, likes, and so on."""
     claims = run.table("claims").select(pl.col("post").alias("root"), pl.col("same_as").alias("claim"))
     return (
@@ -66,7 +66,7 @@ def _showings(run: Reads, agent: int, step: int) -> pl.DataFrame:
 
 
 def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """How each record became active for the first time: the showing, and the trust that the trail says was read."""
+    """How each record became active for the first time: the exposure, and the trust that the trail says was read."""
     here = [pl.col("agent") == agent, pl.col("step") <= step]
     is_accepted = [pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0]
     accepted = run.lazy("holdings").filter(*here, *is_accepted).pipe(collected)

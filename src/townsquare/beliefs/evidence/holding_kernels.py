@@ -111,7 +111,7 @@ class Outcome(NamedTuple):
 
 
 class Thresholds(NamedTuple):
-    """θ and θ_self in (0, 1], and the label weight up to which a showing archives."""
+    """θ and θ_self in (0, 1], and the label weight up to which an exposure archives."""
 
     theta: float
     theta_self: float

@@ -24,11 +24,11 @@ from townsquare.beliefs.contract import (
     BeliefInputs,
     BeliefRule,
     Changes,
+    ClaimExposures,
     Exposed,
     Holdings,
     Records,
     Replayed,
-    Showings,
     no_exposures,
     no_holdings,
     no_own,
@@ -142,8 +142,8 @@ class _Received(NamedTuple):
             authors = _authors(event, rows, needs)
         if "holdings" in needs:
             holdings = self._holdings(rows.indptr[who], before, event)
-            if "showings" not in needs:
-                holdings = replace(holdings, showings=no_holdings(m).showings)
+            if "claim_exposures" not in needs:
+                holdings = replace(holdings, claim_exposures=no_holdings(m).claim_exposures)
         return frozen_inputs(BeliefInputs(0, exposures, no_own(m, 1), holdings, authors))
 
     def _holdings(self, first: Int64, before: Int64, event: Int64) -> Holdings:
@@ -165,8 +165,8 @@ class _Received(NamedTuple):
         nobody = int(rows.author.max(initial=0)) + 1  # who passed on a record of an earlier stretch
         indptr, at = _kept(indptr, made), at[made]
         author = np.where(rows.sign[at] > 0, rows.author[at], nobody)
-        showings = rows_of(Showings, indptr, record=number[made], post=at, author=author)
-        return Holdings(records, changes, showings)
+        claim_exposures = rows_of(ClaimExposures, indptr, record=number[made], post=at, author=author)
+        return Holdings(records, changes, claim_exposures)
 
 
 def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:

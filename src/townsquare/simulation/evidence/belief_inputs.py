@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from townsquare.beliefs.contract import Changes, Holdings, Records, Showings, no_holdings
+from townsquare.beliefs.contract import Changes, ClaimExposures, Holdings, Records, no_holdings
 from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, has_flag, origin_of
 from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
@@ -24,9 +24,9 @@ def holdings_of(
     changes: Mapping[str, Array],
     exposures: CodedRows,
     *,
-    with_showings: bool,
+    with_claim_exposures: bool,
 ) -> Holdings:
-    """Records, changes and, if asked for, showings of the agents ``first`` to ``stop``, which are block ``number``.
+    """Return records, changes and, if asked for, exposures to claims of agents ``first`` to ``stop``: block ``number``.
 
     Parameters
     ----------
@@ -38,8 +38,12 @@ def holdings_of(
         Rows of the table exposures of the step, agents ascending.
     """
     block = world.holdings.blocks[number]
-    showings = _showings(world, block, first, stop, exposures) if with_showings else no_holdings(stop - first).showings
-    return Holdings(records_of(world, block), _changes(block, first, stop, changes), showings)
+    claim_exposures = (
+        _claim_exposures(world, block, first, stop, exposures)
+        if with_claim_exposures
+        else no_holdings(stop - first).claim_exposures
+    )
+    return Holdings(records_of(world, block), _changes(block, first, stop, changes), claim_exposures)
 
 
 def records_of(world: World, block: PairBlock) -> Records:
@@ -65,11 +69,11 @@ def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array])
     return Changes(indptr, record, rows["change"][at], rows["post"][at], rows["rank"][at])
 
 
-def _showings(world: World, block: PairBlock, first: int, stop: int, rows: CodedRows) -> Showings:
+def _claim_exposures(world: World, block: PairBlock, first: int, stop: int, rows: CodedRows) -> ClaimExposures:
     shown = reached(world, rows, first, stop, np.empty(0, np.int64))
     columns = {name: rows.at(name, shown.row) for name in ("post", "rank", "author", "likes", "first_seen", "weight")}
     record, credibility = _record(block, shown.indptr, shown.claim), world.agents["credibility"][columns["author"]]
-    return Showings(shown.indptr, record, credibility=credibility, **columns)
+    return ClaimExposures(shown.indptr, record, credibility=credibility, **columns)
 
 
 def _record(block: PairBlock, indptr: Int64, claim: Array) -> Int32:
