@@ -174,7 +174,7 @@ def _of_rows(authors: Authors, rows: Int64, agents: Int64) -> Authors:
 
 
 def spoken_to(case: Case) -> list[tuple[Int64, Int16]]:
-    """Return agent and proposition of each row that can move a stance: exposures, own posts, changes, claim exposures."""
+    """Return agent and proposition of rows that can move a stance: exposures, own posts, changes, claim exposures."""
     exposures, own, holdings = case.inputs.exposures, case.inputs.own, case.inputs.holdings
     cells = [(owners(part.indptr), part.proposition) for part in (exposures, own)]
     for part in (holdings.changes, holdings.claim_exposures):
