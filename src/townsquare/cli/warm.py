@@ -1,49 +1,29 @@
-"""``python -m townsquare.cli.warm``: compile every kernel, and say how far that is; ``make setup`` calls it."""
+"""``python -m townsquare.cli.warm``: compile every kernel, and show progress; ``make setup`` calls it."""
 
 from __future__ import annotations
 
-import sys
-import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self
+from concurrent.futures import ThreadPoolExecutor, wait
 
-LINE_EVERY, TERMINAL_EVERY = 5.0, 0.5  # seconds
+from townsquare.cli.progress import ProgressDisplay, mode
+
+POLLED_EVERY = 0.5  # seconds
 
 
-class Ticker:
-    """While the context lasts, shows a line now and then, and once more at its end.
+def show_compiling(work: Callable[[], None]) -> int:
+    """Do work, show how many kernels are compiled meanwhile, and return that number."""
+    from townsquare.simulation.warm import counted
 
-    On a terminal the line is written over. Elsewhere each is a line of its own and ends in a line feed, so that a log
-    can be read.
-    """
-
-    def __init__(self, line: Callable[[], str], every: float | None = None) -> None:
-        self._line = line
-        self._terminal = sys.stdout.isatty()
-        self._every = every or (TERMINAL_EVERY if self._terminal else LINE_EVERY)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._tick, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-        self._show(last=True)
-
-    def _tick(self) -> None:
-        while not self._over.wait(self._every):
-            self._show(last=False)
-
-    def _show(self, *, last: bool) -> None:
-        start, end = ("\r", "\n" if last else "") if self._terminal else ("", "\n")
-        print(f"{start}{self._line()}", end=end, flush=True)
+    display = mode(quiet=False, as_json=False)
+    with counted() as count, ThreadPoolExecutor(1) as pool:
+        with ProgressDisplay(count.total, display, "compiling kernels", "kernel") as progress:
+            working = pool.submit(work)
+            while not wait([working], POLLED_EVERY).done:
+                progress.at(count.compiled)
+            progress.at(count.compiled, last=True)
+        working.result()
+        return count.compiled
 
 
 def main() -> None:
@@ -54,18 +34,11 @@ def main() -> None:
     began = time.monotonic()
     print("compiling kernels: loading", flush=True)
 
-    from townsquare.simulation.warm import counted, load, warm
+    from townsquare.simulation.warm import load, warm
 
     load()
-    with counted() as count:
-        total = count.total
-
-        def line() -> str:
-            return f"compiling kernels: {count.compiled} of {total}, {time.monotonic() - began:.0f} s"
-
-        with Ticker(line):
-            warm()
-    print(f"kernels are ready: {count.compiled} compiled now, in {time.monotonic() - began:.0f} s")
+    compiled = show_compiling(warm)
+    print(f"kernels are ready: {compiled} compiled now, in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
