@@ -57,12 +57,12 @@ def analyze(
         raise SettingError("RUN", got="nothing", allowed="the folder of a recorded run, or --list")
     named = None if only is None else options.words_of(only)
     run = Run.open(folder)
-    found = each(run, named, None if without is None else Run.open(without))
+    results = each(run, named, None if without is None else Run.open(without))
     if as_json:
-        return show_json({"run": str(folder), "analyses": {name: _plain(result) for name, result in found}})
+        return show_json({"run": str(folder), "analyses": {name: _plain(result) for name, result in results}})
     out = out or folder / "analysis"
     rows, missing = [], []
-    for name, frame in found:
+    for name, frame in results:
         if isinstance(frame, Exception):
             missing.append((name, frame))
             continue
@@ -83,14 +83,14 @@ def _plain(result: pl.DataFrame | Exception) -> Any:
 def _list(*, as_json: bool, markdown: bool) -> int:
     from townsquare.analysis.catalog import measures
 
-    found = measures()
+    listed = measures()
     if as_json:
-        return show_json({measure.name: picked(measure, "unit", "direction", "definition") for measure in found})
+        return show_json({measure.name: picked(measure, "unit", "direction", "definition") for measure in listed})
     columns = (str, "measure=name"), (str, "unit", "direction", "definition")
     if markdown:
-        print(f"{_HEAD}\n{as_markdown(table('', found, *columns))}")
+        print(f"{_HEAD}\n{as_markdown(table('', listed, *columns))}")
     else:
-        show("", found, *columns)
+        show("", listed, *columns)
     return 0
 
 

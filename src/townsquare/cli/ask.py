@@ -63,17 +63,18 @@ def interview(
     run = Run.open(folder)
     who = persons_at(run, run.last_step if step is None else step) if agents == "all" else _spans(agents)
     with _client(model, sets, int(run.settings["seed"]), folder / "interviews" / "calls.db") as client:
-        found = ask(run, who, question, client, step=step)
-    failed = sum(not one.reply.ok for one in found)
+        answers = ask(run, who, question, client, step=step)
+    failed = sum(not answer.reply.ok for answer in answers)
     if as_json:
-        rows = [{"agent": a.agent, "answer": a.reply.value, "outcome": a.reply.outcome.name.lower()} for a in found]
+        rows = [{"agent": a.agent, "answer": a.reply.value, "outcome": a.reply.outcome.name.lower()} for a in answers]
         show_json({"run": str(folder), "step": run.last_step if step is None else step, "answers": rows})
     else:
-        for one in found:
-            print(f"agent {one.agent}: {safe(str(one.reply.value)) if one.reply.ok else f'({one.reply.error})'}\n")
+        for answer in answers:
+            text = safe(str(answer.reply.value)) if answer.reply.ok else f"({answer.reply.error})"
+            print(f"agent {answer.agent}: {text}\n")
     if failed:
-        complain(f"{failed} of {len(found)} gave no answer", kind="note")
-    return 1 if failed == len(found) else 0
+        complain(f"{failed} of {len(answers)} gave no answer", kind="note")
+    return 1 if failed == len(answers) else 0
 
 
 def _spans(text: str) -> list[int]:
@@ -133,17 +134,17 @@ def panel(
             runs[name] = hold_panel(settings, folder / f"feed-{nth}", calls.add)
             if calls.note(1):
                 complain(f"feed {name}: {calls.note(1)}", kind="note")
-        found = reactions(runs)
-        as_cells(found, safe=safe_cells).write_csv(folder / "reactions.csv")
+        table = reactions(runs)
+        as_cells(table, safe=safe_cells).write_csv(folder / "reactions.csv")
     if as_json:
-        return show_json({"panel": str(folder), "people": people, "reactions": found.to_dicts()})
-    kinds = [name for name in found.columns[4:] if found[name].sum()]
+        return show_json({"panel": str(folder), "people": people, "reactions": table.to_dicts()})
+    kinds = [name for name in table.columns[4:] if table[name].sum()]
     columns = (str, "feed", "position"), (cut(60), "text"), (number, *kinds)
-    show(f"{people:,} people, each shown every post of a feed once", found, *columns)
+    show(f"{people:,} people, each shown every post of a feed once", table, *columns)
     print(f"panel   {folder}\ntable   {folder / 'reactions.csv'}")
     unhealthy = [run.health for run in runs.values() if run.health]
-    for said in unhealthy:
-        complain(said, kind="unhealthy")
+    for problem in unhealthy:
+        complain(problem, kind="unhealthy")
     return 3 if unhealthy else 0
 
 
@@ -181,8 +182,8 @@ def rewrite(
         known = picked(people, "ids", "activity", "stance")
         write_personas(out, people.traits, bank, texts=made.texts, **known)
     facts = {"personas": str(out), "n": len(people), "rewritten": sum(made.kept), "not": made.why}
-    said = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
-    answer(facts, said, as_json=as_json)
+    text = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
+    answer(facts, text, as_json=as_json)
     for row, reason in () if as_json else list(made.why.items())[:MOST_SHOWN]:
         complain(f"persona {people.ids[row]}: {safe(reason)}", kind="as it was")
     return 0

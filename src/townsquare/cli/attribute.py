@@ -45,16 +45,16 @@ def attribute(
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    found = of_proposition(run, attribution(run, by, agent), proposition)
+    groups = of_proposition(run, attribution(run, by, agent), proposition)
     moved = of_proposition(run, changes(run), proposition)
     moved = moved if agent is None else moved.filter(moved["agent"] == agent)
     apart = attribution_error(run)
     if as_json:
-        return show_json({"by": by, "agent": agent, "largest_difference": apart, "groups": found.to_dicts()})
-    for name, part in found.group_by("name", maintain_order=True):
+        return show_json({"by": by, "agent": agent, "largest_difference": apart, "groups": groups.to_dicts()})
+    for name, part in groups.group_by("name", maintain_order=True):
         here = moved.filter(moved["proposition"] == part["proposition"][0])
         _show(str(name[0]), by, part, here, every=every)
-    if not found.height:
+    if not groups.height:
         print("Nothing was contributed: there is no trail row, so beliefs did not move.")
     print(f"Contributions of each person sum to its recorded change; the largest difference is {apart:.1e}.")
     print("They say what the rule counted, not what would have happened without: see `townsquare counterfactual`.")

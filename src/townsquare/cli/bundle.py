@@ -94,13 +94,13 @@ def verify(
 
     options.at_least("--sample", sample, 0)
     made = Bundle.load(file)
-    found = check(made, file.parent, sample, runs or (), lambda name: complain(f"executing {name}", kind="verify"))
+    findings = check(made, file.parent, sample, runs or (), lambda name: complain(f"executing {name}", kind="verify"))
     if digest is not None and digest != made.digest:
-        found.insert(0, Finding(FAILED, "digest", f"the bundle has {made.digest}, not the one given"))
-    failed = [one for one in found if one.state == FAILED]
+        findings.insert(0, Finding(FAILED, "digest", f"the bundle has {made.digest}, not the one given"))
+    failed = [finding for finding in findings if finding.state == FAILED]
     if as_json:
-        show_json({"bundle": str(file), "digest": made.digest, "findings": found})
+        show_json({"bundle": str(file), "digest": made.digest, "findings": findings})
     else:
-        show(str(file), found, (str, "=state", "what", "found=said"))
-        print(f"{len(failed)} of {len(found)} checks failed." if failed else "No check failed.")
+        show(str(file), findings, (str, "=state", "what", "found=said"))
+        print(f"{len(failed)} of {len(findings)} checks failed." if failed else "No check failed.")
     return 1 if failed else 0

@@ -45,13 +45,13 @@ class Calls:
         spent = self._usage
         if not spent.calls or self._first is None:
             return ""
-        said = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
+        parts = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
         if spent.usd:
             done = self.step - self._first
             ahead = f", about ${self._usd_then / done * (total - self._first):.2f} at the end" if done > 0 else ""
-            said.append(f"${spent.usd:.4f}{ahead}")
+            parts.append(f"${spent.usd:.4f}{ahead}")
         failed = sum(spent.failures.values())
-        return ", ".join(said + ([f"{failed:,} failed"] if failed else []))
+        return ", ".join(parts + ([f"{failed:,} failed"] if failed else []))
 
 
 def show_servers(configs: Iterable[Asking]) -> None:
@@ -67,7 +67,7 @@ def show_servers_of(settings: Iterable[Settings]) -> None:
     """The same for runs, of which those in which nobody asks a language model are left out."""
     from townsquare.simulation.model_calls import asks
 
-    show_servers([one.config for one in settings if asks(one)])
+    show_servers([each.config for each in settings if asks(each)])
 
 
 def approved_settings(run: Run, folder: Path, sets: list[str] | None = None) -> Settings:

@@ -24,22 +24,22 @@ def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJ
 
     if not files:
         raise SettingError("FILE", got="nothing", allowed="at least one golden file")
-    found = [check(file) for file in files]
+    results = [check(file) for file in files]
     if as_json:
         listed = []
-        for one in found:
-            apart = {name: str(difference) for name, difference in one.largest_difference.items()}
-            facts = picked(one, "kind", "passed", "cases", "rounds", "failures")
-            listed.append({**facts, "file": str(one.path), "largest_difference": apart})
+        for result in results:
+            apart = {name: str(difference) for name, difference in result.largest_difference.items()}
+            facts = picked(result, "kind", "passed", "cases", "rounds", "failures")
+            listed.append({**facts, "file": str(result.path), "largest_difference": apart})
         show_json(listed)
     else:
         rows = [
-            (str(one.path), one.kind, one.cases, one.rounds, name, apart, "yes" if one.passed else "NO")
-            for one in found
-            for name, apart in (one.largest_difference or {"nothing": 0.0}).items()
+            (str(result.path), result.kind, result.cases, result.rounds, name, apart, "yes" if result.passed else "NO")
+            for result in results
+            for name, apart in (result.largest_difference or {"nothing": 0.0}).items()
         ]
         numbers = (number, "cases", "rounds"), (str, "quantity"), ("{:.3g}".format, "largest difference")
         show("", rows, (str, "file", "kind"), *numbers, (str, "agrees"))
-        for one in found:
-            list_some(one.failures, "differs", MOST_SHOWN, f"more in {one.path}")
-    return 0 if all(one.passed for one in found) else 1
+        for result in results:
+            list_some(result.failures, "differs", MOST_SHOWN, f"more in {result.path}")
+    return 0 if all(result.passed for result in results) else 1

@@ -35,11 +35,11 @@ def expression(
     listed = list(topics) or [topic.slug for topic in bundled_topics()]
     layers = [parse_set(text) for text in sets or ()]
     with shown.progress(len(listed), "judging texts, topic by topic") as progress:
-        found = check.expression(layers, listed, levels, trials, progress.at)
-    line = found.line
+        result = check.expression(layers, listed, levels, trials, progress.at)
+    line = result.line
     if shown.as_json:
         facts = picked(line, "r", "p", "slope", "slope_low=low", "slope_high=high", "intercept")
-        facts |= {"topics": listed, "texts": line.n + found.unread, "unread": found.unread}
+        facts |= {"topics": listed, "texts": line.n + result.unread, "unread": result.unread}
         return show_json({"event": "result", **facts, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE}})
     slope = f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]"
     rows = [
@@ -47,7 +47,7 @@ def expression(
         ("slope", slope, f"{check.PAPER_SLOPE:g}"),
         ("intercept", number(line.intercept, 2), "not given"),
         ("texts", number(line.n), "not given"),
-        ("texts without a stance", number(found.unread), "not given"),
+        ("texts without a stance", number(result.unread), "not given"),
     ]
     show("", rows, (str, "", "here", "paper"), words=[""])
     print("The paper's speakers and judge are language models. An embedded judge that knows the arguments of the bank")

@@ -70,11 +70,11 @@ def judge(
     if sample is not None:
         return _write_sample(sample, out or sample / "to-label.csv", texts, seed or 0, as_json=as_json)
     assert file is not None
-    found = judge_report(file, bank, quality)
+    report = judge_report(file, bank, quality)
     if as_json:
-        facts = picked(found, "file=place", "n", "columns", "overall", "by_topic", "notices")
+        facts = picked(report, "file=place", "n", "columns", "overall", "by_topic", "notices")
         return show_json({"event": "result", **facts, "paper": {title: paper for _, title, paper in MEASURES if paper}})
-    _show(found)
+    _show(report)
     return 0
 
 
@@ -87,20 +87,20 @@ def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bo
         raise SettingError("--out", got=f"{out}, which is there", allowed="a new file", do="labels may be in it")
     rows = sample_to_label(Run.open(folder), texts, seed)
     rows.write_csv(out)
-    said = f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty"
+    text = f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty"
     facts = {"event": "result", "sample": str(out), "rows": rows.height}
-    return answer(facts, said, f"then: townsquare check judge {out}", as_json=as_json)
+    return answer(facts, text, f"then: townsquare check judge {out}", as_json=as_json)
 
 
-def _show(found: JudgeReport) -> None:
-    print(f"{found.n:,} arguments on {len(found.topics)} topics in {found.place}\n")
-    rows = [(title, *(getattr(one, name) for one in found.overall), paper) for name, title, paper in MEASURES]
-    methods = [scores.method for scores in found.overall]
+def _show(report: JudgeReport) -> None:
+    print(f"{report.n:,} arguments on {len(report.topics)} topics in {report.place}\n")
+    rows = [(title, *(getattr(each, name) for each in report.overall), paper) for name, title, paper in MEASURES]
+    methods = [scores.method for scores in report.overall]
     show("", rows, (str, ""), (digits(DIGITS), *methods), (str, "paper"), words=[""])
-    if len(found.topics) > 1:
+    if len(report.topics) > 1:
         titles = {name: title for name, title, _ in MEASURES}
         columns = [f"{titles.get(name, name)}={name}" for name in BY_TOPIC]
-        show("By topic", found.by_topic, (str, "topic", "method"), (digits(DIGITS), *columns))
-    for notice in found.notices:
+        show("By topic", report.by_topic, (str, "topic", "method"), (digits(DIGITS), *columns))
+    for notice in report.notices:
         print(f"- {notice}")
     print("- the paper's numbers are of language models on 100 arguments of other topics, and of a fine-tuned DeBERTa")

@@ -49,49 +49,49 @@ def policy(
 
     options.at_least("--draws", draws)
     panel = read_panel(folder, skip_bad=skip_bad)
-    found = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
+    report = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:
-        facts = picked(found, "people=n", "posts", "actions", "mixes", "found", "notices")
-        return show_json({"event": "result", **facts, "of_people": {**found.people, "mix": found.people_mix}})
-    _show(found)
+        facts = picked(report, "people=n", "posts", "actions", "mixes", "found", "notices")
+        return show_json({"event": "result", **facts, "of_people": {**report.people, "mix": report.people_mix}})
+    _show(report)
     return 0
 
 
-def _show(found: PolicyReport) -> None:
+def _show(report: PolicyReport) -> None:
     from townsquare.humans.policy.check import AGENTS, BOTH_OUT, OTHERS, PEOPLE_OUT
     from townsquare.humans.policy.data import KINDS
     from townsquare.humans.policy.measures import MEASURES
 
-    print(f"{found.n} people, {found.posts} posts, {found.actions} actions\n")
+    print(f"{report.n} people, {report.posts} posts, {report.actions} actions\n")
     parts = (PEOPLE_OUT, BOTH_OUT, OTHERS)
-    whole = [name for name in found.found if name not in parts]
+    whole = [name for name in report.found if name not in parts]
 
     def listed(title: str, sets: list[str], cell: Callable[[Compared], Any], format_: Format, *more: str) -> None:
         """One row a measure, one column a set of actions, after what people did if there is ``more``."""
-        people = [[found.people[m.name]] if more else [] for m in MEASURES]
+        people = [[report.people[m.name]] if more else [] for m in MEASURES]
         rows = [
-            (m.title, *own, *(cell(found.found[name][m.name]) for name in sets))
+            (m.title, *own, *(cell(report.found[name][m.name]) for name in sets))
             for m, own in zip(MEASURES, people, strict=True)
             if not own or math.isfinite(own[0])
         ]
         show(title, rows, (str, ""), (format_, *more, *sets), words=[""])
 
     three = digits(DIGITS)
-    listed("What each set did", whole, lambda one: one.value, three, "people")
-    mixes = [("people", *found.people_mix), *((name, *mix) for name, mix in found.mixes.items())]
+    listed("What each set did", whole, lambda compared: compared.value, three, "people")
+    mixes = [("people", *report.people_mix), *((name, *mix) for name, mix in report.mixes.items())]
     show("Action mix: shares of the kinds", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
     listed("How far from all people, 0 is alike [95 % over people]", whole, _apart, str)
-    names = [*whole, *(n for n in parts if n in found.found)]
-    listed("How far from a half of the people, on average", names, lambda one: one.half, three)
-    rivals = [name for name in names if not math.isnan(found.found[name]["mix"].closer) and name != AGENTS]
+    names = [*whole, *(n for n in parts if n in report.found)]
+    listed("How far from a half of the people, on average", names, lambda compared: compared.half, three)
+    rivals = [name for name in names if not math.isnan(report.found[name]["mix"].closer) and name != AGENTS]
     if rivals:
         title = "Share of draws in which it is nearer to people than gpt-4o's agents"
-        listed(title, rivals, lambda one: one.closer, digits(2))
-    for sentence in found.notices:
+        listed(title, rivals, lambda compared: compared.closer, digits(2))
+    for sentence in report.notices:
         print(f"- {sentence}")
     print("- distances: Jensen-Shannon bits (mix), difference (silent share, Gini), difference of logarithms (actions,")
     print("  dispersion, false to true), 1 less Spearman's rank correlation (ranks of posts)")
 
 
-def _apart(one: Compared) -> str:
-    return f"{number(one.apart, DIGITS)} [{number(one.low, DIGITS)}, {number(one.high, DIGITS)}]"
+def _apart(compared: Compared) -> str:
+    return f"{number(compared.apart, DIGITS)} [{number(compared.low, DIGITS)}, {number(compared.high, DIGITS)}]"

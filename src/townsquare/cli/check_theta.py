@@ -30,35 +30,35 @@ def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: op
     settings = resolve(*(parse_set(text) for text in sets or ()))
     embedder, params = settings.members["embedder"], settings.params["embedder"]
     pairs = read_pairs(file or bundled_pairs())
-    found = calibrated(pairs, Vectors(embedder, params))
+    calibration = calibrated(pairs, Vectors(embedder, params))
     if as_json:
-        return show_json({"event": "result", "embedder": embedder.name, **_plain(found)})
+        return show_json({"event": "result", "embedder": embedder.name, **_plain(calibration)})
     same = int(pairs.same.sum())
     print(f"Embedder {embedder.name}: {same:,} pairs of paraphrases and {pairs.same.size - same:,} of others")
-    _show(found)
+    _show(calibration)
     for name, chosen, own, why in (
-        ("theta", found.theta, embedder.theta, "precision counts double"),
-        ("theta_self", found.theta_self, embedder.theta_self, "recall counts double"),
+        ("theta", calibration.theta, embedder.theta, "precision counts double"),
+        ("theta_self", calibration.theta_self, embedder.theta_self, "recall counts double"),
     ):
         print(f"{name}: {chosen:g} by these pairs ({why}); the embedder's own is {own:g}")
     return 0
 
 
-def _show(found: Calibration) -> None:
+def _show(calibration: Calibration) -> None:
     names = ("precision", "recall", "pairs=reached")
-    for title, levels in (("", found.chosen_on), (", held out", found.held_out)):
+    for title, levels in (("", calibration.chosen_on), (", held out", calibration.held_out)):
         if levels:
             show(f"Pairs at or above a threshold{title}", levels, ("{:.2f}".format, "theta"), (digits(3), *names))
-    kinds = [(kind, *numbers) for kind, numbers in found.recall_by_kind.items()]
-    heads = (f"at theta {found.theta:g}", f"at theta_self {found.theta_self:g}")
+    kinds = [(kind, *numbers) for kind, numbers in calibration.recall_by_kind.items()]
+    heads = (f"at theta {calibration.theta:g}", f"at theta_self {calibration.theta_self:g}")
     columns = (str, "kind"), (number, "pairs"), (digits(2), *heads)
     show("Recall by kind of paraphrase, all topics", kinds, *columns)
 
 
-def _plain(found: Calibration) -> dict[str, object]:
+def _plain(calibration: Calibration) -> dict[str, object]:
     columns = ("theta", "reached", "right", "paraphrases", "precision", "recall")
-    sets = picked(found, "chosen_on", "held_out")
+    sets = picked(calibration, "chosen_on", "held_out")
     levels = {name: [picked(level, *columns) for level in of_set] for name, of_set in sets.items()}
     names = ("pairs", "theta", "theta_self")
-    kinds = {kind: dict(zip(names, numbers, strict=True)) for kind, numbers in found.recall_by_kind.items()}
-    return {"theta": found.theta, "theta_self": found.theta_self, **levels, "recall_by_kind": kinds}
+    kinds = {kind: dict(zip(names, numbers, strict=True)) for kind, numbers in calibration.recall_by_kind.items()}
+    return {"theta": calibration.theta, "theta_self": calibration.theta_self, **levels, "recall_by_kind": kinds}

@@ -84,22 +84,22 @@ def compare(
     if base.config.model.name != "none" or any(key.startswith("model") for key in by_setting):
         show_servers_of(resolve_with_scenario(*layers, arm.changes, origins=origins) for arm in arms_of(by_setting))
     stem = f"compare-{Path(base.config.scenario).stem}"
-    with places.output_location(placed.out, stem, (FILE, MULTIVERSE)) as place, OrderToEnd() as order:
-        server = placed.address(place.named)
-        targets = comparison.ExecutionTargets(checked_place(placed.on), place.store, server, with_copy=not no_copy)
+    with places.output_location(placed.out, stem, (FILE, MULTIVERSE)) as location, OrderToEnd() as order:
+        server = placed.address(location.named)
+        targets = comparison.ExecutionTargets(checked_place(placed.on), location.store, server, with_copy=not no_copy)
         too_large = "" if no_copy or placed.record else left_out(load_scenario(base.config.scenario), base)
         if too_large and not shown.quiet:
             complain(too_large, kind="note")
-        found = _compared(layers, by_setting, seeds, place, shown, placed.workers, targets)
-        if found is None:
-            return _stopped(place, order.code)
-        place.bring_settings(found.finished)
-        if multiverse and found.finished:
-            show_multiverse(found, list(choices), list(contrast), place, shown)
+        experiment = _compared(layers, by_setting, seeds, location, shown, placed.workers, targets)
+        if experiment is None:
+            return _stopped(location, order.code)
+        location.bring_settings(experiment.finished)
+        if multiverse and experiment.finished:
+            show_multiverse(experiment, list(choices), list(contrast), location, shown)
         else:
-            _show(found, place, shown, every=every)
-        place.send(("report.html", MULTIVERSE))
-    return 1 if found.failed else 0
+            _show(experiment, location, shown, every=every)
+        location.send(("report.html", MULTIVERSE))
+    return 1 if experiment.failed else 0
 
 
 def _choices(
@@ -114,12 +114,12 @@ def _choices(
             raise SettingError("--across", got=across[0], allowed="with --multiverse")
         return {}
     if across:
-        found = options.varied(across, "--across")
+        choices = options.varied(across, "--across")
     else:
-        found = {key: values for key, values in choices_for(layers).items() if key not in contrast}
-    for key in found.keys() & contrast:
+        choices = {key: values for key, values in choices_for(layers).items() if key not in contrast}
+    for key in choices.keys() & contrast:
         raise SettingError(f"--across {key}", got="also --vary", allowed="one of the two")
-    return found
+    return choices
 
 
 def compared_pair(
@@ -129,19 +129,19 @@ def compared_pair(
     from townsquare.experiments.run_folders import folder_for
 
     with folder_for(out, "counterfactual") as folder, OrderToEnd() as order:
-        place = OutputLocation(folder)
-        found = _compared([base], vary, seeds, place, shown)
-        if found is None:
-            return _stopped(place, order.code)
-    _show(found, place, shown, every=False)
-    return 1 if found.failed else 0
+        location = OutputLocation(folder)
+        experiment = _compared([base], vary, seeds, location, shown)
+        if experiment is None:
+            return _stopped(location, order.code)
+    _show(experiment, location, shown, every=False)
+    return 1 if experiment.failed else 0
 
 
 def _compared(
     layers: list[Layer],
     vary: dict[str, list[Any]],
     seeds: str | list[int],
-    place: OutputLocation,
+    location: OutputLocation,
     shown: options.Shown,
     workers: int | None = None,
     targets: ExecutionTargets | None = None,
@@ -151,71 +151,71 @@ def _compared(
     from townsquare.experiments import comparison
 
     try:
-        with shown.progress(0, f"comparing in {place.shown()}") as progress:
+        with shown.progress(0, f"comparing in {location.shown()}") as progress:
             at = partial(show_study, progress, runs="runs")
-            return comparison.compare(layers, vary, seeds, place.folder, workers, at, targets)
+            return comparison.compare(layers, vary, seeds, location.folder, workers, at, targets)
     except KeyboardInterrupt:
         return None
     except RunsFailed:
-        return comparison.Experiment.load(place.folder)
+        return comparison.Experiment.load(location.folder)
 
 
-def _stopped(place: OutputLocation, code: int) -> int:
+def _stopped(location: OutputLocation, code: int) -> int:
     from townsquare.experiments.manifest import FILE, Experiment
 
-    if not (place.folder / FILE).is_file():
+    if not (location.folder / FILE).is_file():
         complain("nothing is recorded yet: give the same command again", kind="stopped")
         return code
-    found = Experiment.load(place.folder)
-    done = f"{len(found.finished)} of {len(found.runs)} runs are finished and safe"
-    complain(f"{done}. Go on by giving the same command with:\n  --out {place.shown()}", kind="stopped")
+    experiment = Experiment.load(location.folder)
+    done = f"{len(experiment.finished)} of {len(experiment.runs)} runs are finished and safe"
+    complain(f"{done}. Go on by giving the same command with:\n  --out {location.shown()}", kind="stopped")
     return code
 
 
-def _show(found: Experiment, place: OutputLocation, shown: options.Shown, *, every: bool) -> None:
+def _show(experiment: Experiment, location: OutputLocation, shown: options.Shown, *, every: bool) -> None:
     from townsquare.pages.report import write_comparison
 
     page = None
-    if found.finished:
-        write_comparison(found, place.folder / "report.html")
-        page = place.shown("report.html")
-    for error in found.errors:
+    if experiment.finished:
+        write_comparison(experiment, location.folder / "report.html")
+        page = location.shown("report.html")
+    for error in experiment.errors:
         complain(error, kind="failed")
 
     facts = {
-        "comparison": place.shown(),
+        "comparison": location.shown(),
         "report": page,
-        "baseline": found.baseline,
-        "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in found.runs],
-        "outcomes": found.outcomes,
-        "paired": found.paired() if found.finished else [],
+        "baseline": experiment.baseline,
+        "runs": [picked(run, "arm", "seed", "state", "error", "folder") for run in experiment.runs],
+        "outcomes": experiment.outcomes,
+        "paired": experiment.paired() if experiment.finished else [],
     }
-    if not shown.is_told(place.shown(), facts):
-        _show_tables(found, every=every)
-        print(f"comparison  {place.shown()}" + (f"\nreport      {page}" if page else ""))
+    if not shown.is_told(location.shown(), facts):
+        _show_tables(experiment, every=every)
+        print(f"comparison  {location.shown()}" + (f"\nreport      {page}" if page else ""))
 
 
-def _show_tables(found: Experiment, *, every: bool) -> None:
+def _show_tables(experiment: Experiment, *, every: bool) -> None:
     from townsquare.analysis.outcomes import is_outcome
     from townsquare.core import registry
 
-    if not any(run.arm == found.baseline for run in found.finished):
-        complain(f"no run of the baseline {found.baseline} is finished: there is nothing to compare", kind="note")
+    if not any(run.arm == experiment.baseline for run in experiment.finished):
+        complain(f"no run of the baseline {experiment.baseline} is finished: there is nothing to compare", kind="note")
         return
-    compared = found.paired()
+    compared = experiment.paired()
     names = list(dict.fromkeys(compared["outcome"].to_list()))
     unknown = [name for name in names if not is_outcome(name)]
     if unknown:
         complain(f"recorded by measures that are not installed, and left out: {', '.join(unknown)}", kind="note")
         names = [name for name in names if name not in unknown]
     bundled = set(registry.bundled("measure")) - HEADLINES
-    kept = [name for name in names if every or name.partition(".")[0] not in bundled]
+    selected = [name for name in names if every or name.partition(".")[0] not in bundled]
     arms = list(dict.fromkeys(compared["arm"].to_list()))
-    _show_outcomes(compared, kept, arms)
-    if len(kept) < len(names):
-        print(f"{len(names) - len(kept)} more outcomes: --all, or the report.")
-    print(f"Differences are to {found.baseline}, seed by seed; intervals are over the seeds only.")
-    if len(found.seeds) == 1:
+    _show_outcomes(compared, selected, arms)
+    if len(selected) < len(names):
+        print(f"{len(names) - len(selected)} more outcomes: --all, or the report.")
+    print(f"Differences are to {experiment.baseline}, seed by seed; intervals are over the seeds only.")
+    if len(experiment.seeds) == 1:
         print("One seed says nothing about chance: there is no interval. Give --seeds 10.")
     elif (compared["p"] < LOW).any():
         n_outcomes = compared["outcome"].n_unique()
@@ -233,8 +233,8 @@ def _show_outcomes(compared: pl.DataFrame, names: list[str], arms: list[str]) ->
     """
     from townsquare.analysis import describe
 
-    beside: list[tuple[str, ...]] = []
-    below: list[tuple[str, ...]] = []
+    wide: list[tuple[str, ...]] = []
+    narrow: list[tuple[str, ...]] = []
     shorts = [short_arm(arm, arms) for arm in arms]
     for name in names:
         rows = {row["arm"]: row for row in compared.filter(compared["outcome"] == name).iter_rows(named=True)}
@@ -242,17 +242,17 @@ def _show_outcomes(compared: pl.DataFrame, names: list[str], arms: list[str]) ->
             continue
         what = describe(name)
         cells = [(number(rows[arm]["mean"]), _difference(rows[arm])) if arm in rows else ("", "") for arm in arms]
-        beside.append((what.title, what.unit, *(mean for mean, _ in cells)))
+        wide.append((what.title, what.unit, *(mean for mean, _ in cells)))
         if any(difference for _, difference in cells):
-            beside.append(("", "", *(difference for _, difference in cells)))
-        below.append((f"{what.title}, {what.unit}", "", ""))
-        below += [(f"· {short}", *pair) for short, pair, arm in zip(shorts, cells, arms, strict=True) if arm in rows]
+            wide.append(("", "", *(difference for _, difference in cells)))
+        narrow.append((f"{what.title}, {what.unit}", "", ""))
+        narrow += [(f"· {short}", *pair) for short, pair, arm in zip(shorts, cells, arms, strict=True) if arm in rows]
     columns = ("outcome", "unit", *shorts)
-    widths = [max(map(len, column)) for column in zip(columns, *beside, strict=True)]
+    widths = [max(map(len, column)) for column in zip(columns, *wide, strict=True)]
     if sum(widths) + GAP * len(widths) <= console().width:
-        show_table(Table("", columns, beside, {0, 1}))
+        show_table(Table("", columns, wide, {0, 1}))
     else:
-        show_table(Table("", ("outcome", "mean", "difference"), below))
+        show_table(Table("", ("outcome", "mean", "difference"), narrow))
 
 
 def short_arm(arm: str, arms: list[str]) -> str:
@@ -263,9 +263,9 @@ def short_arm(arm: str, arms: list[str]) -> str:
     >>> short_arm("seed=1, agents=20", ["seed=1, agents=20", "seed=1, agents=30"])
     '1, 20'
     """
-    parts = [[part.partition("=") for part in one.split(", ")] for one in arms]
-    keys = {tuple(key for key, _, _ in one) for one in parts}
-    if len(keys) > 1 or not all(equals for one in parts for _, equals, _ in one):
+    parts = [[part.partition("=") for part in name.split(", ")] for name in arms]
+    keys = {tuple(key for key, _, _ in name) for name in parts}
+    if len(keys) > 1 or not all(equals for name in parts for _, equals, _ in name):
         return arm
     return ", ".join(part.partition("=")[2] for part in arm.split(", "))
 

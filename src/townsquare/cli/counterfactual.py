@@ -53,11 +53,11 @@ def counterfactual(
         if given is not None:
             raise SettingError(name, got=str(given), allowed="with --run")
     check_person(run, agent)
-    found, exact = without(run, removal), _agrees(run)
+    result, exact = without(run, removal), _agrees(run)
     if shown.as_json:
-        _json(run, found, agent, exact=exact)
+        _json(run, result, agent, exact=exact)
     else:
-        _show(run, found, agent, exact=exact)
+        _show(run, result, agent, exact=exact)
     return 0 if exact else 1
 
 
@@ -71,15 +71,15 @@ def _agrees(run: Run) -> bool:
     return bool(person_beliefs(run).pipe(collected).equals(again))
 
 
-def _json(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
+def _json(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
     from townsquare.experiments.counterfactual.rerun_rule import HELD_FIXED
 
-    mine = found.beliefs.filter(found.beliefs["agent"] == agent).to_dicts() if agent is not None else []
-    head = {"without": found.removal.words(), "method": "rule", "says": HELD_FIXED, "reproduces_the_record": exact}
-    show_json({**head, **picked(found, "rows", "effect"), "course": found.course(run), "agent": mine})
+    own = result.beliefs.filter(result.beliefs["agent"] == agent).to_dicts() if agent is not None else []
+    head = {"without": result.removal.words(), "method": "rule", "says": HELD_FIXED, "reproduces_the_record": exact}
+    show_json({**head, **picked(result, "rows", "effect"), "course": result.course(run), "agent": own})
 
 
-def _show(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
+def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: bool) -> None:
     import polars as pl
 
     from townsquare.analysis.beliefs import names
@@ -88,14 +88,14 @@ def _show(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: b
     called = dict(names(run).select("proposition", "name").rows())
     affected = pl.format("{} of {}", "affected", "agents").alias("affected")
     show(
-        f"Mean stances at the end, without {found.removal.words()}", found.effect.with_columns(affected),
+        f"Mean stances at the end, without {result.removal.words()}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
         (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean size=absolute_effect"),
         (str, "affected"), (signed, "largest"), (number, "other side=changed_side"), words=("proposition",),
     )  # fmt: skip
     if agent is not None:
-        _show_agent(found, called, agent)
-    print(f"{found.rows:,} exposures counted no more. The effect is recorded less without.")
+        _show_agent(result, called, agent)
+    print(f"{result.rows:,} exposures counted no more. The effect is recorded less without.")
     print(HELD_FIXED)
     if exact:
         print("With everything left in, the rule gives the recorded beliefs to the last bit.")
@@ -103,10 +103,10 @@ def _show(run: Run, found: CounterfactualBeliefs, agent: int | None, *, exact: b
         complain("with everything left in, the rule does NOT give the recorded beliefs: trust none of this", "warning")
 
 
-def _show_agent(found: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:
+def _show_agent(result: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:
     import polars as pl
 
-    last = found.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
+    last = result.beliefs.filter(pl.col("agent") == agent, pl.col("step") == pl.col("step").max())
     effects = last.with_columns((pl.col("recorded") - pl.col("without")).alias("effect"))
     columns = (called.__getitem__, "proposition"), (signed, "recorded", "without", "effect")
     show(f"Agent {agent} at the end", effects, *columns, words=("proposition",))

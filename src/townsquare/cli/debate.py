@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -89,54 +89,56 @@ def hold(
     workers = placed.workers or (None if placed.on else processes)
     varies = any(key.startswith("model") for arm in arms for key in arm.changes)
     if varies or resolve_debates(*layers, arms[0].changes).settings.model.name != "none":
-        found = (resolve_debates(*layers, arm.changes) for arm in arms)
-        show_servers([one.settings for one in found if asks(one)])
-    with places.output_location(placed.out, stem, (FILE, CALLS)) as place, OrderToEnd() as order:
-        targets = ExecutionTargets(placed.on, place.store, placed.address(place.named))
-        if place.store is not None:
-            for name in place.store.names(".json"):
-                place.store.fetch_file(name, place.folder / name)
+        settings = (resolve_debates(*layers, arm.changes) for arm in arms)
+        show_servers([resolved.settings for resolved in settings if asks(resolved)])
+    with places.output_location(placed.out, stem, (FILE, CALLS)) as location, OrderToEnd() as order:
+        targets = ExecutionTargets(placed.on, location.store, placed.address(location.named))
+        if location.store is not None:
+            for name in location.store.names(".json"):
+                location.store.fetch_file(name, location.folder / name)
         try:
-            with shown.progress(0, f"debating in {place.shown()}") as progress:
+            with shown.progress(0, f"debating in {location.shown()}") as progress:
                 at = partial(show_study, progress, runs="debates")
-                held = hold_debates(layers, arms, place.folder, workers, at, targets)
+                results = hold_debates(layers, arms, location.folder, workers, at, targets)
         except KeyboardInterrupt:
-            how = f"Go on by giving the same command with:\n  --out {place.shown()}"
+            how = f"Go on by giving the same command with:\n  --out {location.shown()}"
             complain(f"recorded debates are safe. {how}", kind="stopped")
             return order.code
-        _show(held, place, shown)
-        place.send([path.relative_to(place.folder).as_posix() for path in place.folder.rglob("*.html")])
-    return 1 if held.failed else 0
+        _show(results, location, shown)
+        location.send([path.relative_to(location.folder).as_posix() for path in location.folder.rglob("*.html")])
+    return 1 if results.failed else 0
 
 
-def _show(held: DebateResults, place: OutputLocation, shown: options.Shown) -> None:
+def _show(results: DebateResults, location: OutputLocation, shown: options.Shown) -> None:
     from townsquare.pages.debates.page import write_pages
 
-    page = place.shown(write_pages(held).name)
-    for arm, trial, error in held.failed:
+    page = location.shown(write_pages(results).name)
+    for arm, trial, error in results.failed:
         complain(f"trial {trial} of {arm}: {error}", kind="failed")
-    measures = held.measures_frame() if any(held.records(arm) for arm in held.arms) else []
-    if not shown.is_told(place.shown(), {"debates": place.shown(), "report": page, "measures": measures}):
-        _show_tables(held)
-        print(f"debates     {place.shown()}\nreport      {page}\ntranscripts {place.shown()}/<arm>/transcript.html")
+    measures: Any = results.measures_frame() if any(results.records(arm) for arm in results.arms) else []
+    if not shown.is_told(location.shown(), {"debates": location.shown(), "report": page, "measures": measures}):
+        _show_tables(results)
+        print(
+            f"debates     {location.shown()}\nreport      {page}\ntranscripts {location.shown()}/<arm>/transcript.html"
+        )
 
 
-def _show_tables(held: DebateResults) -> None:
+def _show_tables(results: DebateResults) -> None:
     from townsquare.pages.debates.tables import arms_table, cross_table, measure_table
 
-    if len(held.arms) == 1:
-        if held.records(held.arms[0]):
-            print(held.arms[0].statement)
-            show_table(replace(measure_table(held, held.arms[0]), caption=""))
+    if len(results.arms) == 1:
+        if results.records(results.arms[0]):
+            print(results.arms[0].statement)
+            show_table(replace(measure_table(results, results.arms[0]), caption=""))
             print("Kept: the debaters' own stances. Judged: read from their last messages.")
             print("95 % intervals are over trials.")
         return
-    crossed = cross_table(held, "gap_reduction") or cross_table(held, "final")
+    crossed = cross_table(results, "gap_reduction") or cross_table(results, "final")
     if crossed is not None:
         show_table(crossed)
     for is_pair in () if crossed is not None else (True, False):
-        arms = [arm for arm in held.arms if arm.is_pair is is_pair and held.records(arm)]
+        arms = [arm for arm in results.arms if arm.is_pair is is_pair and results.records(arm)]
         if arms:
-            found = arms_table(held, arms)
-            show_table(Table("", found.head[:MOST_COLUMNS], [row[:MOST_COLUMNS] for row in found.rows]))
+            table = arms_table(results, arms)
+            show_table(Table("", table.head[:MOST_COLUMNS], [row[:MOST_COLUMNS] for row in table.rows]))
     print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")

@@ -37,24 +37,24 @@ def doctor(
     from townsquare.scenario.load import load_scenario
 
     folder = out or Path("runs")
-    found, size = examine(folder), None
+    findings, size = examine(folder), None
     if target is not None or sized.is_given():
         config = sized.settings(target).config
         size = planned_size(config, load_scenario(config.scenario))
-        found += fits(size, folder)
-    whole = not any(one.state == State.MISSING for one in found)
+        findings += fits(size, folder)
+    whole = not any(finding.state == State.MISSING for finding in findings)
     if as_json:
-        show_json({"ok": whole, "findings": found, "planned": size})
+        show_json({"ok": whole, "findings": findings, "planned": size})
     else:
-        _show(found, size)
+        _show(findings, size)
     return 0 if whole else 1
 
 
-def _show(found: list[Finding], size: PlannedSize | None) -> None:
-    show("", found, (str, "what", "state", "found"))
-    for one in found:
-        if one.do:
-            print(f"{one.what}: {one.do}")
+def _show(findings: list[Finding], size: PlannedSize | None) -> None:
+    show("", findings, (str, "what", "state", "found"))
+    for finding in findings:
+        if finding.do:
+            print(f"{finding.what}: {finding.do}")
     if size is not None:
         where = "Parquet" if size.in_parquet else "SQLite"
         rows_said = f"{size.exposures:,} exposures, {size.trail:,} rows of trail, {size.beliefs:,} of beliefs"
@@ -109,11 +109,11 @@ def fits(size: PlannedSize, folder: Path) -> list[Finding]:
     room, memory = shutil.disk_usage(_nearest(folder)).free, free_memory()
     disk = f"up to {in_units(size.disk)} (estimate) of {in_units(room)} free"
     store = "fewer agents or steps, record.trail=false, or another disk"
-    said = f"up to {in_units(size.memory)} (estimate) of {in_units(memory)} free" if memory else "unknown"
+    text = f"up to {in_units(size.memory)} (estimate) of {in_units(memory)} free" if memory else "unknown"
     less = "fewer agents, feed.comments=0, or a smaller feed"
     return [
         _finding("disk for the run", disk, store, right=size.disk <= room),
-        _finding("memory for the run", said, less, right=not memory or size.memory <= memory),
+        _finding("memory for the run", text, less, right=not memory or size.memory <= memory),
     ]
 
 
@@ -125,9 +125,9 @@ def _python() -> Finding:
 def _requirements(package: str) -> Iterator[tuple[str, str, str]]:
     """(distribution, least version, extra) of everything a package declares to need; "" for what is not said."""
     for line in importlib.metadata.requires(package) or ():
-        if found := _NEEDS.match(line):
-            extra = _EXTRA.search(found["when"] or "")
-            yield found["name"], found["least"] or "", extra[1] if extra else ""
+        if match := _NEEDS.match(line):
+            extra = _EXTRA.search(match["when"] or "")
+            yield match["name"], match["least"] or "", extra[1] if extra else ""
 
 
 def _installed(name: str) -> str:
@@ -158,13 +158,13 @@ def _extras(package: str) -> Iterator[Finding]:
             wanted.setdefault(extra, []).append(name)
     for extra, names in sorted(wanted.items()):
         missing = [name for name in names if not _installed(name)]
-        said = f"without {', '.join(missing)}" if missing else ", ".join(f"{name} {_installed(name)}" for name in names)
+        text = f"without {', '.join(missing)}" if missing else ", ".join(f"{name} {_installed(name)}" for name in names)
         do = f"python -m pip install '{package}[{extra}]'"
-        yield _finding(f"extra {extra}", said, do, right=not missing, otherwise=State.ABSENT)
+        yield _finding(f"extra {extra}", text, do, right=not missing, otherwise=State.ABSENT)
 
 
 def _browser() -> Finding:
-    path = next((found for name in BROWSERS if (found := shutil.which(name))), "")
+    path = next((where for name in BROWSERS if (where := shutil.which(name))), "")
     do = "apt-get install chromium   # or the package manager of your system; only tests of pages need it"
     return _finding("chromium", path or "none", do, right=bool(path), otherwise=State.ABSENT)
 
@@ -172,11 +172,11 @@ def _browser() -> Finding:
 def _kernels() -> Finding:
     """Compiled kernels are kept beside the package, or in ``NUMBA_CACHE_DIR``."""
     home = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
-    kept, can_write = sum(1 for _ in home.rglob("*.nbi")), os.access(_nearest(home), os.W_OK)
-    said, do = f"{kept} kept in {home}", "python -m townsquare.cli.warm"
-    if not kept and not can_write:
-        said, do = f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
-    return _finding("compiled kernels", said, do, right=bool(kept), otherwise=State.ABSENT)
+    stored, can_write = sum(1 for _ in home.rglob("*.nbi")), os.access(_nearest(home), os.W_OK)
+    text, do = f"{stored} kept in {home}", "python -m townsquare.cli.warm"
+    if not stored and not can_write:
+        text, do = f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
+    return _finding("compiled kernels", text, do, right=bool(stored), otherwise=State.ABSENT)
 
 
 def _machine(folder: Path) -> Iterator[Finding]:
@@ -185,8 +185,8 @@ def _machine(folder: Path) -> Iterator[Finding]:
     yield Finding("memory", State.OK, f"{in_units(memory)} free" if memory else "unknown")
     where = _nearest(folder)
     can_write = os.access(where, os.W_OK)
-    said = f"{in_units(shutil.disk_usage(where).free)} free in {where}" + ("" if can_write else ", which is read-only")
-    yield _finding("disk", said, "choose another folder with --out", right=can_write)
+    text = f"{in_units(shutil.disk_usage(where).free)} free in {where}" + ("" if can_write else ", which is read-only")
+    yield _finding("disk", text, "choose another folder with --out", right=can_write)
 
 
 def free_memory() -> int:
@@ -195,9 +195,9 @@ def free_memory() -> int:
     In a container that has a limit of its own, what is left of that.
     """
     meminfo = Path("/proc/meminfo")
-    said = meminfo.read_text(encoding="ascii", errors="replace") if meminfo.is_file() else ""
-    found = re.search(r"MemAvailable:\s+(\d+) kB", said)
-    free = int(found[1]) * 1024 if found else 0
+    text = meminfo.read_text(encoding="ascii", errors="replace") if meminfo.is_file() else ""
+    match = re.search(r"MemAvailable:\s+(\d+) kB", text)
+    free = int(match[1]) * 1024 if match else 0
     limit, used = (_whole_number(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
     if limit is None or used is None:
         return free

@@ -101,7 +101,7 @@ def _fit(people: Trajectories, wanted: list[FitOptions], written: Written, on: s
     from townsquare.pages.people.output import plain, write_study
 
     out, profiles, replace = written.out, written.profiles, written.replace
-    folders = {one.rule: out if out is None or len(wanted) == 1 else out / one.rule for one in wanted}
+    folders = {study.rule: out if out is None or len(wanted) == 1 else out / study.rule for study in wanted}
     for folder in folders.values():
         if folder is not None and (folder / "fit.json").exists() and not replace:
             got = f"{folder}, which holds a fit"
@@ -109,20 +109,20 @@ def _fit(people: Trajectories, wanted: list[FitOptions], written: Written, on: s
     if profiles is not None and len(wanted) > 1:
         raise SettingError("--profiles", got="with several rules", allowed="with one --rule")
     with options.Shown(quiet=len(wanted) == 1, as_json=as_json).progress(len(wanted), "fitting", "rule") as progress:
-        found = studies(people, wanted, on, progress.at)
-    for one in found:
-        if (folder := folders[one.options.rule]) is not None:
-            write_study(one, folder, figures=written.figures)
+        fitted = studies(people, wanted, on, progress.at)
+    for study in fitted:
+        if (folder := folders[study.options.rule]) is not None:
+            write_study(study, folder, figures=written.figures)
     if profiles is not None:
         with options.writing(profiles, replace=replace):
-            profiles.write_text(profiles_csv(found[0], written.kind), encoding="utf-8")
+            profiles.write_text(profiles_csv(fitted[0], written.kind), encoding="utf-8")
     if as_json:
-        whole = plain(found[0]) if len(found) == 1 else {"fits": [plain(one) for one in found]}
+        whole = plain(fitted[0]) if len(fitted) == 1 else {"fits": [plain(study) for study in fitted]}
         return show_json({"event": "result", "out": str(out) if out else None, **whole})
-    for one in found:
-        if len(found) > 1:
-            print(f"{one.options.rule}\n")
-        _show(one)
+    for study in fitted:
+        if len(fitted) > 1:
+            print(f"{study.options.rule}\n")
+        _show(study)
     for path in (out, profiles):
         if path is not None:
             print(f"written to {path}")
@@ -146,14 +146,14 @@ def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
     return 0
 
 
-def _show(found: Study) -> None:
+def _show(study: Study) -> None:
     from townsquare.pages.people.sentences import sentences
     from townsquare.pages.people.tables import tables_of
 
-    for sentence in sentences(found):
+    for sentence in sentences(study):
         print(f"- {sentence}")
     print()
-    for shown in tables_of(found).values():
+    for shown in tables_of(study).values():
         _show_table(shown)
 
 

@@ -59,47 +59,47 @@ def fit_policy(
     options.at_least("--repeats", repeats)
     labels = None if headlines is None else read_labels(headlines)
     panel = read_panel(folder, skip_bad=skip_bad)
-    found = fit_to(panel, penalty=penalty, repeats=repeats, seed=42 if seed is None else seed)
-    settings = as_settings(found.fit, labels)
-    said = f"# townsquare fit-policy: {found.n} people, {found.posts} posts, penalty {found.fit.penalty:g}\n"
-    text = said + yaml.safe_dump(settings, sort_keys=False)
+    fitted = fit_to(panel, penalty=penalty, repeats=repeats, seed=42 if seed is None else seed)
+    settings = as_settings(fitted.fit, labels)
+    head = f"# townsquare fit-policy: {fitted.n} people, {fitted.posts} posts, penalty {fitted.fit.penalty:g}\n"
+    text = head + yaml.safe_dump(settings, sort_keys=False)
     if out is not None:
         with options.writing(out, replace=replace):
             out.write_text(text, encoding="utf-8")
     if as_json:
-        return show_json(_plain(found, labels, settings))
-    _show(found, labels)
+        return show_json(_plain(fitted, labels, settings))
+    _show(fitted, labels)
     print(f"settings in {out}" if out is not None else text)
     return 0
 
 
-def _plain(found: PolicyFit, labels: Labels | None, settings: dict[str, object]) -> dict[str, object]:
+def _plain(result: PolicyFit, labels: Labels | None, settings: dict[str, object]) -> dict[str, object]:
     from townsquare.humans.policy.fit import coefficients
 
-    facts = picked(found, "people=n", "posts", "actions", "tried", "loss_of_means", "intervals", "left_out")
-    crowd = picked(found.fit.crowd, "activity_shape=shape", "silent_share=silent", "taste")
+    facts = picked(result, "people=n", "posts", "actions", "tried", "loss_of_means", "intervals", "left_out")
+    crowd = picked(result.fit.crowd, "activity_shape=shape", "silent_share=silent", "taste")
     checks = picked(labels, "labels=effects", "implied_truth=unsure") if labels else {}
-    fitted = {"penalty": found.fit.penalty, "coefficients": coefficients(found.fit), "settings": settings}
+    fitted = {"penalty": result.fit.penalty, "coefficients": coefficients(result.fit), "settings": settings}
     return {"event": "result", "labels": None, "implied_truth": None, **facts, **crowd, **fitted, **checks}
 
 
-def _show(found: PolicyFit, labels: Labels | None) -> None:
+def _show(result: PolicyFit, labels: Labels | None) -> None:
     from townsquare.humans.policy.fit import coefficients
 
-    print(f"{found.n} people, {found.posts} posts, {found.actions} actions\n")
-    rows: list[tuple[Any, ...]] = [(number(one.penalty), one.loss, one.rank) for one in found.tried]
-    rows.append(("mean rate of each kind", found.loss_of_means, None))
+    print(f"{result.n} people, {result.posts} posts, {result.actions} actions\n")
+    rows: list[tuple[Any, ...]] = [(number(tried.penalty), tried.loss, tried.rank) for tried in result.tried]
+    rows.append(("mean rate of each kind", result.loss_of_means, None))
     columns = (str, "penalty"), (digits(5), "loss"), (digits(3), "rank correlation")
     show("On people and posts not seen", rows, *columns, words=())
-    crowd = found.fit.crowd
-    print(f"penalty {found.fit.penalty:g}; activity: shape {crowd.shape:.3g}, silent {crowd.silent:.3g};"
+    crowd = result.fit.crowd
+    print(f"penalty {result.fit.penalty:g}; activity: shape {crowd.shape:.3g}, silent {crowd.silent:.3g};"
           f" tastes {', '.join(f'{x:.2g}' for x in crowd.taste)}\n")  # fmt: skip
-    cells = [(name, value, *found.intervals[name]) for name, value in coefficients(found.fit).items()]
+    cells = [(name, value, *result.intervals[name]) for name, value in coefficients(result.fit).items()]
     ends = (digits(3), "value", "2.5 %", "97.5 %")
     show("Intervals: people and posts drawn again", cells, (str, "coefficient"), ends)
     if labels is not None:
         _show_labels(labels)
-    for sentence in found.left_out:
+    for sentence in result.left_out:
         complain(sentence, kind="left out")
 
 
@@ -109,5 +109,5 @@ def _show_labels(labels: Labels) -> None:
         (str, "question", "condition", "headline is=truth", "check says=verdict", "n=headlines"),
         (digits(3), "without=before", "with=after"), (digits(2, sign=True), "log odds=move"), (digits(2), "error"),
     )  # fmt: skip
-    told = "implied truth: a false headline that the check leaves open is shared more than one it calls false, by"
-    print(f"{told} {signed(labels.unsure, 2)} in log odds\n")
+    text = "implied truth: a false headline that the check leaves open is shared more than one it calls false, by"
+    print(f"{text} {signed(labels.unsure, 2)} in log odds\n")

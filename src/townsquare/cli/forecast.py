@@ -13,7 +13,7 @@ def forecast(
     target: options.Target = None,
     /,
     *,
-    chosen: options.Chosen = options.CHOSEN,
+    chosen: options.SeededSize = options.SEEDED,
     like: Path | None = None,
     sample: int = 200,
     as_json: options.AsJson = False,
@@ -43,12 +43,12 @@ def forecast(
         do = "no language model is asked in this run: add `--set policy=llm`"
         raise SettingError("policy", got=settings.member("policy"), do=do)
     options.at_least("--sample", sample, 2)
-    found = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
+    purposes = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
     date = usage.of(settings.config.serving.prices).date
     amounts = ("tokens_in", "tokens_out", "usd")
     if as_json:
         facts = {"model": settings.config.model.name, "prices_of": date}
-        return show_json({**facts, "purposes": found, "agent_step": agent_step(found)})
+        return show_json({**facts, "purposes": purposes, "agent_step": agent_step(purposes)})
 
     def shown(amount: Amount | None, digits: int = 0) -> str:
         if amount is None:
@@ -56,18 +56,18 @@ def forecast(
         return f"{amount.expected:,.{digits}f} ({amount.low:,.{digits}f} to {amount.high:,.{digits}f})"
 
     def total(name: str) -> Amount | None:
-        each = [getattr(one, name) for one in found]
+        each = [getattr(purpose, name) for purpose in purposes]
         return None if None in each else Amount(*(sum(ends) for ends in zip(*each, strict=True)))
 
-    lines = [(one.purpose, one.calls, *(getattr(one, name) for name in amounts)) for one in found]
-    lines.append(("all", sum(one.calls for one in found), *(total(name) for name in amounts)))
+    lines = [(purpose.purpose, purpose.calls, *(getattr(purpose, name) for name in amounts)) for purpose in purposes]
+    lines.append(("all", sum(purpose.calls for purpose in purposes), *(total(name) for name in amounts)))
     show(
         "", lines, (str, "purpose"), ("{:,.0f}".format, "calls"), (shown, "tokens in", "tokens out"),
         (partial(shown, digits=2), "USD"),
     )  # fmt: skip
-    if each_step := agent_step(found):
-        told, said = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
-        print(f"an agent takes its turn in a step for {told} tokens in and {said} out")
+    if each_step := agent_step(purposes):
+        tokens_in, tokens_out = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
+        print(f"an agent takes its turn in a step for {tokens_in} tokens in and {tokens_out} out")
     print(f"model {settings.config.model.name}; prices of {date}; tokens by characters / 4")
     return 0
 
@@ -122,11 +122,11 @@ def prompts_show(
     if raw:
         print(text.template, end="")
         return 0
-    everything = options.Chosen(agents=agents, steps=max(step, 1), seed=seed, sets=[*_WITH_EVERY_PROMPT, *(sets or ())])
-    settings = everything.settings(target)
-    found = prompt_of(settings, name, -1 if agent is None else agent, step)
-    if found is None:
+    given = [*_WITH_EVERY_PROMPT, *(sets or ())]
+    settings = options.SeededSize(agents=agents, steps=max(step, 1), seed=seed, sets=given).settings(target)
+    request = prompt_of(settings, name, -1 if agent is None else agent, step)
+    if request is None:
         complain(f"nobody is asked {name!r} in step {step} of this run; --raw prints the file", kind="note")
         return 1
-    print("\n\n".join(message.content for message in found.messages))
+    print("\n\n".join(message.content for message in request.messages))
     return 0

@@ -43,5 +43,5 @@ def export_graph(
         files = write_graph(graph, path, to, safe_cells=safe_cells)
     nodes, follows = graph.nodes.height, graph.follows.height
     facts = {"files": [str(file) for file in files], "step": graph.step, "nodes": nodes, "follows": follows}
-    said = f"{nodes:,} nodes, {follows:,} follows after step {graph.step}"
-    return answer(facts, said, *files, as_json=as_json)
+    text = f"{nodes:,} nodes, {follows:,} follows after step {graph.step}"
+    return answer(facts, text, *files, as_json=as_json)

@@ -45,11 +45,11 @@ def import_files(
     accounts = 0 if scenario.accounts is None else len(scenario.accounts)
     follows = 0 if scenario.accounts is None or scenario.accounts.follows is None else scenario.accounts.follows[0].size
     facts = {"scenario": str(into), "posts": len(scenario.posts), "accounts": accounts, "follows": follows}
-    said = [*notices, *scenario.notices]
+    notes = [*notices, *scenario.notices]
     if as_json:
-        return show_json({**facts, "notices": said})
+        return show_json({**facts, "notices": notes})
     print(f"{facts['posts']:,} posts, {accounts:,} accounts, {follows:,} follows  {into}")
-    for sentence in said:
+    for sentence in notes:
         complain(sentence, kind="note")
     target = into if into.is_absolute() or len(into.parts) > 1 else f"./{into}"
     print(f"run it   townsquare run {target}")

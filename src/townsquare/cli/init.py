@@ -54,6 +54,6 @@ def write_starter(folder: Path) -> list[Path]:
         for path in targets:
             path.write_bytes((bundled_folder() / "starter" / path.name).read_bytes())
     except OSError as error:
-        said = error.strerror or "an error of the file system"
-        raise DataError(str(folder), got=said, allowed="a folder that can be written to") from None
+        reason = error.strerror or "an error of the file system"
+        raise DataError(str(folder), got=reason, allowed="a folder that can be written to") from None
     return targets

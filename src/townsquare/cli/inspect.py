@@ -147,18 +147,18 @@ def _inspect_comparison(folder: Path, *, verify: bool, as_json: bool) -> int:
     from townsquare.experiments.manifest import FINISHED, Experiment
     from townsquare.record.run import Run
 
-    found = Experiment.load(folder)
-    verified = {run.folder for run in found.finished if verify and _verified(Run.open(folder / run.folder), run)}
+    experiment = Experiment.load(folder)
+    verified = {run.folder for run in experiment.finished if verify and _verified(Run.open(folder / run.folder), run)}
     runs = [
         picked(run, "arm", "seed", "state", "error")
         | {"verified": "yes" if run.folder in verified else "", "content_hash": run.content_hash[:16]}
-        for run in found.runs
+        for run in experiment.runs
     ]
     if as_json:
         show_json({"comparison": str(folder), "runs": runs})
     else:
-        done = f"{len(found.finished)} of {len(found.runs)} runs {FINISHED}"
+        done = f"{len(experiment.finished)} of {len(experiment.runs)} runs {FINISHED}"
         show(f"{folder}: {done}", runs, (str, "arm", "seed", "state", "verified", "content=content_hash"))
-    for error in found.errors:
+    for error in experiment.errors:
         complain(error, kind="failed")
-    return 0 if found.finished else 1
+    return 0 if experiment.finished else 1

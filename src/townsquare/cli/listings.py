@@ -13,11 +13,11 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
     from townsquare.scenario.load import list_scenarios
     from townsquare.settings.presets import list_presets
 
-    found, presets = list_scenarios(), list_presets()
+    listed, presets = list_scenarios(), list_presets()
     if as_json:
-        kinds = (("scenario", found), ("preset", presets))
+        kinds = (("scenario", listed), ("preset", presets))
         return show_json([{"kind": kind, **line._asdict()} for kind, lines in kinds for line in lines])
-    show("", found, (str, "scenario=name", "title", "posts", "propositions"))
+    show("", listed, (str, "scenario=name", "title", "posts", "propositions"))
     show("", [tuple(line) for line in presets], (str, "preset", "title", "of scenario"))
     return 0
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show_multiverse(
-    found: Experiment, across: list[str], contrast: list[str], place: OutputLocation, shown: Shown
+    experiment: Experiment, across: list[str], contrast: list[str], location: OutputLocation, shown: Shown
 ) -> None:
     """Write the page, and print how far each effect reaches over the universes and what it hangs on."""
     import numpy as np
@@ -24,11 +24,11 @@ def show_multiverse(
     from townsquare.experiments.multiverse import Multiverse, specifications, variance_shares
     from townsquare.pages.report.multiverse_page import outcomes_shown, write_multiverse
 
-    made = Multiverse(found, tuple(across), tuple(contrast))
+    made = Multiverse(experiment, tuple(across), tuple(contrast))
     made.save()
-    write_multiverse(made, place.folder / "report.html")
-    page = place.shown("report.html")
-    for error in found.errors:
+    write_multiverse(made, location.folder / "report.html")
+    page = location.shown("report.html")
+    for error in experiment.errors:
         complain(error, kind="failed")
     curves, shares = [], []
     for name in outcomes_shown(made):
@@ -36,9 +36,9 @@ def show_multiverse(
         named = pl.lit(name).alias("outcome")
         curves.append(specifications(effects, made.across).select(named, pl.all()))
         shares.append(variance_shares(effects, made.across).select(named, pl.all()))
-    runs = [picked(run, "arm", "seed", "state", "folder") for run in found.runs]
-    facts = {"comparison": place.shown(), "report": page, "runs": runs}
-    if shown.is_told(place.shown(), facts | {"specifications": _joined(curves), "shares": _joined(shares)}):
+    runs = [picked(run, "arm", "seed", "state", "folder") for run in experiment.runs]
+    facts = {"comparison": location.shown(), "report": page, "runs": runs}
+    if shown.is_told(location.shown(), facts | {"specifications": _joined(curves), "shares": _joined(shares)}):
         return
     rows = [
         (name, side, part.height, *np.quantile(part["effect"], (0.5, 0, 1)).tolist(), (part["effect"] > 0).sum(), most)
@@ -50,7 +50,7 @@ def show_multiverse(
         "Effects over all universes", rows, (str, "outcome", "effect of"), (str, "universes"),
         (digits(3, sign=True), "median", "least", "most"), (str, "above 0", "hangs most on"),
     )  # fmt: skip
-    print(f"comparison  {place.shown()}\nreport      {page}")
+    print(f"comparison  {location.shown()}\nreport      {page}")
 
 
 def _joined(frames: list[pl.DataFrame]) -> list[dict[str, Any]]:

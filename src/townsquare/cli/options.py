@@ -88,7 +88,7 @@ class Sized:
         """Layers of settings for a target, and where in a file each setting was given."""
         from townsquare.settings.resolve import layers_for
 
-        seed = getattr(self, "seed", None)  # of Chosen alone
+        seed = getattr(self, "seed", None)  # of SeededSize alone
         return layers_for(*split_target(target), self.sets or (), agents=self.agents, steps=self.steps, seed=seed)
 
     def settings(self, target: str | None) -> Settings:
@@ -101,7 +101,7 @@ class Sized:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen(Sized):
+class SeededSize(Sized):
     """The settings of a run."""
 
     seed: Seed = None
@@ -130,7 +130,7 @@ class Recorded:
         return None
 
 
-SHOWN, SIZED, CHOSEN, RECORDED = Shown(), Sized(), Chosen(), Recorded()
+SHOWN, SIZED, SEEDED, RECORDED = Shown(), Sized(), SeededSize(), Recorded()
 
 
 def at_least(option: str, value: int | None, least: int = 1) -> None:
@@ -156,8 +156,8 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        said = error.strerror or "an error of the file system"
-        raise SettingError(str(path), got=said, allowed="a file that can be written") from None
+        reason = error.strerror or "an error of the file system"
+        raise SettingError(str(path), got=reason, allowed="a file that can be written") from None
 
 
 def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]:
@@ -165,12 +165,12 @@ def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]
     from townsquare.core.errors import SettingError
     from townsquare.experiments.arms import parse_vary
 
-    found: dict[str, list[Any]] = {}
+    settings: dict[str, list[Any]] = {}
     for key, values in (parse_vary(text, option) for text in texts):
-        if key in found:
+        if key in settings:
             raise SettingError(f"{option} {key}", got="twice", allowed="once, with all its values")
-        found[key] = values
-    return found
+        settings[key] = values
+    return settings
 
 
 def split_target(target: str | None) -> tuple[str | None, Path | None]:

@@ -116,10 +116,10 @@ def describe(
         raise SettingError("FILE or --n", got="both" if file else "neither", allowed="a file, or how many to draw")
     bank = bundled_bank()
     traits = read_personas(file, bank).traits if file else _sampled(None, n, seed, sets).traits
-    found = persona_shares(traits, bank)
+    shares = persona_shares(traits, bank)
     if as_json:
-        return show_json({"n": int(traits.shape[0]), "traits": [_plain(one) for one in found]})
-    _show(found, int(traits.shape[0]))
+        return show_json({"n": int(traits.shape[0]), "traits": [_plain(trait) for trait in shares]})
+    _show(shares, int(traits.shape[0]))
     return 0
 
 
@@ -130,33 +130,34 @@ def _sampled(target: str | None, n: int | None, seed: int | None, sets: list[str
 
     if n is None or not 1 <= n <= MOST_DRAWN:
         raise SettingError("--n", got=str(n or "nothing"), allowed=f"a whole number from 1 to {MOST_DRAWN}")
-    config = options.Chosen(seed=seed, sets=sets).settings(target).config
+    config = options.SeededSize(seed=seed, sets=sets).settings(target).config
     scenario = load_scenario(config.scenario)
     if scenario.accounts is not None:
         raise SettingError(config.scenario, got="a scenario that brings its people", allowed="one that has none")
     return sample_people(0, n, config.population, scenario.proposition_names, config.seed, folder=scenario.folder)
 
 
-def _plain(one: TraitShares) -> dict[str, Any]:
-    answers = zip(one.groups, one.counts.tolist(), one.stated.tolist(), strict=True)
+def _plain(trait: TraitShares) -> dict[str, Any]:
+    answers = zip(trait.groups, trait.counts.tolist(), trait.stated.tolist(), strict=True)
     listed = [dict(zip(("answer", "count", "stated"), answer, strict=True)) for answer in answers]
     names = ("missing", "chi_square=statistic", "degrees_of_freedom=freedom", "p", "few_expected=few")
-    return {"trait": one.label, "answers": listed, **picked(one, *names)}
+    return {"trait": trait.label, "answers": listed, **picked(trait, *names)}
 
 
-def _show(found: list[TraitShares], n: int) -> None:
+def _show(shares: list[TraitShares], n: int) -> None:
     rows: list[tuple[Any, ...]] = []
-    for one in found:
-        answered = max(1, int(one.counts.sum()))
+    for trait in shares:
+        answered = max(1, int(trait.counts.sum()))
         listed = [
             (answer, count, count / answered, stated)
-            for answer, count, stated in zip(one.groups, one.counts.tolist(), one.stated.tolist(), strict=True)
+            for answer, count, stated in zip(trait.groups, trait.counts.tolist(), trait.stated.tolist(), strict=True)
             if count or stated > 0
         ]
-        listed += [("no answer", one.missing, None, None)] if one.missing else []
-        test = (number(one.statistic, 3), one.freedom, number(one.p, 2) + ("*" if one.few else ""))
+        listed += [("no answer", trait.missing, None, None)] if trait.missing else []
+        test = (number(trait.statistic, 3), trait.freedom, number(trait.p, 2) + ("*" if trait.few else ""))
         rows += [
-            (one.label if not at else "", *cells, *(("", None, "") if at else test)) for at, cells in enumerate(listed)
+            (trait.label if not at else "", *cells, *(("", None, "") if at else test))
+            for at, cells in enumerate(listed)
         ]
     show(
         f"{n:,} people", rows, (str, "trait", "answer"), (number, "people"),
@@ -164,8 +165,8 @@ def _show(found: list[TraitShares], n: int) -> None:
         words=("trait", "answer"),
     )  # fmt: skip
     print("p: how often a sample of the question bank is at least this far from its stated shares.")
-    if any(one.few for one in found):
+    if any(trait.few for trait in shares):
         print("* some answer is expected less than five times: p is a poor guide there.")
-    tested = [one.p for one in found if isfinite(one.p)]
+    tested = [trait.p for trait in shares if isfinite(trait.p)]
     low = sum(p < LOW for p in tested)
     print(f"{low} of {len(tested)} tests have p below {LOW}; of a sample of the bank, one in twenty does by chance.")

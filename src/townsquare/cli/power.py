@@ -40,27 +40,25 @@ def power(
     tests
         How many tests share the level (Bonferroni).
     """
-    from townsquare.core.former_names import current_name
     from townsquare.experiments.manifest import Experiment
     from townsquare.experiments.power import seeds_needed
 
     options.at_least("--tests", tests)
     pilot = Experiment.load(folder)
     known = [name for name in pilot.outcomes.columns if name not in ("arm", "seed")]
-    asked = [current_name("measure", name) for name in outcome or ()]
-    names = asked or [name for name in known if name.partition(".")[0] in HEADLINES]
-    found = seeds_needed(pilot.outcomes, pilot.baseline, names, effect, chance, level / tests)
+    names = outcome or [name for name in known if name.partition(".")[0] in HEADLINES]
+    needed = seeds_needed(pilot.outcomes, pilot.baseline, names, effect, chance, level / tests)
     if as_json:
-        facts = {"power": chance, "level": level / tests, "needed": found.to_dicts()}
+        facts = {"power": chance, "level": level / tests, "needed": needed.to_dicts()}
         return show_json({"pilot": str(folder), **facts})
     arms = [arm.name for arm in pilot.arms]
     show(
-        f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}", found,
+        f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}", needed,
         (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
         (digits(3, sign=True), "pilot=difference"), (digits(3), "sd"), (digits(3, sign=True), "effect"),
         (number, "seeds", "cautious=seeds_cautious"),
     )  # fmt: skip
-    for (arm, note), part in found.filter(found["note"] != "").group_by("arm", "note", maintain_order=True):
+    for (arm, note), part in needed.filter(needed["note"] != "").group_by("arm", "note", maintain_order=True):
         print(f"{short_arm(str(arm), arms)}: {note}: {', '.join(part['outcome'])}")
     print("The cautious number takes the upper 80% bound of the spread, which a small pilot knows badly.")
     if effect is None:

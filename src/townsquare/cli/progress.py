@@ -72,8 +72,8 @@ class ProgressDisplay:
         self._last, self._ended = now, is_end
         left = (self.total - step) / rate if rate else None
         if self.mode == "json":
-            said = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}
-            show_json(said | {"seconds_left": left} | ({"note": note} if note else {}))
+            facts = {"event": "progress", self.what: step, f"{self.what}s": self.total, "rate": rate}
+            show_json(facts | {"seconds_left": left} | ({"note": note} if note else {}))
         else:
             eta = f", {left:.0f} s left" if left is not None else ""
             line = f"{self.title}: {self.what} {step} of {self.total}, {rate:.3g} {self.what}s/s{eta} {note}"

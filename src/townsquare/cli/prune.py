@@ -50,18 +50,18 @@ def prune(
     from townsquare.cli.doctor import in_units
     from townsquare.experiments.pruning import plan
 
-    found = plan(folder, time.time() - seconds(older), keep_reports=keep_reports, calls=calls)
+    listed = plan(folder, time.time() - seconds(older), keep_reports=keep_reports, calls=calls)
     if not shown.as_json and not shown.quiet:
-        _show(found)
+        _show(listed)
     may_ask = sys.stdin.isatty() and not shown.as_json
-    agreed = bool(found.items) and (yes or (may_ask and _asked(found)))
-    failed = _remove_all(found) if agreed else {}
+    agreed = bool(listed.items) and (yes or (may_ask and _asked(listed)))
+    failed = _remove_all(listed) if agreed else {}
     if shown.as_json:
-        show_json(_result(found, failed, agreed=agreed))
+        show_json(_result(listed, failed, agreed=agreed))
     elif agreed and not shown.quiet:
-        removed = [item.size for item in found.items if item.folder not in failed]
-        print(f"removed {len(removed)} of {len(found.items)}: {in_units(sum(removed))}")
-    if found.items and not agreed:
+        removed = [item.size for item in listed.items if item.folder not in failed]
+        print(f"removed {len(removed)} of {len(listed.items)}: {in_units(sum(removed))}")
+    if listed.items and not agreed:
         how = "" if may_ask else "; there is no terminal to ask at: add --yes to remove them"
         complain(f"nothing was removed{how}", kind="note")
         return OK if may_ask else UNASKED
@@ -87,23 +87,23 @@ def seconds(text: str) -> float:
     return float(match[1]) * UNITS[match[2]]
 
 
-def _asked(found: Plan) -> bool:
+def _asked(listed: Plan) -> bool:
     """Whether whoever sits at the terminal agrees."""
     from townsquare.cli.doctor import in_units
 
-    print(f"Remove these {len(found.items)} ({in_units(found.size)})? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"Remove these {len(listed.items)} ({in_units(listed.size)})? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _remove_all(found: Plan) -> dict[Path, str]:
+def _remove_all(listed: Plan) -> dict[Path, str]:
     """Remove every item; what could not be removed, with the reason."""
     from townsquare.core.errors import TownsquareError
     from townsquare.experiments.pruning import remove
 
     failed: dict[Path, str] = {}
-    for item in found.items:
+    for item in listed.items:
         try:
-            remove(found, item)
+            remove(listed, item)
         except TownsquareError as error:
             failed[item.folder] = error.got
         except OSError as error:
@@ -113,28 +113,28 @@ def _remove_all(found: Plan) -> dict[Path, str]:
     return failed
 
 
-def _show(found: Plan) -> None:
+def _show(listed: Plan) -> None:
     from townsquare.cli.doctor import in_units
 
     def name(folder: Path) -> str:
-        return folder.name if folder == found.root else str(folder.relative_to(found.root))
+        return folder.name if folder == listed.root else str(folder.relative_to(listed.root))
 
     def days(written: float) -> str:
         return f"{(time.time() - written) / UNITS['d']:.0f}"
 
-    if found.items:
+    if listed.items:
         columns = (name, "run=folder"), (str, "what can be removed=what"), (days, "days old=written")
-        show("", found.items, *columns, (in_units, "size"), words=("run", "what can be removed"))
-    print(f"{len(found.items)} to remove below {safe(found.root)}: {in_units(found.size)}")
-    for why, count in sorted(Counter(why for _, why in found.left).items()):
+        show("", listed.items, *columns, (in_units, "size"), words=("run", "what can be removed"))
+    print(f"{len(listed.items)} to remove below {safe(listed.root)}: {in_units(listed.size)}")
+    for why, count in sorted(Counter(why for _, why in listed.left).items()):
         print(f"stays: {count:,} {why}")
 
 
-def _result(found: Plan, failed: dict[Path, str], *, agreed: bool) -> dict[str, object]:
+def _result(listed: Plan, failed: dict[Path, str], *, agreed: bool) -> dict[str, object]:
     runs = [
         {"run": str(item.folder), "what": item.what, "bytes": item.size, "written": item.written}
         | {"removed": agreed and item.folder not in failed, "error": failed.get(item.folder, "")}
-        for item in found.items
+        for item in listed.items
     ]
-    stays = [{"run": str(folder), "why": why} for folder, why in found.left]
-    return {"event": "result", "folder": str(found.root), "bytes": found.size, "runs": runs, "stays": stays}
+    stays = [{"run": str(folder), "why": why} for folder, why in listed.left]
+    return {"event": "result", "folder": str(listed.root), "bytes": listed.size, "runs": runs, "stays": stays}

@@ -75,14 +75,14 @@ def branch(
     with folder_for(out, f"{folder.name}-branch-{at}") as new:
         check_unused(new)
         with shown.progress(total, f"branch of {folder} at step {at}") as progress:
-            found = record(folder, new, settings, on_step, calls.add)
-        write_report(found.run, new / "report.html")
-    facts = {"content_hash": found.run.content_hash, "first_step": found.step, "difference": found.difference}
+            result = record(folder, new, settings, on_step, calls.add)
+        write_report(result.run, new / "report.html")
+    facts = {"content_hash": result.run.content_hash, "first_step": result.step, "difference": result.difference}
     if not shown.is_told(new, {"run": str(new), **facts}):
         same = "no step differs: the settings made no difference"
         print(f"run      {new}\nreport   {new / 'report.html'}")
-        print(f"differs  {f'from step {found.step} on; {found.difference}' if found.step is not None else same}")
-    if found.run.health:
-        complain(found.run.health, kind="unhealthy")
+        print(f"differs  {f'from step {result.step} on; {result.difference}' if result.step is not None else same}")
+    if result.run.health:
+        complain(result.run.health, kind="unhealthy")
         return 3
     return 0

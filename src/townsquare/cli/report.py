@@ -65,13 +65,13 @@ def _write(folder: Path, into: Path | None, *, safe_cells: bool) -> list[Path]:
         if into is not None:
             raise SettingError("--out", got=f"{folder}, debates", allowed="runs and comparisons", do="leave out --out")
         return [write_pages(results.DebateResults.open(folder))]
-    found: Any
+    recorded: Any
     page: Callable[[Any, Path], Path]
     whole: Callable[..., list[Path]]
     if (folder / multiverse.FILE).is_file():
-        found, page, whole = multiverse.Multiverse.load(folder), write_multiverse, files.write_multiverse_files
+        recorded, page, whole = multiverse.Multiverse.load(folder), write_multiverse, files.write_multiverse_files
     elif (folder / manifest.FILE).is_file():
-        found, page, whole = manifest.Experiment.load(folder), write_comparison, files.write_comparison_files
+        recorded, page, whole = manifest.Experiment.load(folder), write_comparison, files.write_comparison_files
     else:
-        found, page, whole = Run.open(folder), write_report, files.write_run_files
-    return [page(found, folder / PAGE)] if into is None else whole(found, into, safe_cells=safe_cells)
+        recorded, page, whole = Run.open(folder), write_report, files.write_run_files
+    return [page(recorded, folder / PAGE)] if into is None else whole(recorded, into, safe_cells=safe_cells)

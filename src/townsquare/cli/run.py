@@ -26,7 +26,7 @@ def run(
     target: options.Target = None,
     /,
     *,
-    chosen: options.Chosen = options.CHOSEN,
+    chosen: options.SeededSize = options.SEEDED,
     out: options.Out = None,
     recorded: options.Recorded = options.RECORDED,
     no_copy: options.NoCopy = False,
@@ -145,21 +145,21 @@ def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
     if shown.quiet and not shown.as_json:
         print(folder)
         return
-    found = {} if page is None else outcomes(recorded)
+    values = {} if page is None else outcomes(recorded)
     calls, facts = calls_in_short(recorded), facts_of_run(recorded)
-    told = {
+    facts_shown = {
         "run": str(folder),
         "report": None if page is None else str(page),
         "content_hash": recorded.content_hash,
-        "outcomes": found,
+        "outcomes": values,
         "calls": calls,
         "unhealthy": recorded.health,
         "notes": [*answer_notes(facts), *setting_notes(facts)],
     }
-    if shown.is_told(folder, told):
+    if shown.is_told(folder, facts_shown):
         return
-    if found:
-        rows = [(what.title, value, what.unit) for name, value in found.items() for what in [describe(name)]]
+    if values:
+        rows = [(what.title, value, what.unit) for name, value in values.items() for what in [describe(name)]]
         show("", rows, (str, "outcome"), (number, "value"), (str, "unit"))
     if calls:
         asked = f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed"

@@ -43,18 +43,18 @@ def view(
 
     secret = new_token() if token else ""
     made = server(folder, secret)
-    place = listen(port)
-    where = address(place, secret)
+    socket = listen(port)
+    where = address(socket, secret)
     if record_file(folder).is_file():
         where += f"#/run/{quote(folder.resolve().name, safe='')}/overview"
     print(f"{where}  (Ctrl-C ends it)", flush=True)
-    with place, ExitStack() as undo:
+    with socket, ExitStack() as undo:
         if browser and _has_screen():
             folder_of_page = undo.enter_context(TemporaryDirectory(prefix="townsquare-view-")) if secret else ""
             page = _page_that_leads_to(where, Path(folder_of_page)).as_uri() if secret else where
             threading.Timer(0.3, webbrowser.open, [page]).start()
         with suppress(KeyboardInterrupt):
-            made.run(sockets=[place])
+            made.run(sockets=[socket])
     return 0
 
 

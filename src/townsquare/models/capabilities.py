@@ -82,7 +82,7 @@ class Capabilities:
         """Whether a body was made before something was learned of its parameters."""
         return self.tokens_key not in body or not self.dropped.isdisjoint(body)
 
-    def learn(self, said: str, body: Mapping[str, Any]) -> str:
+    def learn(self, text: str, body: Mapping[str, Any]) -> str:
         """Take what a refusal says about parameters; what was learned, or "" if nothing was.
 
         >>> Capabilities().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
@@ -90,7 +90,7 @@ class Capabilities:
         >>> Capabilities().learn("The prompt speaks of temperature.", {"temperature": 0.3})
         ''
         """
-        low = said.lower()
+        low = text.lower()
         if self.tokens_key == "max_tokens" and "max_completion_tokens" in low:
             self.tokens_key = "max_completion_tokens"
             return "max_completion_tokens instead of max_tokens"

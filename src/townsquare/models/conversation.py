@@ -55,13 +55,13 @@ FAILURES: Sequence[tuple[Collection[int], Collection[str], Failure]] = (
 """Statuses, phrases of which the text holds one (none: any), and what both mean; the first line that fits counts."""
 
 
-def failure_of(status: int, said: str) -> Failure:
+def failure_of(status: int, text: str) -> Failure:
     """Return what an error response means.
 
     >>> failure_of(400, "maximum context length is 8192 tokens").outcome.name, failure_of(503, "").then.value
     ('TRUNCATED', 'wait and ask again')
     """
-    low = said.lower()
+    low = text.lower()
     return next(
         failure
         for statuses, phrases, failure in FAILURES
@@ -93,23 +93,23 @@ class Conversation:
     async def answer(self) -> Answer:
         """Ask; if the reply itself is at fault, once more with what was wrong."""
         asked = self._request.messages
-        found = await self._ask(asked)
-        self._failed += found.may_ask_again
-        if found.may_ask_again and self._failed < self._backend.tries:
-            again = f"That answer cannot be used: {found.error}. Give the whole answer again, corrected."
-            echo = Message("assistant", found.text[:ECHOED] or "(nothing)")
+        parsed = await self._ask(asked)
+        self._failed += parsed.may_ask_again
+        if parsed.may_ask_again and self._failed < self._backend.tries:
+            again = f"That answer cannot be used: {parsed.error}. Give the whole answer again, corrected."
+            echo = Message("assistant", parsed.text[:ECHOED] or "(nothing)")
             second = await self._ask([*asked, echo, Message("user", again)])
-            found = second if second.is_reply else found
-        return self._answer(found)
+            parsed = second if second.is_reply else parsed
+        return self._answer(parsed)
 
-    def _answer(self, found: ParsedReply) -> Answer:
+    def _answer(self, parsed: ParsedReply) -> Answer:
         """What is recorded. A reply that repeats the key goes nowhere, whatever else it says."""
         scrubbed = self._backend.transport.scrubbed
-        said = found.text if found.value is None else found.text + orjson.dumps(found.value).decode()
-        if scrubbed(said) != said:
-            found = found._replace(outcome=Outcome.INVALID, value=None, error="the reply repeats the key")
-        text, error, reported = map(scrubbed, (found.text, found.error, self._reported))
-        return Answer(found.outcome, found.value, text, error, reported, self._server, *self._tokens, self._sent)
+        whole = parsed.text if parsed.value is None else parsed.text + orjson.dumps(parsed.value).decode()
+        if scrubbed(whole) != whole:
+            parsed = parsed._replace(outcome=Outcome.INVALID, value=None, error="the reply repeats the key")
+        text, error, reported = map(scrubbed, (parsed.text, parsed.error, self._reported))
+        return Answer(parsed.outcome, parsed.value, text, error, reported, self._server, *self._tokens, self._sent)
 
     async def _ask(self, messages: Sequence[Message]) -> ParsedReply:
         """A reading of one reply, after as many tries as it takes; or how the last of them failed."""
@@ -162,24 +162,24 @@ class Conversation:
     def _read(self, slot: ServerSlot, sent: HttpResponse, mode: Mode) -> ParsedReply | Retry:
         slot.endpoint.limiter.went_well(slot.sent, time.monotonic())
         try:
-            found = reply.read(sent.body, self._request)
+            parsed = reply.read(sent.body, self._request)
         except BadEnvelope as error:
             self._backend.endpoints.failed(slot.endpoint)
             return Retry(Outcome.ERROR, str(error))
         self._backend.endpoints.answered(slot.endpoint)
         if self._request.schema and mode > slot.endpoint.capabilities.mode_for(self._request):
             slot.endpoint.capabilities.by_name[self._request.name] = mode
-        self._reported = found.reported or self._reported
-        self._tokens = _sum(self._tokens[0], found.tokens_in), _sum(self._tokens[1], found.tokens_out)
-        return found
+        self._reported = parsed.reported or self._reported
+        self._tokens = _sum(self._tokens[0], parsed.tokens_in), _sum(self._tokens[1], parsed.tokens_out)
+        return parsed
 
     def _refused(
         self, endpoint: Endpoint, sent: HttpResponse, body: dict[str, object], mode: Mode
     ) -> ParsedReply | Retry:
         """Return what a status other than 200 means: give up, or ask again."""
-        said = reply.error_text(sent.body)
-        failure = failure_of(sent.status, said)
-        error = f"{failure.begins}HTTP {sent.status}: {said}"
+        text = reply.error_text(sent.body)
+        failure = failure_of(sent.status, text)
+        error = f"{failure.begins}HTTP {sent.status}: {text}"
         adapts = failure.then is Then.ADAPT
         can_move = adapts and sent.status in TURNED_AWAY and len(self._backend.endpoints.all) > 1
         if can_move or (failure.then is Then.WAIT and sent.status not in CROWDED):
@@ -189,15 +189,15 @@ class Conversation:
             if (sent.asked_wait or 0) > MOST_ASKED:
                 return failed(Outcome.ERROR, f"{error}; the server asks to wait {sent.asked_wait:.0f} s")
             return Retry(Outcome.ERROR, error, sent.asked_wait)
-        if adapts and sent.status in STEPS_DOWN and self._adapts(endpoint, said, body, mode):
+        if adapts and sent.status in STEPS_DOWN and self._adapts(endpoint, text, body, mode):
             return Retry(Outcome.ERROR, error, counts=False)
         return Retry(Outcome.ERROR, error) if can_move else failed(failure.outcome, error)
 
-    def _adapts(self, endpoint: Endpoint, said: str, body: dict[str, object], mode: Mode) -> bool:
+    def _adapts(self, endpoint: Endpoint, text: str, body: dict[str, object], mode: Mode) -> bool:
         """Whether the next request to a server differs, since something was learned of what it takes."""
         if endpoint.capabilities.is_outdated(body):  # another call has learned it meanwhile
             return True
-        if learned := endpoint.capabilities.learn(said, body):
+        if learned := endpoint.capabilities.learn(text, body):
             self._backend.note(endpoint.url, learned)
             return True
         if self._request.schema and mode < Mode.TEXT:

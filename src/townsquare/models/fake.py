@@ -167,10 +167,10 @@ class _Maker:
         return at_word if len(at_word) >= max(least, 1) else cut
 
     def _referred(self, reference: str) -> Any:
-        found: Any = self._root
+        target: Any = self._root
         for part in reference.lstrip("#/").split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~"), {}) if part else found
-        return found
+            target = target.get(part.replace("~1", "/").replace("~0", "~"), {}) if part else target
+        return target
 
 
 def _joined(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def strict(text: str) -> list[Any]:
     """
     if len(text) > LONGEST:
         return []
-    found = _load(text)
-    return found if found and _is_sound(found[0]) else []
+    values = _load(text)
+    return values if values and _is_sound(values[0]) else []
 
 
 def candidates(text: str) -> list[Any]:
@@ -70,19 +70,19 @@ def candidates(text: str) -> list[Any]:
         return whole
     if len(text) > LONGEST:
         return []
-    found: list[Any] = []
+    values: list[Any] = []
     at = 0
     for _ in range(MOST_STARTS):
         opening = _OPENING.search(text, at)
-        if opening is None or len(found) == MOST_CANDIDATES:
+        if opening is None or len(values) == MOST_CANDIDATES:
             break
         at = _closing(text, opening.start())
         value = [] if at < 0 else _read(text[opening.start() : at])
         if not value and opening["json"]:
             return []
-        found += value
+        values += value
         at = at if at > 0 else opening.end()
-    return found
+    return values
 
 
 def _read(piece: str) -> list[Any]:

@@ -164,16 +164,16 @@ def _is_honored(sent: HttpResponse, mode: Mode) -> bool:
 
     Bounds of numbers are no part of that: llama.cpp, for one, heeds schemas but for those.
     """
-    found = reply.read(sent.body, QUESTION)
-    values = candidates(found.text)
+    parsed = reply.read(sent.body, QUESTION)
+    values = candidates(parsed.text)
     is_object = len(values) == 1 and isinstance(values[0], dict)
     match mode:
         case Mode.SCHEMA | Mode.LOOSE_SCHEMA:
-            all_thought = found.outcome is Outcome.TRUNCATED and not found.text
+            all_thought = parsed.outcome is Outcome.TRUNCATED and not parsed.text
             return (is_object and values[0].get("code") == CODE) or all_thought
         case Mode.OBJECT:
             return is_object
         case Mode.TOOL:
-            return found.is_call
+            return parsed.is_call
         case Mode.TEXT:
             return True

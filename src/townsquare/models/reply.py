@@ -63,17 +63,17 @@ def read(body: bytes, request: Request) -> ParsedReply:
     usage = _mapping(envelope.get("usage"))
     tokens_in, tokens_out = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
     finish, refusal = choice.get("finish_reason"), message.get("refusal")
-    said = without_thinking(_text_of(message))
+    reply = without_thinking(_text_of(message))
     is_call = bool(message.get("tool_calls"))
-    text = clean(said[:KEPT])
+    text = clean(reply[:KEPT])
     if refusal:
         outcome, value, error = Outcome.REFUSED, None, "the model refused: " + clean(str(refusal))[:500]
     elif finish == "content_filter":
         outcome, value, error = Outcome.REFUSED, None, "the server's filter stopped the reply"
     elif request.schema:
-        outcome, value, error = _object(said, request, finish == "length")
+        outcome, value, error = _object(reply, request, finish == "length")
     else:
-        outcome, value, error = _plain(said, text, finish == "length")
+        outcome, value, error = _plain(reply, text, finish == "length")
     return ParsedReply(outcome, value, text, error, _reported(envelope), tokens_in, tokens_out, True, is_call)
 
 
@@ -97,9 +97,9 @@ def _loads(body: bytes) -> Any:
         return json.loads(body)  # takes lone surrogates, which some servers let through
 
 
-def _object(said: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, str]:
-    found = parse.candidates(said)
-    faults = [(schema_fault(request.schema, value), value) for value in found]
+def _object(reply: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, str]:
+    values = parse.candidates(reply)
+    faults = [(schema_fault(request.schema, value), value) for value in values]
     fitting = [value for fault, value in faults if not fault]
     if fitting and all(value == fitting[0] for value in fitting):
         return Outcome.OK, fitting[0], ""
@@ -107,23 +107,23 @@ def _object(said: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, st
         return Outcome.TRUNCATED, None, f"the reply was cut off at {request.max_tokens} tokens"
     if fitting:
         return Outcome.INVALID, None, "the reply holds several objects that differ; give one"
-    if found:
+    if values:
         return Outcome.INVALID, None, faults[0][0]
-    if _REFUSAL.match(said):
+    if _REFUSAL.match(reply):
         return Outcome.REFUSED, None, "the model refused in words"
-    if len(said) > parse.LONGEST:
+    if len(reply) > parse.LONGEST:
         return Outcome.INVALID, None, f"the reply has over {parse.LONGEST} characters"
-    return Outcome.INVALID, None, "the reply is no JSON object" if said.strip() else "the reply is empty"
+    return Outcome.INVALID, None, "the reply is no JSON object" if reply.strip() else "the reply is empty"
 
 
-def _plain(said: str, text: str, is_cut: bool) -> tuple[Outcome, Any, str]:
+def _plain(reply: str, text: str, is_cut: bool) -> tuple[Outcome, Any, str]:
     if is_cut:
         return Outcome.TRUNCATED, None, "the reply was cut off at the longest length that was asked for"
-    if not said.strip():
+    if not reply.strip():
         return Outcome.INVALID, None, "the reply is empty"
-    if len(said) > KEPT:
+    if len(reply) > KEPT:
         return Outcome.INVALID, None, f"the reply has over {KEPT} characters"
-    if len(said) < 400 and _REFUSAL.match(said):
+    if len(reply) < 400 and _REFUSAL.match(reply):
         return Outcome.REFUSED, None, "the model refused in words"
     return Outcome.OK, text.strip(), ""
 
@@ -164,12 +164,12 @@ def error_text(body: bytes) -> str:
         envelope = _loads(body)
     except (ValueError, RecursionError):
         envelope = None
-    found = envelope.get("error", envelope.get("message", envelope)) if isinstance(envelope, dict) else None
-    if isinstance(found, dict):
-        parts = [found.get("message"), found.get("code"), found.get("param")]
+    error = envelope.get("error", envelope.get("message", envelope)) if isinstance(envelope, dict) else None
+    if isinstance(error, dict):
+        parts = [error.get("message"), error.get("code"), error.get("param")]
         text = "; ".join(str(part) for part in parts if part)
     else:
-        text = str(found) if found else body[:1000].decode("utf-8", "replace")
+        text = str(error) if error else body[:1000].decode("utf-8", "replace")
     return " ".join(clean(text).split())[:500]
 
 

@@ -224,7 +224,7 @@ class Endpoints:
     def _slot(self, avoid: Endpoint | None) -> ServerSlot | None:
         now = time.monotonic()
         sound = any(not endpoint.is_broken and endpoint.capabilities.mode is not None for endpoint in self.all)
-        free = [one for one in self.all if one.is_free(now) and not (sound and _is_relieved(one, now))]
+        free = [server for server in self.all if server.is_free(now) and not (sound and _is_relieved(server, now))]
         if not free:
             return None
         endpoint = min(free, key=lambda endpoint: (endpoint is avoid, endpoint.load))

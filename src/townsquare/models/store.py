@@ -96,8 +96,9 @@ class SqliteCalls:
         if not self._read_only:
             make_file(self.path)
         uri = self.path.absolute().as_uri() + ("?mode=ro" if self._read_only else "")
-        options: dict[str, Any] = {"timeout": _BUSY_SECONDS, "isolation_level": None, "check_same_thread": False}
-        connection = sqlite3.connect(uri, uri=True, **options)
+        connection = sqlite3.connect(
+            uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
         try:
             if self._read_only:
                 connection.execute("PRAGMA query_only=ON")
@@ -113,13 +114,13 @@ class SqliteCalls:
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """Return the recorded ones of these calls, by identity."""
-        found = {}
+        calls = {}
         with self._reading, self._explained():
             for first in range(0, len(identities), _TOGETHER):
                 some = identities[first : first + _TOGETHER]
                 these = f"{_SELECT} WHERE identity IN ({', '.join('?' * len(some))})"
-                found.update({row[0]: _call(row) for row in self._reader.execute(these, some)})
-        return found
+                calls.update({row[0]: _call(row) for row in self._reader.execute(these, some)})
+        return calls
 
     def put_all(self, calls: Sequence[Call]) -> None:
         """Record calls in one commit; one that is there already stays."""
@@ -175,11 +176,11 @@ class Layered:
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """Return the recorded ones of these calls, by identity."""
-        found = self.first.get_all(identities)
-        others = self.below.get_all([identity for identity in identities if identity not in found])
+        calls = self.first.get_all(identities)
+        others = self.below.get_all([identity for identity in identities if identity not in calls])
         if others:
             self.first.put_all(list(others.values()))
-        return {**found, **others}
+        return {**calls, **others}
 
     def put_all(self, calls: Sequence[Call]) -> None:
         """Record calls in the first store."""

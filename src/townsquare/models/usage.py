@@ -119,8 +119,11 @@ def read(path: Path | str) -> Prices:
     ModelError
         The file is not there, or is no table of prices.
     """
-    document = read_yaml(Path(path), ModelError, LARGEST_TABLE)
-    return validated(Prices, document, path, kind=ModelError, do="see docs/models.md for what such a file holds")
+    do = "see docs/models.md for what such a file holds"
+    try:
+        return validated(Prices, read_yaml(Path(path), ModelError, LARGEST_TABLE), path, kind=ModelError)
+    except ModelError as error:
+        raise ModelError(error.where, got=error.got, allowed=error.allowed, do=error.do or do) from None
 
 
 # What a run has spent on language models so far, and the limit at which it pauses.

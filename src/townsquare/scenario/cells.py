@@ -132,22 +132,22 @@ class SourceRows:
 
     declared: tuple[Source, ...]
     fallback: str
-    found: dict[str, int] = field(default_factory=dict)
+    row_of: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.found = {source.name: row for row, source in enumerate(self.declared)}
+        self.row_of = {source.name: row for row, source in enumerate(self.declared)}
 
     def row(self, record: Record) -> int:
         """The row of a post's source; a post without one has the only source, or one named by the file."""
         if len(self.declared) > 1 or (self.declared and is_filled(record, "source")):
-            return known_row(record, "source", self.found, ", ".join(self.found), "add it to `sources`")
+            return known_row(record, "source", self.row_of, ", ".join(self.row_of), "add it to `sources`")
         if self.declared:
             return 0
-        return self.found.setdefault(name_cell(record, "source", required=False) or self.fallback, len(self.found))
+        return self.row_of.setdefault(name_cell(record, "source", required=False) or self.fallback, len(self.row_of))
 
     def sources(self) -> tuple[Source, ...]:
         """All sources: the declared ones, or those that posts named."""
-        return self.declared or tuple(Source(name, DEFAULT_CREDIBILITY) for name in self.found)
+        return self.declared or tuple(Source(name, DEFAULT_CREDIBILITY) for name in self.row_of)
 
 
 # --- posts -------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def _scenario(
     read = read_posts(posts, names, sources, accounts=rows, steps=_times(path, document, posts))
     settings = _settings(path, document)
     named = {"propositions": names, "sources": [source.name for source in sources.sources()]}
-    alike = [sentence for kind, listed in named.items() for sentence in lookalike_notices(kind, listed)]
+    lookalikes = [sentence for kind, listed in named.items() for sentence in lookalike_notices(kind, listed)]
     return Scenario(
         name=name,
         title=name_cell(head, "title", required=False) or name,
@@ -140,7 +140,7 @@ def _scenario(
         origin=origin,
         folder=path.parent,
         files=(path, *(path.parent / str(document[key]) for key in FILE_KEYS if isinstance(document.get(key), str))),
-        notices=(*assumed, *notices, *alike),
+        notices=(*assumed, *notices, *lookalikes),
         accounts=accounts,
     )
 
@@ -190,10 +190,10 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
         return tabular.read_table(_inside(path, key, value), tabular.TABLE_KINDS)
     records = []
     for number, item in enumerate(_typed(path, key, document, list, "a list, or the name of a CSV or JSONL file"), 1):
-        place = f"{where}, item {number}"
+        item_where = f"{where}, item {number}"
         if not isinstance(item, dict):
-            raise DataError(place, got=repr(item)[:80], allowed="a mapping of column to value")
-        records.append(Record(place, tabular.spread(place, item), "key"))
+            raise DataError(item_where, got=repr(item)[:80], allowed="a mapping of column to value")
+        records.append(Record(item_where, tabular.spread(item_where, item), "key"))
     return Records(where, tabular.columns_of(records), records)
 
 
@@ -212,14 +212,14 @@ def _inside(path: Path, key: str, value: str) -> Path:
     where = f"{path}, {key}"
     folder = path.parent.resolve()
     try:
-        found = (folder / value).resolve()
-        inside = found.is_relative_to(folder)
+        target = (folder / value).resolve()
+        inside = target.is_relative_to(folder)
     except (OSError, ValueError):
         inside = False
     if not inside:
         allowed = "a file in the folder of the scenario"
         raise DataError(where, got=repr(value)[:200], allowed=allowed, do="copy the file there")
-    if not files.is_file(found):
+    if not files.is_file(target):
         do = did_you_mean(value, [file.name for file in folder.iterdir()])
         raise DataError(where, got=f"no file {value!r}", allowed="a file in the folder of the scenario", do=do)
     return path.parent / value
@@ -239,8 +239,8 @@ def _lines_of_file(path: Path) -> tuple[str, ...]:
     return tuple(_line(str(path), f"line {number}", line) for number, line in enumerate(text, 1) if line.strip())
 
 
-def _line(place: str, part: str, value: object) -> str:
-    return text_cell(Record(f"{place}, {part}", {"text": value}), "text", limit=MAX_LINE)
+def _line(where: str, part: str, value: object) -> str:
+    return text_cell(Record(f"{where}, {part}", {"text": value}), "text", limit=MAX_LINE)
 
 
 def _injection(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
@@ -293,13 +293,13 @@ def _named_propositions(table: Records) -> list[str]:
 def _notices(posts: Sheet) -> tuple[str, ...]:
     """What was assumed, in sentences."""
     text, veracity = posts.used["text"], posts.used.get("veracity")
-    said = [f"{text!r} is read as the text"] if text != "text" else []
+    notices = [f"{text!r} is read as the text"] if text != "text" else []
     if veracity is None:
-        said.append("no column says what is true: the veracity of every post is unknown")
+        notices.append("no column says what is true: the veracity of every post is unknown")
     elif veracity != "veracity":
-        said.append(f"{veracity!r} is read as the veracity: 1, true and real are true; 0, false and fake are false")
+        notices.append(f"{veracity!r} is read as the veracity: 1, true and real are true; 0, false and fake are false")
     if not posts.has_any("plausibility"):
-        said.append("no plausibility is given: it is 0.5 for every post, so agents cannot tell true from false")
+        notices.append("no plausibility is given: it is 0.5 for every post, so agents cannot tell true from false")
     if posts.spare:
-        said.append("columns not used: " + ", ".join(posts.spare))
-    return tuple(said)
+        notices.append("columns not used: " + ", ".join(posts.spare))
+    return tuple(notices)

@@ -38,7 +38,7 @@ def resolve_with_scenario(
     if merged.get("scenario") in preset_names():
         values, places = read_preset(merged.pop("scenario"))
         given = set(_paths(merged))
-        origins = {path: place for path, place in places.items() if path not in given} | dict(origins or {})
+        origins = {path: line for path, line in places.items() if path not in given} | dict(origins or {})
         merged = merge(_normal(values), merged)
     name = merged.get("scenario", Config.model_fields["scenario"].default)
     if not isinstance(name, str):
@@ -53,16 +53,16 @@ def resolve_with_scenario(
     given = set(_paths(merged))
     check_scenario(below, given, name)
     places = {path: f"settings of scenario {name}" for path in _paths(below) if path not in given}
-    found = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
-    check_against(scenario, found.config)
-    check_names(scenario, found)
-    check_inside(sections_of(found), places, scenario.folder)
-    now = contents_now(found, scenario.folder)
-    check_contents(found.file_contents, now)
-    return replace(found, file_contents=now)
+    settings = resolve(below, merged, {"scenario_digest": scenario.digest}, origins=places | dict(origins or {}))
+    check_against(scenario, settings.config)
+    check_names(scenario, settings)
+    check_inside(sections_of(settings), places, scenario.folder)
+    now = contents_now(settings, scenario.folder)
+    check_contents(settings.file_contents, now)
+    return replace(settings, file_contents=now)
 
 
-def check_names(scenario: Scenario, found: Settings) -> None:
+def check_names(scenario: Scenario, settings: Settings) -> None:
     """Refuse settings that name a post, an agent, a source or a proposition that a run of them cannot have.
 
     Raises
@@ -70,11 +70,11 @@ def check_names(scenario: Scenario, found: Settings) -> None:
     SettingError
         With the rows or names that there are.
     """
-    stages = [found, *(later for _, later in found.changes)]
+    stages = [settings, *(later for _, later in settings.changes)]
     there = Nameable(
         posts=len(scenario.posts),
-        persons=found.config.agents,
-        newcomers=max(stage.config.growth.max_per_step for stage in stages) * found.config.steps,
+        persons=settings.config.agents,
+        newcomers=max(stage.config.growth.max_per_step for stage in stages) * settings.config.steps,
         sources=[source.name for source in scenario.sources],
         propositions=scenario.proposition_names,
         accounts=scenario.accounts.names if scenario.accounts else (),
@@ -83,7 +83,7 @@ def check_names(scenario: Scenario, found: Settings) -> None:
         check_references(there, sections_of(stage))
 
 
-def contents_now(found: Settings, folder: Path | None) -> dict[str, str]:
+def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:
     """What :attr:`Settings.file_contents` would be, were these settings resolved now; ``folder`` is the scenario's.
 
     Raises
@@ -91,7 +91,7 @@ def contents_now(found: Settings, folder: Path | None) -> dict[str, str]:
     DataError
         A file is not there or cannot be read.
     """
-    return file_contents([section for _, section in sections_of(found)], folder)
+    return file_contents([section for _, section in sections_of(settings)], folder)
 
 
 def resolve_for(

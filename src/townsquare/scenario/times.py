@@ -38,8 +38,8 @@ def read_length(given: object, where: str) -> float:
     >>> read_length("1.5h", "step_length"), read_length(60, "step_length")
     (5400.0, 60.0)
     """
-    found = None if isinstance(given, bool) else _LENGTH.fullmatch(str(given).strip().lower())
-    seconds = float(found[1]) * _SECONDS[found[2]] if found and found[2] in _SECONDS else 0.0
+    match = None if isinstance(given, bool) else _LENGTH.fullmatch(str(given).strip().lower())
+    seconds = float(match[1]) * _SECONDS[match[2]] if match and match[2] in _SECONDS else 0.0
     if not 0 < seconds < YEAR_10000 - YEAR_1:
         raise DataError(where, got=repr(given)[:80], allowed="30 min, 1h, 1 day, or a number of seconds")
     return seconds

@@ -115,12 +115,12 @@ def plain_address(url: str) -> str:
     >>> plain_address("http://127.0.0.1:8000/v1/")
     'http://127.0.0.1:8000/v1'
     """
-    said = "write http://HOST:PORT/v1 or https://HOST/v1, without user, password or query: keys go into the environment"
+    form = "write http://HOST:PORT/v1 or https://HOST/v1, without user, password or query: keys go into the environment"
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise NotShown(said) from None
+        raise NotShown(form) from None
     if parts.scheme not in ("http", "https") or not host or "@" in parts.netloc or parts.query or parts.fragment:
-        raise NotShown(said)
+        raise NotShown(form)
     return url.rstrip("/")

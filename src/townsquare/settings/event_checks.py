@@ -47,12 +47,12 @@ def named(problem: Problem, events: Any) -> Problem:
         return problem
     event = events[path[1]]
     name = event_name(path[1] + 1, event.get("step") if isinstance(event, Mapping) else None)
-    place = f"events.{path[1]}"
+    prefix = f"events.{path[1]}"
     return replace(
         problem,
         where=", ".join([name, *(str(part) for part in path[2:])]),
-        allowed=problem.allowed.replace(f"a setting of {place}", "a key of an event"),
-        do=problem.do.replace(f"{place}.", ""),
+        allowed=problem.allowed.replace(f"a setting of {prefix}", "a key of an event"),
+        do=problem.do.replace(f"{prefix}.", ""),
     )
 
 

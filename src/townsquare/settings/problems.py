@@ -131,8 +131,8 @@ def validated(
         raise kind(where, got=repr(keys[-1]), allowed=", ".join(known), do=did_you_mean(str(keys[-1]), known) or do)
     words = "" if problem["type"] in ("value_error", "assertion_error") else allowed(schema, at(schema, keys))
     got = "nothing" if problem["type"] == "missing" else repr(problem["input"])[:LONGEST]
-    said = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-    raise kind(where, got=got, allowed=words or said, do=do)
+    message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    raise kind(where, got=got, allowed=words or message, do=do)
 
 
 @cache

@@ -97,15 +97,15 @@ def _named(model: BaseModel, prefix: str) -> Iterator[tuple[str, str, int | str]
     for key, value, marks in marked(model):
         where = f"{prefix}.{key}"
         if "names" in marks:
-            yield from ((where, marks["names"], one) for one in _several(value))
+            yield from ((where, marks["names"], item) for item in _several(value))
         elif "params_of" in marks:
             member: Any = getattr(model, "name", "")
             yield from _named(params_of(marks["params_of"], member).model_validate(value), where)
         else:
-            for number, one in enumerate(_several(value)):
-                if isinstance(one, BaseModel):
+            for number, item in enumerate(_several(value)):
+                if isinstance(item, BaseModel):
                     inside = where if isinstance(value, BaseModel) else f"{where}.{number}"
-                    yield from _named(one, inside)
+                    yield from _named(item, inside)
 
 
 def _several(value: Any) -> Sequence[Any]:

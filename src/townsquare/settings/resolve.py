@@ -88,9 +88,9 @@ class Settings:
         out = self.config.plain()
         for family, (section, _) in SECTIONS.items():
             out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
-        for section, kept in self.others.items():
-            if kept:
-                out[section][OTHERS] = dict(kept)
+        for section, unused in self.others.items():
+            if unused:
+                out[section][OTHERS] = dict(unused)
         out["version"] = current_version()
         out["scenario_digest"] = self.scenario_digest
         if self.file_contents:
@@ -134,8 +134,8 @@ def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Setting
     >>> settings.config.feed.followed, settings.member("policy")
     (5, 'silent')
     """
-    found = _resolve(*layers, origins=origins)
-    return replace(found, changes=tuple(_changes(found).items())) if found.config.events else found
+    settings = _resolve(*layers, origins=origins)
+    return replace(settings, changes=tuple(_changes(settings).items())) if settings.config.events else settings
 
 
 def _resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
@@ -166,11 +166,11 @@ def _contents_given(identity: Mapping[str, Any]) -> dict[str, str]:
     return {str(key): str(value) for key, value in given.items()} if isinstance(given, Mapping) else {}
 
 
-def _changes(found: Settings) -> dict[int, Settings]:
+def _changes(settings: Settings) -> dict[int, Settings]:
     """What holds from each step on in which events set settings."""
     changes: dict[int, Settings] = {}
-    before = found
-    setting = [(event.step, number, event.set) for number, event in enumerate(found.config.events, 1) if event.set]
+    before = settings
+    setting = [(event.step, number, event.set) for number, event in enumerate(settings.config.events, 1) if event.set]
     for step, number, layer in sorted(setting, key=lambda item: item[:2]):
         try:
             after = _resolve(_as_given(before), layer)
@@ -183,11 +183,11 @@ def _changes(found: Settings) -> dict[int, Settings]:
     return changes
 
 
-def _as_given(found: Settings) -> dict[str, Any]:
+def _as_given(settings: Settings) -> dict[str, Any]:
     """The plain form without members' parameters at their defaults, which are not those of another member."""
-    plain = found.plain()
+    plain = settings.plain()
     for family, (section, _) in SECTIONS.items():
-        defaults = type(found.params[family]).model_construct().model_dump(mode="json", by_alias=True)
+        defaults = type(settings.params[family]).model_construct().model_dump(mode="json", by_alias=True)
         plain[section] = {key: value for key, value in plain[section].items() if (key, value) not in defaults.items()}
     return plain
 
@@ -198,7 +198,7 @@ def layer_of(sets: Sequence[str]) -> dict[str, Any]:
     >>> layer_of(["policy=blind", "policy.like=0.5"])
     {'policy': {'name': 'blind', 'like': 0.5}}
     """
-    return merge(*(_normal(parse_set(one)) for one in sets))
+    return merge(*(_normal(parse_set(text)) for text in sets))
 
 
 def _normal(layer: Layer) -> dict[str, Any]:
@@ -240,12 +240,12 @@ def _take_params(section: str, merged: dict[str, Any], problems: list[Problem]) 
         return {}
     core = {field.alias or name for name, field in core_section(section).model_fields.items()}
     merged[section] = {key: value for key, value in given.items() if key in core}
-    kept = given.get(OTHERS, {})
-    if not isinstance(kept, Mapping):
-        problems.append(Problem((section, OTHERS), shown(kept), "a mapping"))
-        kept = {}
+    unused = given.get(OTHERS, {})
+    if not isinstance(unused, Mapping):
+        problems.append(Problem((section, OTHERS), shown(unused), "a mapping"))
+        unused = {}
     flat = {key: value for key, value in given.items() if key not in core and key != OTHERS}
-    return {**kept, **flat}
+    return {**unused, **flat}
 
 
 def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]) -> str | None:
@@ -275,12 +275,12 @@ def _check_params(
     members = [(family, name) for family in names for name in installed(family)] if spare else ()  # imports them all
     elsewhere = {key for family, member in members for key in declared(params_of(family, member))}
     for key in spare:
-        found = _check_other(section, key, given[key], problems) if key in elsewhere else None
-        if found is None:
+        checked_other = _check_other(section, key, given[key], problems) if key in elsewhere else None
+        if checked_other is None:
             wrong = unknown((section, key), given[key]) if len(problems) < MOST_LISTED else Problem((section, key), "")
             problems.append(wrong)
         else:
-            others[key] = found[0]
+            others[key] = checked_other[0]
     checked = {
         family: check_model(model, {key: given[key] for key in given if key in own[family]}, (section,), problems)
         for family, model in models.items()
@@ -296,10 +296,10 @@ def _check_apart(names: Mapping[str, str], models: Mapping[str, type[MemberParam
     ContractError
         Naming both.
     """
-    for (one, first), (other, second) in combinations(models.items(), 2):
+    for (family, first), (other, second) in combinations(models.items(), 2):
         twice = sorted(declared(first) & declared(second))
         if twice:
-            do = f"{one} {names[one]} has those too: choose other names"
+            do = f"{family} {names[family]} has those too: choose other names"
             raise ContractError(f"{other} {names[other]}", got=f"params {twice}", do=do)
 
 
@@ -309,9 +309,9 @@ def _check_other(section: str, key: str, value: Any, problems: list[Problem]) ->
     models = [model for model in every if key in declared(model)]
     complaints: list[Problem] = []
     for model in models:
-        found: list[Problem] = []
-        checked = check_model(model, {key: value}, (section,), found)
-        about = [problem for problem in found if problem.path[:2] == (section, key)]
+        wrong: list[Problem] = []
+        checked = check_model(model, {key: value}, (section,), wrong)
+        about = [problem for problem in wrong if problem.path[:2] == (section, key)]
         if not about:
             return (checked.model_dump(mode="json", by_alias=True)[key] if checked else plain_json(value),)
         complaints = complaints or about
@@ -351,10 +351,10 @@ def _over_defaults(model: type[BaseModel], values: Any) -> Any:
     return out
 
 
-def sections_of(found: Settings) -> list[tuple[str, BaseModel]]:
+def sections_of(settings: Settings) -> list[tuple[str, BaseModel]]:
     """Checked settings with the name of their section; parameters of members stand in that of their family."""
-    core = [(name, getattr(found.config, name)) for name in Config.model_fields]
-    params = [(SECTIONS[family][0], params) for family, params in found.params.items()]
+    core = [(name, getattr(settings.config, name)) for name in Config.model_fields]
+    params = [(SECTIONS[family][0], params) for family, params in settings.params.items()]
     return [(name, section) for name, section in [*core, *params] if isinstance(section, BaseModel)]
 
 
@@ -393,8 +393,8 @@ def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
     name = values.get("scenario")
     if not isinstance(name, str) or not ("/" in name or Path(name).suffix):
         return values
-    beside = file.parent / name
-    return {**values, "scenario": str(beside)} if beside.exists() else values
+    path = file.parent / name
+    return {**values, "scenario": str(path)} if path.exists() else values
 
 
 def _paths(layer: Layer, prefix: str = "") -> list[str]:

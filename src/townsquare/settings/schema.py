@@ -60,14 +60,14 @@ def params_of(family: str, name: str) -> type[MemberParams]:
 
 def installed(family: str) -> list[str]:
     """The members of a family that can be imported here: one may need an extra that is not installed."""
-    found = []
+    names = []
     for name in registry.names(family):
         try:
             registry.get(family, name)
         except ModuleNotFoundError:
             continue
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def declared(params: type[MemberParams]) -> set[str]:
@@ -147,15 +147,15 @@ def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
     here = follow(schema, schema)
     for key in path:
         options = [follow(schema, option) for option in here.get("anyOf", [here])]
-        found: Schema = {}
+        part: Schema = {}
         for option in options:
             below = option.get("properties", {}).get(key)
             if below is None and isinstance(option.get("additionalProperties"), Mapping):
                 below = option["additionalProperties"]
             if below is None and isinstance(key, int):
                 below = option.get("items")
-            found = found or below or {}
-        here = follow(schema, found)
+            part = part or below or {}
+        here = follow(schema, part)
     return here
 
 
@@ -164,8 +164,8 @@ def follow(schema: Schema, piece: Schema) -> Schema:
     if "$ref" not in piece:
         return piece
     name = piece["$ref"].removeprefix("#/$defs/")
-    beside = {key: value for key, value in piece.items() if key != "$ref"}
-    return {**schema["$defs"][name], **beside}
+    others = {key: value for key, value in piece.items() if key != "$ref"}
+    return {**schema["$defs"][name], **others}
 
 
 _KINDS = {

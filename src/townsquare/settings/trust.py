@@ -47,13 +47,13 @@ def check_scenario(layer: Layer, given: Collection[str], name: str) -> None:
     SettingError
         It sets something of `serving`, `model.base_url`, or the folder of weights `strength.model`.
     """
-    found = [("", path, value) for path, value in leaves(layer)]
+    settings = [("", path, value) for path, value in leaves(layer)]
     events = layer.get("events") if "events" not in given else None
     for number, event in enumerate(events if isinstance(events, list) else (), 1):
         below = event.get("set") if isinstance(event, Mapping) else None
-        found += [(f"event {number}, ", path, value) for path, value in leaves(below or {})]
+        settings += [(f"event {number}, ", path, value) for path, value in leaves(below or {})]
     problems = []
-    for event, path, value in found:
+    for event, path, value in settings:
         is_own = any(f"{path}.".startswith(f"{own}.") for own in _NOT_IN_SCENARIOS)
         if is_own and value not in (None, {}) and (event or path not in given):
             where, do = f"{event}{path} (scenario {name})", f"remove it from the scenario, or add `--set {path}=...`"
@@ -105,10 +105,10 @@ def named_by(config: Config) -> dict[str, Any]:
 
 def _named(layer: Layer) -> dict[str, Any]:
     given = dict(leaves(layer))
-    found = {path: given[path] for path in OWN if given.get(path)}
-    if isinstance(found.get(_SERVERS), str):
-        found[_SERVERS] = [found[_SERVERS]]
-    return {_MODEL: given.get(_MODEL, given.get("model")), **found} if found else {}
+    named = {path: given[path] for path in OWN if given.get(path)}
+    if isinstance(named.get(_SERVERS), str):
+        named[_SERVERS] = [named[_SERVERS]]
+    return {_MODEL: given.get(_MODEL, given.get("model")), **named} if named else {}
 
 
 def check_approved(config: Config, folder: Path, given: Collection[str] = ()) -> None:

@@ -22,8 +22,8 @@ NOTHING = "(nothing)"
 def templates() -> dict[str, string.Template]:
     """Every prompt by its name, the name of its file without ``.md``."""
     folder = package_files("townsquare") / "data" / "prompts"
-    found = sorted((one for one in folder.iterdir() if one.name.endswith(".md")), key=lambda one: one.name)
-    return {one.name.removesuffix(".md"): string.Template(one.read_text(encoding="utf-8")) for one in found}
+    paths = sorted((path for path in folder.iterdir() if path.name.endswith(".md")), key=lambda path: path.name)
+    return {path.name.removesuffix(".md"): string.Template(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def template(name: str) -> string.Template:

@@ -57,14 +57,14 @@ def is_row_number(word: str) -> bool:
     return word.strip().isdecimal()
 
 
-def check_distinct(edges: Edges, n: int, place: Callable[[int], str], called: Callable[[int], str]) -> None:
+def check_distinct(edges: Edges, n: int, where: Callable[[int], str], called: Callable[[int], str]) -> None:
     """Refuse a follow of oneself and a follow twice.
 
     ``place(i)`` is where the i-th follow stands; ``called(i)`` is how a message calls an earlier one.
     """
     own = np.flatnonzero(edges.follower == edges.followed)
     if own.size:
-        raise DataError(place(int(own[0])), got="an agent that follows itself", allowed="follows of others")
+        raise DataError(where(int(own[0])), got="an agent that follows itself", allowed="follows of others")
     pair = edges.follower.astype(np.int64) * n + edges.followed
     order = np.argsort(pair, kind="stable")
     again = order[1:][pair[order][1:] == pair[order][:-1]]
@@ -72,4 +72,4 @@ def check_distinct(edges: Edges, n: int, place: Callable[[int], str], called: Ca
         at = int(again.min())
         before = int(np.flatnonzero(pair[:at] == pair[at])[0])
         got, do = f"the follow of {called(before)} again", "remove one of the two"
-        raise DataError(place(at), got=got, allowed="each follow once", do=do)
+        raise DataError(where(at), got=got, allowed="each follow once", do=do)

@@ -53,12 +53,14 @@ def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | N
         raise SettingError("graph.by", got=repr(params.by), allowed=CHANCE, do="a graph without people has no traits")
     if params.by.startswith(STANCE):
         name = params.by.removeprefix(STANCE)
-        known = [STANCE + one for one in people.propositions]
+        known = [STANCE + proposition for proposition in people.propositions]
         check_known("graph.by", params.by, known, nothing="no proposition, as there is none")
         stance = people.stance[:, people.propositions.index(name)]
         return np.minimum(((stance + 1) / 2 * params.n_blocks).astype(np.int64), params.n_blocks - 1)
     bank = bundled_bank()
-    check_known("graph.by", params.by, [CHANCE, *bank.labels, *(STANCE + one for one in people.propositions)])
+    check_known(
+        "graph.by", params.by, [CHANCE, *bank.labels, *(STANCE + proposition for proposition in people.propositions)]
+    )
     trait = bank.number_of(params.by)
     return bank.group_of(trait, people.traits[:, trait]) + 1
 

@@ -49,8 +49,8 @@ def read_edge_list(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
         a, b = rows.of(pair[0]), rows.of(pair[1])
         if a < 0 or b < 0:
             at = 0 if a < 0 else 1
-            place = f"{path}, line {line}, column {COLUMNS[at]!r}"
-            raise DataError(place, got=repr(pair[at]), allowed=rows.allowed, do=rows.hint(pair[at]))
+            where = f"{path}, line {line}, column {COLUMNS[at]!r}"
+            raise DataError(where, got=repr(pair[at]), allowed=rows.allowed, do=rows.hint(pair[at]))
         follower.append(a)
         followed.append(b)
         lines.append(line)
@@ -84,10 +84,10 @@ def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
         raise DataError(str(path), got="no follows", allowed="at least a header")
 
 
-def _header(place: str, cells: list[str]) -> tuple[int, int]:
+def _header(where: str, cells: list[str]) -> tuple[int, int]:
     have = [cell.strip().lower() for cell in cells]
     missing = [column for column in COLUMNS if have.count(column) != 1]
     if missing:
         allowed = "a header with the columns follower and followed, or two columns of row numbers"
-        raise DataError(place, got=", ".join(have)[:200], allowed=allowed, do=did_you_mean(missing[0], have))
+        raise DataError(where, got=", ".join(have)[:200], allowed=allowed, do=did_you_mean(missing[0], have))
     return have.index("follower"), have.index("followed")

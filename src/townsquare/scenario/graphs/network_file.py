@@ -47,26 +47,26 @@ def read_network(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
     row_of = {node: _row(rows, node, label, f"{path}, node {node!r}") for node, label in _nodes(graph)}
     pairs = list(_follows(graph))
 
-    def place(i: int) -> str:
+    def where(i: int) -> str:
         return f"{path}, edge {pairs[i][0]!r} to {pairs[i][1]!r}"
 
     for i, pair in enumerate(pairs):
         for node in pair:
             if row_of[node] < 0:
-                raise DataError(place(i), got=repr(node), allowed=rows.allowed, do=rows.hint(node))
+                raise DataError(where(i), got=repr(node), allowed=rows.allowed, do=rows.hint(node))
     ends = np.array([(row_of[a], row_of[b]) for a, b in pairs], np.int32).reshape(-1, 2)
     edges = Edges(np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
-    check_distinct(edges, n, place, lambda i: f"{pairs[i][0]!r} to {pairs[i][1]!r}")
+    check_distinct(edges, n, where, lambda i: f"{pairs[i][0]!r} to {pairs[i][1]!r}")
     return edges
 
 
-def _row(rows: AgentRows, node: str, label: str, place: str) -> int:
+def _row(rows: AgentRows, node: str, label: str, where: str) -> int:
     """Row of a node: a name goes before a number, since programs number nodes as they like. -1 for none."""
     if node not in rows.row_of and label in rows.row_of:
         return rows.row_of[label]
     row = rows.of(node)
     if row < 0 and rows.learns:
-        raise DataError(place, got="one node more", allowed=rows.allowed, do="raise `agents`")
+        raise DataError(where, got="one node more", allowed=rows.allowed, do="raise `agents`")
     return row
 
 
@@ -82,9 +82,9 @@ def _parse(path: Path) -> Any:
             return networkx.read_gexf(io.BytesIO(text.encode()))
         return networkx.parse_graphml(text)
     except (ParseError, networkx.NetworkXError, KeyError, ValueError, TypeError, StopIteration) as error:
-        said = " ".join(str(error).split())[:200] or type(error).__name__
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
         kind = path.suffix.lower().removeprefix(".")
-        raise DataError(str(path), got=f"no {kind} that can be read ({said})", allowed=f"a {kind} file") from None
+        raise DataError(str(path), got=f"no {kind} that can be read ({reason})", allowed=f"a {kind} file") from None
 
 
 def _nodes(graph: Any) -> Iterator[tuple[str, str]]:

@@ -30,9 +30,9 @@ def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
             followed[i, q] = q if q < i else q + 1
     taken_by = np.full(n, -1, np.int32)
     for i in range(m + 1, n):
-        found = 0
+        filled = 0
         tried = 0
-        while found < m:
+        while filled < m:
             slot = np.int64(u01(key2(base, i, U64(tried))) * (i * 2 * m))
             tried += 1
             owner = slot // (2 * m)
@@ -40,8 +40,8 @@ def _grow(n: int, m: int, base: U64, followed: Int32) -> None:
             chosen = owner if at >= m else np.int64(followed[owner, at])
             if taken_by[chosen] != i:
                 taken_by[chosen] = i
-                followed[i, found] = chosen
-                found += 1
+                followed[i, filled] = chosen
+                filled += 1
 
 
 def _build(n: int, params: ScaleFreeParams, draws: StageDraws, **_: object) -> Edges:

@@ -73,10 +73,10 @@ class Importer:
 
 def importer(name: str) -> Importer:
     """The registered importer called ``name``. Raises ``UnknownName`` or ``ContractError``."""
-    found = registry.get(FAMILY, name)
-    if not isinstance(found, Importer):
-        raise breach(FAMILY, name, f"a {type(found).__name__}", "an Importer")
-    return found
+    member = registry.get(FAMILY, name)
+    if not isinstance(member, Importer):
+        raise breach(FAMILY, name, f"a {type(member).__name__}", "an Importer")
+    return member
 
 
 def read_import(member: Importer, files: Sequence[Path], params: MemberParams) -> tuple[Imported, dict[str, Any]]:
@@ -89,19 +89,21 @@ def read_import(member: Importer, files: Sequence[Path], params: MemberParams) -
     ContractError
         The importer gives something else, or makes a mistake.
     """
-    found: object = call_member(FAMILY, member.name, "read", lambda: member.read(files, params))
-    if not isinstance(found, Imported):
-        raise breach(FAMILY, member.name, f"a {type(found).__name__}", "Imported")
-    given = [key for key in FILE_KEYS if isinstance(found.head.get(key), str) or (key in TABLES and key in found.head)]
+    imported: object = call_member(FAMILY, member.name, "read", lambda: member.read(files, params))
+    if not isinstance(imported, Imported):
+        raise breach(FAMILY, member.name, f"a {type(imported).__name__}", "Imported")
+    given = [
+        key for key in FILE_KEYS if isinstance(imported.head.get(key), str) or (key in TABLES and key in imported.head)
+    ]
     if given:
         raise breach(FAMILY, member.name, f"the key {given[0]!r} in the head", "rows, not names of files")
     where = ", ".join(str(file) for file in files)
     tables: dict[str, Any] = {
         name: Records(f"{name} of {where}", columns_of(records), records)
         for name in TABLES
-        if (records := getattr(found, name)) or name == "posts"
+        if (records := getattr(imported, name)) or name == "posts"
     }
-    return found, {**found.head, **tables}
+    return imported, {**imported.head, **tables}
 
 
 def import_scenario(
@@ -118,7 +120,7 @@ def import_scenario(
     """
     if into.exists() or into.suffix.lower() in YAML_KINDS:
         raise SettingError(str(into), got="a folder that already exists", do="name another")
-    found, document = read_import(member, files, params)
+    imported, document = read_import(member, files, params)
     name = into.resolve().name
     scenario = scenario_of_document(into / SCENARIO_FILE, str(into), name, document)
     draft = into
@@ -134,9 +136,9 @@ def import_scenario(
         (draft / SCENARIO_FILE).write_text(text, encoding="utf-8")
         draft.replace(into)
     except OSError as error:
-        said = error.strerror or "an error of the file system"
-        raise SettingError(str(into), got=said, allowed="a folder that can be written") from None
+        reason = error.strerror or "an error of the file system"
+        raise SettingError(str(into), got=reason, allowed="a folder that can be written") from None
     finally:
         if draft != into:
             shutil.rmtree(draft, ignore_errors=True)
-    return scenario, found.notices
+    return scenario, imported.notices

@@ -107,12 +107,14 @@ def _notices(tables: Mapping[str, _Table], posts: Sequence[Record]) -> list[str]
     """What is lost, in sentences."""
     reshares = len(tables["posts"].rows) - len(posts)
     replies = sum(is_filled(record, REPLY) for record in posts)
-    said = [f"{reshares:,} reshares are left out: a scenario holds posts only"] if reshares else []
+    notices = [f"{reshares:,} reshares are left out: a scenario holds posts only"] if reshares else []
     if replies:
-        said.append(f"{replies:,} replies enter as posts of their own: a scenario has no threads")
+        notices.append(f"{replies:,} replies enter as posts of their own: a scenario has no threads")
     if any(is_filled(record, LIKES) for record in posts):
-        said.append("likes are left out: every post starts without any")
-    return said + [f"columns of {name} not used: {', '.join(one.spare)}" for name, one in tables.items() if one.spare]
+        notices.append("likes are left out: every post starts without any")
+    return notices + [
+        f"columns of {name} not used: {', '.join(table.spare)}" for name, table in tables.items() if table.spare
+    ]
 
 
 IMPORTER = Importer("tables", Mapped, read)

@@ -79,9 +79,11 @@ def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
 
 def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, int]]) -> None:
     order = sorted(range(len(spans)), key=lambda at: spans[at])
-    for one, two in pairwise(order):
-        if spans[two][0] <= spans[one][1]:
-            raise SettingError(where, got=f"{names[one]!r} and {names[two]!r}, which overlap", allowed="ranges apart")
+    for first, second in pairwise(order):
+        if spans[second][0] <= spans[first][1]:
+            raise SettingError(
+                where, got=f"{names[first]!r} and {names[second]!r}, which overlap", allowed="ranges apart"
+            )
     for name, (low, high) in zip(names, spans, strict=True):
         if low > high:
             raise SettingError(where, got=repr(name), allowed="a range whose first number is the smaller one")
@@ -154,10 +156,10 @@ def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
     targets = read_margins(margins, bank)
     traits = list(bank.traits)
     for numbers in _together(bank, [target.trait for target in targets]):
-        mine = [target for target in targets if target.trait in numbers]
+        own = [target for target in targets if target.trait in numbers]
         codes, weight = _cells(bank, numbers)
-        groups = [group_by_spans(codes[numbers.index(target.trait)], target.spans) for target in mine]
-        fitted = fit(weight, groups, mine)
+        groups = [group_by_spans(codes[numbers.index(target.trait)], target.spans) for target in own]
+        fitted = fit(weight, groups, own)
         for number in numbers:
             traits[number] = _with_chances(bank.traits[number], codes, fitted, numbers, number)
     return QuestionBank(tuple(traits), bank.n_questions)
@@ -194,10 +196,10 @@ def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Flo
 
 def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequence[int], number: int) -> Trait:
     """The trait with the chances that weighted cells give; rows of a condition that nobody meets stay as they are."""
-    mine = codes[numbers.index(number)] - trait.low
-    row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(mine.shape[0], np.int64)
+    own = codes[numbers.index(number)] - trait.low
+    row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(own.shape[0], np.int64)
     chances = np.zeros_like(trait.table)
-    np.add.at(chances, (row, mine), weight)
+    np.add.at(chances, (row, own), weight)
     total = chances.sum(axis=1, keepdims=True)
     chances = np.where(total > 0, chances / np.where(total > 0, total, 1.0), trait.table)
     chances.flags.writeable = False

@@ -102,8 +102,8 @@ def render_persona(traits: Int16, bank: QuestionBank) -> str:
     >>> render_persona(codes, bundled_bank())
     'I am 44 years old. When a form asks for my gender, I put down "female".'
     """
-    said = (bank.sentence(number, int(code)) for number, code in enumerate(traits))
-    return " ".join(sentence for sentence in said if sentence)
+    sentences = (bank.sentence(number, int(code)) for number, code in enumerate(traits))
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def missing_attributes(text: str, traits: Int16, bank: QuestionBank) -> list[str]:
@@ -125,10 +125,10 @@ def missing_attributes(text: str, traits: Int16, bank: QuestionBank) -> list[str
             continue
         forms = [bank.answer(number, code)] + ([] if trait.number else [trait.words[code]])
         pattern = "|".join(re.escape(form) for form in sorted(set(forms), key=len, reverse=True))
-        found = len(re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
+        times = len(re.findall(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE))
         key = forms[-1].casefold()
         used[key] = used.get(key, 0) + 1
-        if found < used[key]:
+        if times < used[key]:
             missing.append(trait.label)
     return missing
 
@@ -159,13 +159,13 @@ def write_personas(
     """
     with path.open("w", encoding="utf-8", newline="\n") as out:
         for row, codes in enumerate(traits):
-            said = {
+            answers = {
                 label: int(code) if bank.traits[number].number else bank.answer(number, int(code))
                 for number, (label, code) in enumerate(zip(bank.labels, codes, strict=True))
                 if code != NO_ANSWER
             }
             text = texts[row] if texts else render_persona(codes, bank)
-            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": said}
+            line: dict[str, object] = {"id": ids[row] if ids else str(row), "text": text, "labels": answers}
             if activity is not None and not np.isnan(activity[row]):
                 line["activity"] = float(activity[row])
             toward = {name: float(column[row]) for name, column in (stance or {}).items() if not np.isnan(column[row])}

@@ -132,13 +132,13 @@ class QuestionBank:
         (1, 44)
         """
         trait = self.traits[self.number_of(label, where, kind)]
-        said = str(answer).strip()
+        text = str(answer).strip()
         if trait.number is None:
-            check_known(where, said, trait.answers, kind)
-            return trait.answers.index(said)
-        if not (said.isdecimal() and len(said) <= 3 and int(said) <= 120):
+            check_known(where, text, trait.answers, kind)
+            return trait.answers.index(text)
+        if not (text.isdecimal() and len(text) <= 3 and int(text) <= 120):
             raise kind(where, got=repr(answer), allowed="a whole number from 0 to 120")
-        return int(said)
+        return int(text)
 
     def span(self, label: str, answer: str, where: str = "trait") -> tuple[int, int]:
         """The lowest and the highest code that an answer means; of a number, those of :func:`parse_band`.

@@ -36,7 +36,7 @@ class Survey:
 class _Column(NamedTuple):
     """A column of the file, by the name under which records hold it."""
 
-    place: str
+    name: str
     meaning: ColumnMeaning
     bands: list[Band]
     scale: Scale
@@ -82,32 +82,33 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
     if not people:
         do = left_out[0] if left_out else "give a file with a row for each respondent"
         raise DataError(str(answers), got="no row that makes a persona", allowed="at least one", do=do)
-    used = {id_column, *(column.place for column in columns)}
+    used = {id_column, *(column.name for column in columns)}
     unused = tuple(column for column in table.columns if column not in used)
     return Survey(Personas.of(people, list(people.values())), tuple(left_out), unused)
 
 
 def _column(table: Records, name: str, meaning: ColumnMeaning, mapping: Path) -> _Column:
     where = f"{mapping}, column {name!r}"
-    scale = Scale(*(meaning.scale or (None, None)), meaning.values)
+    against, for_it = meaning.scale or (None, None)
+    scale = Scale(against, for_it, meaning.values)
     return _Column(column_of(table, name, where), meaning, bands_of(meaning, where), scale)
 
 
 def _person(record: Record, columns: list[_Column], missing: set[str], bank: QuestionBank) -> Person:
     codes = np.full(len(bank.traits), NO_ANSWER, np.int16)
-    said, stance = [], {}
+    sentences, stance = [], {}
     for column in columns:
-        answer, meaning = text_cell(record, column.place, required=False), column.meaning
+        answer, meaning = text_cell(record, column.name, required=False), column.meaning
         if answer.casefold() in missing:
             continue
         if meaning.text is not None:
-            said.append(meaning.text.replace("{value}", " ".join(answer.split())))
+            sentences.append(meaning.text.replace("{value}", " ".join(answer.split())))
         elif meaning.stance is not None:
-            stance[meaning.stance] = column.scale.stance(record, column.place)
+            stance[meaning.stance] = column.scale.stance(record, column.name)
         else:
             label = str(meaning.trait)
-            codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.place))
-    text = " ".join(part for part in (render_persona(codes, bank), *said) if part)
+            codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.name))
+    text = " ".join(part for part in (render_persona(codes, bank), *sentences) if part)
     if not text and not stance:
         raise DataError(record.place, got="no answer to anything", allowed="at least one", do="remove the row")
     if len(text) > MAX_CHARACTERS:
@@ -125,7 +126,7 @@ def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: s
     trait = bank.traits[bank.number_of(label)]
     # Spreadsheets export whole numbers with ".0".
     word = str(value).removesuffix(".0") if trait.number else str(value)
-    spelled = {one.casefold(): one for one in trait.answers}
+    spelled = {known.casefold(): known for known in trait.answers}
     try:
         return bank.code(label, spelled.get(word.casefold(), word), where, DataError)
     except DataError as error:

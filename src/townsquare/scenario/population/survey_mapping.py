@@ -130,15 +130,15 @@ def bands_of(meaning: ColumnMeaning, where: str) -> list[Band]:
     """
     bands = []
     for name, answer in meaning.bands.items():
-        found = _BAND.fullmatch(name.strip())
-        if found is None:
+        match = _BAND.fullmatch(name.strip())
+        if match is None:
             raise DataError(f"{where}, bands", got=repr(name), allowed="a number, a range such as 1-2, or 4+")
-        low = float(found["low"])
-        high = float("inf") if found["open"] else float(found["high"] or low)
+        low = float(match["low"])
+        high = float("inf") if match["open"] else float(match["high"] or low)
         bands.append(Band(low, high, answer))
     bands.sort(key=lambda band: band.low)
-    for one, two in pairwise(bands):
-        if two.low <= one.high:
-            got = f"{two.low:g}, which is in two bands"
+    for lower, upper in pairwise(bands):
+        if upper.low <= lower.high:
+            got = f"{upper.low:g}, which is in two bands"
             raise DataError(f"{where}, bands", got=got, allowed="bands that do not overlap")
     return bands
