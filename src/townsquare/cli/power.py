@@ -40,13 +40,15 @@ def power(
     tests
         How many tests share the level (Bonferroni).
     """
+    from townsquare.core.former_names import current_name
     from townsquare.experiments.manifest import Experiment
     from townsquare.experiments.power import seeds_needed
 
     options.at_least("--tests", tests)
     pilot = Experiment.load(folder)
     known = [name for name in pilot.outcomes.columns if name not in ("arm", "seed")]
-    names = outcome or [name for name in known if name.partition(".")[0] in HEADLINES]
+    asked = [current_name("measure", name) for name in outcome or ()]
+    names = asked or [name for name in known if name.partition(".")[0] in HEADLINES]
     needed = seeds_needed(pilot.outcomes, pilot.baseline, names, effect, chance, level / tests)
     if as_json:
         facts = {"power": chance, "level": level / tests, "needed": needed.to_dicts()}
