@@ -340,7 +340,7 @@ FOLDERS = [
     ({"posts_csv": POSTS.replace("0.9", "1.9")}, r"row 1 \(line 2\), column 'plausibility': got '1.9'"),
     ({"posts_csv": POSTS.replace("0.9", "high")}, "column 'plausibility': got 'high'; allowed: a number from 0 to 1"),
     ({"posts_csv": POSTS.replace(",post,", ",poster,")}, "column 'type': got 'poster'.*did you mean 'post'"),
-    ({"posts_csv": POSTS.replace("Rumors", "Rumors")}, "column 'source': got 'Rumors'.*did you mean 'Rumors'"),
+    ({"posts_csv": POSTS.replace("Rumors", "Rumor")}, "column 'source': got 'Rumor'.*did you mean 'Rumors'"),
     ({"posts_csv": POSTS.replace("Gazette", "")}, "column 'source': got nothing"),
     ({"posts_csv": POSTS.replace("Rumors,2", "Rumors,2.5")}, "column 'step': got '2.5'"),
     ({"posts_csv": POSTS.replace("Rumors,2", "Rumors,0")}, "column 'step': got '0'"),
