@@ -7,6 +7,7 @@ records of :mod:`townsquare.core.tabular`.
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import re
@@ -153,3 +154,9 @@ def write_whole(path: Path, text: str, do: str = "name a folder that can be writ
 def bundled_folder() -> Path:
     """Where the data that come with Townsquare lie."""
     return Path(str(resources.files("townsquare") / "data"))
+
+
+def package_table(path: str) -> list[dict[str, str]]:
+    """Read a CSV table of the package: a row as a dict by the names of its header."""
+    text = (resources.files("townsquare") / path).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

@@ -20,9 +20,9 @@ from repository import TESTS
 from townsquare.analysis.health import diagnostics
 from townsquare.cli import main
 from townsquare.core import schema
-from townsquare.core.columns import Column
 from townsquare.core.errors import HashMismatch, WrongVersion
 from townsquare.core.identity import canonical_json, run_hash, settings_digest
+from townsquare.core.schema import Column
 from townsquare.experiments.bundle.check import FAILED, OK, check
 from townsquare.experiments.bundle.freeze import Bundle
 from townsquare.pages.report.health import health_section
