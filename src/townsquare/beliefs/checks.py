@@ -15,7 +15,7 @@ from townsquare.beliefs.arrays import read_only
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.core.array_types import Array, Float
 from townsquare.core.errors import ContractError
-from townsquare.core.member_errors import breach
+from townsquare.core.member_errors import breach, check_array
 from townsquare.core.pairs import PairBlock
 from townsquare.core.schema import NONE, TABLES, TrailKind
 
@@ -99,9 +99,7 @@ def check_beliefs(rule: BeliefRule, state: object, shape: tuple[int, ...], first
 
 
 def _check_numbers(rule: BeliefRule, name: str, array: Any, low: float, shape: tuple[int, ...], first: int) -> None:
-    if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.shape != shape:
-        got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-        raise _breach(rule, f"{name} is {got}", f"float64 {shape}")
+    check_array(FAMILY, rule.name, name, array, np.float64, shape)
     if array.size and not (array.min() >= low and array.max() <= 1.0):  # NaN is neither
         row, proposition = (int(at[0]) for at in np.nonzero(~((array >= low) & (array <= 1.0))))
         got = f"{name} leaves its range: {array[row, proposition]} for proposition {proposition}"
@@ -131,10 +129,7 @@ def _check_trail(
 ) -> None:
     m = np.shape(trail.amount)
     for name, dtype in _DTYPES.items():
-        column = getattr(trail, name)
-        if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != m or column.ndim != 1:
-            got = f"{column.dtype} {column.shape}" if isinstance(column, np.ndarray) else type(column).__name__
-            raise _breach(rule, f"trail.{name} is {got}", f"{dtype} {m}")
+        check_array(FAMILY, rule.name, f"trail.{name}", getattr(trail, name), dtype, m if len(m) == 1 else (None,))
     total, size = np.zeros_like(after.stance), np.ones_like(after.stance)
     columns = tuple(read_only(getattr(trail, name), dtype) for name, dtype in _DTYPES.items())
     bad = first_bad_row(columns, len(TrailKind), n_posts, total, size)

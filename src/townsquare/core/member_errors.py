@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from itertools import zip_longest
+from typing import Any, TypeVar
 
 import numba.core.errors
+import numpy as np
+import numpy.typing as npt
 
 from townsquare.core.errors import ContractError
 
@@ -49,6 +52,58 @@ def call_member(family: str, name: str, what: str, function: Callable[[], Given]
         did = "writes into an array it was given" if wrote else f"raised {type(error).__name__}: {text[:300]}"
         do = "return new arrays; inputs are read-only" if wrote else ""
         raise breach(family, name, f"{what} {did}", do=do) from error
+
+
+def check_type(family: str, name: str, what: str, value: object, kind: type[Given]) -> Given:
+    """Return what ``what`` of a member returned; refuse any other type than ``kind``."""
+    if not isinstance(value, kind):
+        raise breach(family, name, f"{what} returned {type(value).__name__}", kind.__name__)
+    return value
+
+
+def check_array(
+    family: str, name: str, what: str, array: object, dtype: Any, shape: tuple[int | None, ...], *, entry: str = ""
+) -> None:
+    """Refuse anything but an array of this dtype and shape; None in ``shape`` is any length, ``entry`` what one is."""
+    got = type(array).__name__
+    if isinstance(array, np.ndarray):
+        got = f"{array.dtype} {array.shape}"
+        wanted = tuple(have if want is None else want for have, want in zip_longest(array.shape, shape))
+        if array.dtype == dtype and array.shape == wanted and array.ndim == len(shape):
+            return
+    lengths = ", ".join("n" if length is None else str(length) for length in shape)
+    allowed = f"{np.dtype(dtype)} ({lengths}{',' * (len(shape) == 1)})"
+    raise breach(family, name, f"{what} is {got}", f"{allowed}: {entry}" if entry else allowed)
+
+
+def check_values(
+    family: str,
+    name: str,
+    checks: Iterable[tuple[str, npt.NDArray[Any], npt.NDArray[np.bool_], str]],
+    agents: npt.NDArray[Any] | None = None,
+    item: str = "",
+) -> None:
+    """Refuse the first value that is not good; ``checks`` are (what it is, values, which are good, what is allowed).
+
+    ``agents`` (n,) says of whom each value is; ``item`` what each is about, where values are numbered.
+    """
+    for what, values, good, allowed in checks:
+        if not good.all():
+            at = int(np.argmin(good))
+            got = f"{what} {values[at]}" + (item and f" of {item} {at}")
+            raise breach(family, name, got, allowed, agent=None if agents is None else int(agents[at]))
+
+
+def repeated(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which rows of columns of one length repeat an earlier row, (n,).
+
+    >>> repeated(np.array([3, 1, 3]), np.array([0, 0, 0])).tolist()
+    [False, False, True]
+    """
+    order = np.lexsort(columns)
+    out = np.zeros(order.size, np.bool_)
+    out[order[1:]] = np.all([np.diff(column[order]) == 0 for column in columns], axis=0)
+    return out
 
 
 @contextmanager

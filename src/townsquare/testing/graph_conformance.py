@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.member_errors import check_array
 from townsquare.core.threads import threads_for
 from townsquare.scenario.graphs.contract import Edges, GraphKind
 from townsquare.scenario.population.sample import People, sample_people
@@ -74,8 +75,7 @@ def _build(test: MemberUnderTest, n: int, seed: int, folder: Path | None, people
 
 def _check_edges(test: MemberUnderTest, edges: Edges, n: int) -> None:
     for name, column in edges._asdict().items():
-        if not isinstance(column, np.ndarray) or column.dtype != np.int32 or column.ndim != 1:
-            raise test.broken(f"{name} is no (e,) int32", "two arrays of int32, one entry a follow")
+        check_array(test.family, test.name, name, column, np.int32, (None,), entry="one a follow")
         if column.size and not 0 <= column.min() <= column.max() < n:
             raise test.broken(f"{name} holds rows {column.min()} to {column.max()}", f"rows of agents, 0 to {n - 1}")
     follower, followed = edges

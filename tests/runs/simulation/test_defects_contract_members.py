@@ -257,10 +257,10 @@ def test_row_02_a_ranker_that_scores_for_each_reader(value: Any, said: str, home
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, 10**6, np.int32)), "row 1000000 of no live root"),
+        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, 10**6, np.int32)), "of no live root: 1000000"),
         (lambda roots, k: Retrieved(2 * np.arange(k + 1), np.full(2 * k, roots[0])), "twice"),
-        (lambda roots, k: Retrieved(np.arange(k), np.full(k, roots[0])), "offsets"),
-        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, int(roots[0]))), "root int64"),
+        (lambda roots, k: Retrieved(np.arange(k), np.full(k, roots[0])), "retrieved indptr"),
+        (lambda roots, k: Retrieved(np.arange(k + 1), np.full(k, int(roots[0]))), "root is int64"),
         (lambda roots, k: roots, "ndarray"),
     ],
 )
@@ -310,7 +310,7 @@ def declared(stance: float, strength: float = 0.5) -> Callable[[Any], Any]:
         ({"declared": declared(0.5, np.inf)}, "declared strength inf"),
         ({"agent": lambda c: c.agent + np.int32(900)}, "agent 9"),
         ({"agent": lambda c: c.agent[::-1].copy()}, "apart from each other"),
-        ({"agent": lambda c: c.agent.astype(np.float64)}, "agent of float64"),
+        ({"agent": lambda c: c.agent.astype(np.float64)}, "agent is float64"),
         ({"kind": lambda c: c.kind + np.uint8(90)}, "kind 91"),
         ({"row": lambda c: c.row + 10**6}, "row 100"),
         ({"row": lambda c: c.row - 10**6}, "row -"),
@@ -318,7 +318,7 @@ def declared(stance: float, strength: float = 0.5) -> Callable[[Any], Any]:
         ({"text": lambda c: c.text + np.int32(10**6)}, "text 999999"),
         ({"reasoning": lambda c: c.reasoning + np.int32(10**6)}, "reasoning 999999"),
         ({"helpful": lambda c: c.helpful + np.int8(9)}, "helpful 8"),
-        ({"examined": lambda c: np.ones(3, np.bool_)}, "examined of 3 rows"),
+        ({"examined": lambda c: np.ones(3, np.bool_)}, "examined is bool (3,)"),
         ({"new_texts": lambda c: (3,)}, "texts"),
         ({"told": lambda c: {"agent": c.agent}}, "told"),
     ],

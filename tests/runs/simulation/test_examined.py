@@ -123,9 +123,9 @@ def test_in_a_mix_each_member_examines_its_own_rows() -> None:
 @pytest.mark.parametrize(
     ("examined", "says"),
     [
-        (np.ones(1, np.bool_), "examined of 1 rows"),
-        (np.ones(1, np.int64), "examined of int64"),
-        ([True], "examined of list"),
+        (np.ones(1, np.bool_), r"examined is bool \(1,\)"),
+        (np.ones(1, np.int64), "examined is int64"),
+        ([True], "examined is list"),
     ],
 )
 def test_a_policy_says_it_of_every_row(examined: object, says: str) -> None:

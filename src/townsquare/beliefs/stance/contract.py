@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from townsquare.core.array_types import Float
-from townsquare.core.member_errors import breach, call_member
+from townsquare.core.member_errors import breach, call_member, check_array
 from townsquare.settings.config import MemberParams
 
 FAMILY = "stance scorer"
@@ -50,9 +50,8 @@ def scores(scorer: StanceScorer, texts: Sequence[str], propositions: Sequence[st
     """
     score: object = call_member(FAMILY, scorer.name, "score", lambda: scorer.score(texts, propositions))
     wanted = (len(texts), len(propositions))
-    if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != wanted:
-        got = f"{score.dtype} {score.shape}" if isinstance(score, np.ndarray) else type(score).__name__
-        raise breach(FAMILY, scorer.name, f"score returned {got}", f"float64 {wanted}: one number a text and statement")
+    check_array(FAMILY, scorer.name, "scores", score, np.float64, wanted, entry="one number a text and statement")
+    assert isinstance(score, np.ndarray)
     off = np.abs(score) > 1
     if off.any():
         text, proposition = (int(at[0]) for at in np.nonzero(off))

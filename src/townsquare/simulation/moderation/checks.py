@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
-from townsquare.core.member_errors import breach, call_member
+from townsquare.core.member_errors import breach, call_member, repeated
 from townsquare.core.schema import NONE, LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.record.batches import Batches
 from townsquare.simulation.change import Change
@@ -77,7 +76,7 @@ def _check_verdicts(name: str, world: World, rows: Mapping[str, Columns]) -> Non
     _check_posts(name, "a verdict", post, world)
     known = np.isin(found, (Verdict.TRUE, Verdict.FALSE, Verdict.UNVERIFIED))
     for good, got, values, allowed in (
-        (_once(post), "two verdicts on one post", post, "one"),
+        (~repeated(post), "two verdicts on one post", post, "one"),
         (world.posts["verdict"][post] == Verdict.NONE, "a verdict on a post that has one", post, "one for good"),
         (world.posts["root"][post] == post, "a verdict on a share", post, "on its root, for which it counts"),
         (known, "no known verdict", found, "1 to 3"),
@@ -104,7 +103,9 @@ def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: b
     if down.size and not takedown:
         raise breach(FAMILY, name, f"a takedown of post {down[0]} where `moderation.takedown` is off", "none")
     up = (world.posts["root"][down] == down) & (world.posts["status"][down] == PostStatus.ACTIVE)
-    _check_each(name, up & _once(down), "a takedown of a share, or of what is down", down, "of roots that are up", down)
+    _check_each(
+        name, up & ~repeated(down), "a takedown of a share, or of what is down", down, "of roots that are up", down
+    )
     of_notes = np.isin(kind, (LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN))
     number, posts = value[of_notes].astype(np.int64), post[of_notes]
     there = (number >= 0) & (number < world.notes.n)
@@ -119,7 +120,7 @@ def _check_scores(name: str, world: World, rows: Mapping[str, Columns]) -> None:
     scores, log = rows["note_scores"], rows["moderation_log"]
     note, status = scores["note"], scores["status"]
     there = (note >= 0) & (note < world.notes.n)
-    _check_each(name, there & _once(note), "a score of no note, or two of one", note, "one a note", note, "note")
+    _check_each(name, there & ~repeated(note), "a score of no note, or two of one", note, "one a note", note, "note")
     shown = world.notes["status"] == NoteStatus.SHOWN
     for kind in (LogKind.NOTE_WITHDRAWN, LogKind.NOTE_SHOWN):
         shown[log["value"][log["kind"] == kind].astype(np.int64)] = kind == LogKind.NOTE_SHOWN
@@ -142,10 +143,3 @@ def _check_each(
     if not good.all():
         at = int(np.argmin(good))
         raise breach(FAMILY, name, f"{got}: {values[at]} ({what} {about[at]})", allowed)
-
-
-def _once(rows: Array) -> npt.NDArray[np.bool_]:
-    """Whether each row comes for the first time."""
-    out = np.zeros(rows.size, np.bool_)
-    out[np.unique(rows, return_index=True)[1]] = True
-    return out

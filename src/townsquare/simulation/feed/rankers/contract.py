@@ -10,7 +10,7 @@ import numpy as np
 
 from townsquare.core.array_types import Bool, Float, Int32, Int64
 from townsquare.core.errors import ContractError
-from townsquare.core.member_errors import breach, call_member
+from townsquare.core.member_errors import breach, call_member, check_array, check_type, check_values, repeated
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.feed.ranking_view import RankingView
 
@@ -145,47 +145,27 @@ class ChosenRanker:
         name, retrieve = self.member.name, self.member.retrieve
         if retrieve is None:
             return None
-        found: object = call_member(FAMILY, name, "retrieve", lambda: retrieve(view, readers, self.params))
-        if not isinstance(found, Retrieved):
-            raise breach(FAMILY, name, f"retrieve returned {type(found).__name__}", "Retrieved(indptr, root)")
-        for what, dtype in (("indptr", np.int64), ("root", np.int32)):
-            array: object = getattr(found, what)
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
-                raise breach(FAMILY, name, f"retrieve returned {what} {_form(array)}", f"{np.dtype(dtype)}, one axis")
-        indptr, root = found
-        if indptr.size != readers.size + 1 or indptr[0] or (np.diff(indptr) < 0).any() or indptr[-1] != root.size:
-            raise breach(
-                FAMILY,
-                name,
-                "retrieve returned offsets of other rows",
-                f"({readers.size + 1},), from 0 up to {root.size}",
-            )
-        place = np.repeat(np.arange(readers.size), np.diff(indptr))
-        live = np.isin(root, view.live_roots)
-        order = np.lexsort((root, place))
-        twice = np.zeros(root.size, np.bool_)
-        twice[order[1:]] = (np.diff(root[order]) == 0) & (np.diff(place[order]) == 0)
-        for good, what, allowed in (
-            (live, "of no live root", "of view.live_roots"),
-            (~twice, "twice", "each root once"),
-        ):
-            if not good.all():
-                at = int(np.argmin(good))
-                raise breach(FAMILY, name, f"row {root[at]} {what}", allowed, agent=int(readers[place[at]]))
-        return found
+        returned: object = call_member(FAMILY, name, "retrieve", lambda: retrieve(view, readers, self.params))
+        indptr, root = retrieved = check_type(FAMILY, name, "retrieve", returned, Retrieved)
+        check_array(FAMILY, name, "retrieved indptr", indptr, np.int64, (readers.size + 1,))
+        check_array(FAMILY, name, "retrieved root", root, np.int32, (None,))
+        if indptr[0] or (np.diff(indptr) < 0).any() or indptr[-1] != root.size:
+            raise breach(FAMILY, name, "retrieve returned offsets of other rows", f"from 0 up to {root.size}")
+        reader = np.repeat(readers, np.diff(indptr))
+        checks = (
+            ("retrieved row of no live root:", root, np.isin(root, view.live_roots), "of view.live_roots"),
+            ("retrieved twice: root", root, ~repeated(reader, root), "each root once"),
+        )
+        check_values(FAMILY, name, checks, reader)
+        return retrieved
 
     def _first_bad(self, score: object, n: int, of: str) -> int | None:
         """Where the first score that is not finite stands; None if all are."""
-        if not isinstance(score, np.ndarray) or score.dtype != np.float64 or score.shape != (n,):
-            allowed = f"float64 ({n},): one number a row of {of}"
-            raise breach(FAMILY, self.member.name, f"score returned {_form(score)}", allowed)
+        check_array(FAMILY, self.member.name, "scores", score, np.float64, (n,), entry=f"one number a row of {of}")
+        assert isinstance(score, np.ndarray)
         finite = np.isfinite(score)
         return None if finite.all() else int(np.argmin(finite))
 
     def _not_finite(self, score: float, post: int, agent: int | None = None) -> ContractError:
         got = f"a score that is not finite: {score} of post {post}"
         return breach(FAMILY, self.member.name, got, "finite numbers, which can be put in order", agent=agent)
-
-
-def _form(array: object) -> str:
-    return f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.member_errors import breach, call_member
+from townsquare.core.member_errors import call_member, check_array, check_type, check_values
 from townsquare.core.schema import NoteStatus
 from townsquare.settings.config import MemberParams
 
@@ -116,20 +116,15 @@ class ChosenNoteScorer:
             note at fault.
         """
         name, score, n = self.member.name, self.member.score, ratings.n_notes
-        found: object = call_member(FAMILY, name, "score", lambda: score(ratings, previous, self.params))
-        if not isinstance(found, NoteScores):
-            raise breach(FAMILY, name, f"score returned {type(found).__name__}", "NoteScores")
+        returned: object = call_member(FAMILY, name, "score", lambda: score(ratings, previous, self.params))
+        scores = check_type(FAMILY, name, "score", returned, NoteScores)
         for column, dtype in _DTYPES.items():
-            array: object = getattr(found, column)
-            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != (n,):
-                got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
-                raise breach(FAMILY, name, f"{column} of {got}", f"{np.dtype(dtype)} ({n},): one a note")
-        for column, good, allowed in (
-            ("status", found.status < len(NoteStatus), "of NoteStatus"),
-            ("intercept", ~np.isinf(found.intercept), "a finite number, or NaN for none"),
-            ("factor", ~np.isinf(found.factor), "a finite number, or NaN for none"),
-        ):
-            if not good.all():
-                at = int(np.argmin(good))
-                raise breach(FAMILY, name, f"{column} {getattr(found, column)[at]} of note {at}", allowed)
-        return found
+            check_array(FAMILY, name, column, getattr(scores, column), dtype, (n,), entry="one a note")
+        allowed = "a finite number, or NaN for none"
+        checks = (
+            ("status", scores.status, scores.status < len(NoteStatus), "of NoteStatus"),
+            ("intercept", scores.intercept, ~np.isinf(scores.intercept), allowed),
+            ("factor", scores.factor, ~np.isinf(scores.factor), allowed),
+        )
+        check_values(FAMILY, name, checks, item="note")
+        return scores
