@@ -1,7 +1,8 @@
 """What agents can do: one :class:`ActionSpec` for each kind of action, and all that follows from these.
 
-A new kind is a number in :class:`ActionKind` and an entry in ``SPECS``. Settings, checks, the statistical policies,
-prompts, memories, views and pages read the table, so that no other file names a kind that it does not treat apart.
+A new kind is a number in :class:`ActionKind` and a section of ``actions.toml``. Settings, checks, the statistical
+policies, prompts, memories, views and pages read the table, so that no other file names a kind that it does not treat
+apart.
 ``docs/adding-an-action.md`` says what to write where.
 
 **Coefficients** are those of the statistical policy, each with where it comes from. *Fitted* by ``townsquare
@@ -16,9 +17,11 @@ agree with, flag what they doubt); sizes are guesses.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import Enum, IntEnum, StrEnum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,95 +158,20 @@ class ActionSpec:
             raise ValueError(f"an action on {self.on} cannot have {', '.join(wrong)}; see docs/adding-an-action.md")
 
 
-_FITTED = "fitted and measured in part, see core/actions.py"
-_VERDICTS = {"verdict_false": 0.02, "verdict_true": 0.39, "verdict_unverified": 0.18}
+def _read_specs() -> dict[ActionKind, ActionSpec]:
+    """Read ``actions.toml``: a section for each kind of action, with the attributes of its :class:`ActionSpec`."""
+    enums: Mapping[str, type[Enum]] = {"on": On, "allowed": Allowed, "writes": Length, "makes": PostKind, "tie": Tie}
+    text = Path(__file__).with_name("actions.toml").read_text(encoding="utf-8")
+    specs: dict[ActionKind, ActionSpec] = {}
+    for word, entry in tomllib.loads(text).items():
+        fields = {name: enums[name][value.upper()] if name in enums else value for name, value in entry.items()}
+        if "slots" in fields:
+            fields["slots"] = tuple(Slot[slot.upper()] for slot in fields["slots"])
+        specs[ActionKind[word.upper()]] = ActionSpec(**fields)
+    return specs
 
-SPECS: Mapping[ActionKind, ActionSpec] = {
-    ActionKind.POST: ActionSpec(
-        writes=Length.POST, declares=True, makes=PostKind.ORIGINAL, did="wrote posts", memory="I posted: {own}",
-        mosaic="post",
-    ),
-    ActionKind.LIKE: ActionSpec(
-        on=On.POST, once=True, counts="likes",
-        coefficients=_VERDICTS | {"base": -2.76, "distance": -1.2, "engagement": 0.08, "followed": 0.3, "noted": -0.4,
-            "plausibility": 2.17, "appeal": 1.0, "repeated": -1.5, "taste": 0.51},
-        source=_FITTED, chance=0.1, called="a like", prompt="(p...)",
-        did="liked posts", memory="I liked what {author} posted: {theirs}", mosaic="like_post",
-    ),
-    ActionKind.DISLIKE: ActionSpec(
-        on=On.POST, once=True, counts="dislikes",
-        coefficients={"base": -3.8512, "distance": 1.5, "engagement": 0.05, "followed": -0.3, "verdict_false": 0.5,
-            "noted": 0.3, "plausibility": -1.0, "repeated": -1.5},
-        source="assumed; rate 0.02", chance=0.02, called="a dislike", prompt="(p...)",
-        did="disliked posts", memory="I disliked what {author} posted: {theirs}", mosaic="dislike_post",
-    ),
-    ActionKind.SHARE: ActionSpec(
-        on=On.POST, once=True, makes=PostKind.SHARE, counts="shares",
-        coefficients=_VERDICTS | {"base": -3.98, "distance": -1.0, "engagement": 0.12, "followed": 0.3,
-            "unlabeled": 0.15, "noted": -0.7, "plausibility": -0.05, "appeal": 1.0, "repeated": -2.0, "taste": 0.51},
-        source=_FITTED, chance=0.04, called="a share", prompt="(p...): pass it on to those who read you",
-        did="passed posts on", memory="I passed on what {author} posted: {theirs}", mosaic="share_post",
-    ),
-    ActionKind.COMMENT: ActionSpec(
-        on=On.POST, writes=Length.COMMENT, declares=True, makes=PostKind.COMMENT, counts="comments",
-        coefficients={"base": -3.33, "distance": 0.3, "engagement": 0.1, "followed": 0.4, "plausibility": -2.32,
-            "appeal": 1.0, "repeated": -2.0, "taste": 0.58},
-        source=_FITTED, chance=0.04, called="a comment", prompt="(p...): answer it, with content",
-        did="answered posts", memory="I answered {author}, who had posted: {theirs} My words: {own}",
-        mosaic="comment_post",
-    ),
-    ActionKind.LIKE_COMMENT: ActionSpec(
-        on=On.COMMENT, once=True, counts="likes", slots=(Slot.COMMENT,),
-        coefficients={"base": -3.4145, "distance": -1.2, "engagement": 0.08, "repeated": -1.5},
-        source="assumed; rate 0.03", chance=0.05, called="liking a comment", prompt="(c...)",
-        did="liked comments", memory="I liked a comment by {author}: {theirs}", mosaic="like_comment",
-    ),
-    ActionKind.FLAG: ActionSpec(
-        on=On.ITEM, once=True, counts="flags",
-        coefficients={"base": -4.5748, "distance": 0.8, "verdict_false": -0.5, "noted": -0.3, "plausibility": -3.0,
-            "repeated": -1.5},
-        source="assumed; rate 0.01", chance=0.01, called="a flag", prompt="(p..., c...): report it to the moderators",
-        did="reported posts", memory="I reported what {author} posted: {theirs}", mosaic="flag_post",
-    ),
-    ActionKind.FOLLOW: ActionSpec(
-        on=On.AUTHOR, once=True, tie=Tie.STARTS, slots=(Slot.OTHER,),
-        coefficients={"base": -4.5748, "distance": -1.0, "engagement": 0.1, "verdict_false": -0.8, "plausibility": 0.5},
-        source="assumed; rate 0.01", chance=0.01, called="following the author",
-        prompt="(p..., c...): whoever put it into your feed",
-        did="began to read people", memory="I began to read {author}.", mosaic="follow_user",
-    ),
-    ActionKind.UNFOLLOW: ActionSpec(
-        on=On.AUTHOR, once=True, tie=Tie.ENDS, slots=(Slot.FOLLOWED,),
-        coefficients={"base": -6.9047, "distance": 1.5, "verdict_false": 0.5, "plausibility": -1.0},
-        source="assumed; rate 0.001", chance=0.001, called="unfollowing the author", prompt="(p..., c...): that one",
-        did="stopped reading people", memory="I stopped reading {author}.", mosaic="unfollow_user",
-    ),
-    ActionKind.ADD_NOTE: ActionSpec(
-        on=On.POST, once=True, allowed=Allowed.BY_STRATEGY, writes=Length.POST, counts="notes",
-        coefficients={"base": -3.52, "distance": 0.5, "engagement": 0.1, "verdict_false": -1.0, "noted": -1.5,
-            "plausibility": -9.34, "repeated": -1.5, "taste": 0.56},
-        source=_FITTED, chance=0.02, called="a community note",
-        prompt="(p...): put a note with context under it, with content",
-        did="put notes under posts", memory="I put a note under what {author} posted: {theirs} My note: {own}",
-        mosaic="add_note",
-    ),
-    ActionKind.RATE_NOTE: ActionSpec(
-        on=On.NOTE, once=True, allowed=Allowed.BY_STRATEGY,
-        coefficients={"base": -1.994},
-        source="assumed; rate 0.1 of the notes offered", chance=0.3,
-        called="rating an offered note, helpful or not by the toss of a coin",
-        prompt="(n...): judge a note you are offered, with helpful",
-        did="judged notes", memory="I judged a note under a post by {author}: {theirs}", mosaic="rate_note",
-    ),
-    ActionKind.IGNORE: ActionSpec(mosaic="ignore"),
-    ActionKind.BLOCK: ActionSpec(
-        on=On.AUTHOR, once=True, allowed=Allowed.ON_REQUEST, hides=True,
-        coefficients={"base": -6.9047, "distance": 1.5, "verdict_false": 0.5, "plausibility": -1.0},
-        source="assumed; rate 0.001", chance=0.001, called="blocking the author",
-        prompt="(p..., c...): never see anything of that one again",
-        did="blocked people", memory="I blocked {author}.", mosaic="block_user",
-    ),
-}  # fmt: skip
+
+SPECS: Mapping[ActionKind, ActionSpec] = _read_specs()
 """Every kind of action, in the order of their numbers."""
 
 WORDS: Mapping[ActionKind, str] = {kind: kind.name.lower() for kind in SPECS}

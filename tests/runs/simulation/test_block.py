@@ -200,7 +200,11 @@ def test_records_views_memories_and_the_viewer_have_words_for_it(tmp_path: Path)
 
 def test_one_source_file_names_it() -> None:
     package = Path(ts.__file__).parent
-    sources = [*package.rglob("*.py"), *(package.parents[1] / "viewer" / "src").rglob("*.ts*")]
+    sources = [
+        *package.rglob("*.py"),
+        *package.rglob("*.toml"),
+        *(package.parents[1] / "viewer" / "src").rglob("*.ts*"),
+    ]
     names = re.compile(r"\bActionKind\.BLOCK\b|\bblock_user\b|kind === .block")
     naming = [file for file in sources if names.search(file.read_text(encoding="utf-8"))]
-    assert [file.relative_to(package).as_posix() for file in naming] == ["core/actions.py"]
+    assert [file.relative_to(package).as_posix() for file in naming] == ["core/actions.toml"]

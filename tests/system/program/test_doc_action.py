@@ -66,7 +66,7 @@ print(json.dumps(out, default=str))
 
 
 def example(name: str) -> str:
-    (block,) = re.findall(rf"^<!-- example: {name} -->\n```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = re.findall(rf"^<!-- example: {name} -->\n```\w+\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     return str(block)
 
 
@@ -74,12 +74,12 @@ def example(name: str) -> str:
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process says whose table of actions has the two blocks of the page."""
     folder = tmp_path_factory.mktemp("bookmark")
-    text = SOURCE.read_text(encoding="utf-8")
+    text, table = (SOURCE.with_suffix(suffix).read_text(encoding="utf-8") for suffix in (".py", ".toml"))
     last = max(actions.ActionKind)
-    number, end = f"    {last.name} = {last:d}\n", '}  # fmt: skip\n"""Every kind of action'
-    assert (text.count(number), text.count(end)) == (1, 1)
-    text = text.replace(number, number + example("number")).replace(end, example("entry") + end)
-    (folder / "actions.py").write_text(text, encoding="utf-8")
+    number = f"    {last.name} = {last:d}\n"
+    assert text.count(number) == 1
+    (folder / "actions.py").write_text(text.replace(number, number + example("number")), encoding="utf-8")
+    (folder / "actions.toml").write_text(f"{table}\n{example('entry')}", encoding="utf-8")
     sets, _ = RUNS["statistical policy, hybrid moderation"]
     command = [sys.executable, "-c", PROGRAM, str(folder / "actions.py"), json.dumps(sets), str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)

@@ -12,8 +12,9 @@ from townsquare.core.array_types import Array, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.pairs import PairBlock, lookup, rows_between
 from townsquare.core.schema import NONE
-from townsquare.simulation.evidence.reached import csr, reached
+from townsquare.simulation.evidence.reached import reached
 from townsquare.simulation.world import World
+from townsquare.simulation.world_kernels import offsets
 
 
 def holdings_of(
@@ -64,7 +65,7 @@ def records_of(world: World, block: PairBlock) -> Records:
 def _changes(block: PairBlock, first: int, stop: int, rows: Mapping[str, Array]) -> Changes:
     lo, hi = rows_between(rows["agent"], first, stop)
     at = lo + np.flatnonzero(rows["post"][lo:hi] != NONE)  # the seeds of newcomers moved nobody
-    indptr = csr(rows["agent"][at] - first, stop - first)
+    indptr = offsets(rows["agent"][at], first, stop - first)
     record = _record(block, indptr, rows["claim"][at])
     return Changes(indptr, record, rows["change"][at], rows["post"][at], rows["rank"][at])
 

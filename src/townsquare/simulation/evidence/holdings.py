@@ -32,8 +32,9 @@ from townsquare.record.batches import Batches
 from townsquare.settings.config import Evidence
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.evidence.claims import Judges
-from townsquare.simulation.evidence.reached import Reached, csr, exposures_by_agent, own_posts, reached
+from townsquare.simulation.evidence.reached import Reached, exposures_by_agent, own_posts, reached
 from townsquare.simulation.world import World
+from townsquare.simulation.world_kernels import offsets
 
 
 def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Change:
@@ -68,7 +69,7 @@ def claim_columns(world: World) -> Claims:
         np.asarray(world.claims["proposition"]),
         np.asarray(world.claims["polarity"]),
         np.asarray(world.claims["strength"]),
-        csr(one, world.claims.n),
+        offsets(one, 0, world.claims.n),
         other[order],
         np.r_[pairs["similarity"], pairs["similarity"]][order],
     )

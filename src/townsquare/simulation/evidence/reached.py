@@ -13,6 +13,7 @@ from townsquare.core.pairs import rows_between
 from townsquare.core.schema import PostKind
 from townsquare.record.batches import Batches
 from townsquare.simulation.world import World
+from townsquare.simulation.world_kernels import offsets
 
 
 def by_agent(out: Batches, table: str) -> dict[str, Array]:
@@ -59,16 +60,10 @@ class _Made(NamedTuple):
     first: Array
     n: Array
 
-
-@nb.njit(parallel=True, cache=True)
-def _count(shown: _Made, mine: _Made, out: Array) -> None:
-    for i in nb.prange(out.shape[0] - 1):
-        n = 0
-        for e in range(shown.indptr[i], shown.indptr[i + 1]):
-            n += shown.n[shown.what[e]]
-        for e in range(mine.indptr[i], mine.indptr[i + 1]):
-            n += mine.n[mine.what[e]]
-        out[i + 1] = n
+    def offsets(self) -> Int64:
+        """Count the claims before those of each agent, (agents + 1,)."""
+        met = self.what[self.indptr[0] : self.indptr[-1]]
+        return np.r_[0, np.cumsum(self.n[met], dtype=np.int64)][self.indptr - self.indptr[0]]
 
 
 @nb.njit(parallel=True, cache=True)
@@ -112,15 +107,13 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
     posts, n = world.posts, stop - first
     lo, hi = rows_between(exposures["agent"], first, stop)
     root = exposures.beside["root"]
-    indptr = lo + csr(exposures["agent"][lo:hi] - first, n)
+    indptr = lo + offsets(exposures["agent"][lo:hi], first, n)
     shown = _Made(indptr, exposures.code, posts["claims"][root], posts["n_claims"][root])
     author = posts["author"][own_posts]
     own_lo, own_hi = rows_between(author, first, stop)
-    own_indptr = own_lo + csr(author[own_lo:own_hi] - first, n)
+    own_indptr = own_lo + offsets(author[own_lo:own_hi], first, n)
     mine = _Made(own_indptr, np.ascontiguousarray(own_posts, np.int64), posts["claims"], posts["n_claims"])
-    out_indptr = np.zeros(n + 1, np.int64)
-    _count(shown, mine, out_indptr)
-    np.cumsum(out_indptr, out=out_indptr)
+    out_indptr = shown.offsets() + mine.offsets()
     m = int(out_indptr[-1])
     claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
     _spread(shown, mine, world.claims["same_as"], out_indptr, claim, row, own)
@@ -141,13 +134,3 @@ def own_posts(world: World) -> Int64:
     kind, author = world.posts["kind"][start:], world.posts["author"][start:]
     at = np.flatnonzero((kind == PostKind.ORIGINAL) | (kind == PostKind.COMMENT))
     return np.asarray(start + at[np.argsort(author[at], kind="stable")], np.int64)
-
-
-def csr(agent: Array, n: int) -> Int64:
-    """Row pointers, (n + 1,), of rows whose agents ascend from 0 to n - 1.
-
-    >>> csr(np.array([0, 2, 2]), 3).tolist()
-    [0, 1, 1, 3]
-    """
-    counts = np.bincount(agent, minlength=n)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

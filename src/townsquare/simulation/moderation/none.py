@@ -9,13 +9,9 @@ from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.world import World
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
-def review(world: World, draws: StageDraws, params: Params, takedown: bool) -> Change:
+def review(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
     """Nothing is done."""
     return NOTHING
 
 
-MODERATOR = Moderator("none", Params, frozenset(), review)
+MODERATOR = Moderator("none", MemberParams, frozenset(), review)

@@ -21,7 +21,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Rows
+from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Row, fits
 from townsquare.simulation.policies.llm_prompt import Minds, Told, Wording, react_prompt, write_prompt
 from townsquare.simulation.policies.llm_reply import Replies, post_schema, react_schema
 from townsquare.simulation.policies.llm_room import room_of, tokens_of, too_small
@@ -119,13 +119,13 @@ class Questions:
                 told = Told.of(views, k, self._params.own_posts if writes else 0)
                 yield self._question(k, pages, rows, told, minds.of(k))
 
-    def _question(self, k: int, pages: FeedPages, rows: Rows, told: Told, mind: str) -> Question:
+    def _question(self, k: int, pages: FeedPages, rows: list[Row], told: Told, mind: str) -> Question:
         views, params, room = self._views, self._params, self._room
         writes = bool(self._writes[k])
         bare = self._bare(told, mind, bool(rows), writes)
         if room is not None:
             for shorten in (told.shorten_memories, told.shorten_persona):
-                if not rows.fit(room - bare):
+                if not fits(rows, room - bare):
                     shorten(room)
                     bare = self._bare(told, mind, bool(rows), writes)
         page = pages.page(rows, None if room is None else room - bare)

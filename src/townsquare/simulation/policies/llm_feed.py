@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
@@ -57,27 +57,27 @@ class FeedPage:
         return [name for name in self.ids if name[0] == letter]
 
 
-class Said(NamedTuple):
-    """What a row says of its root: the same for all who are shown it, with the same counts and labels.
+class RootText(NamedTuple):
+    """What a row says of its root: the same for all readers who see it with the same counts and labels.
 
     Attributes
     ----------
     author : int
         Who wrote it.
     by : str
-        JSON of that.
+        JSON of the author's name.
     texts : tuple of (str, int)
         Keys, and rows of texts.
     tail : str
         JSON of what follows them.
     whole : str
-        JSON of texts and tail, where texts are as long as they may be.
+        JSON of texts and tail, with texts as long as the settings allow.
     whole_from : int
         Length of texts from which on they stand as in ``whole``.
     size : Size
         Of all of it, with the end of its line.
-    kept : int
-        The size where no text is longer than ``KEPT``.
+    short_size : int
+        The size with no text longer than ``KEPT``.
     """
 
     author: int
@@ -87,7 +87,7 @@ class Said(NamedTuple):
     whole: str
     whole_from: int
     size: Size
-    kept: int
+    short_size: int
 
 
 class Row(NamedTuple):
@@ -98,7 +98,7 @@ class Row(NamedTuple):
     author: int
     note: str
     head: str
-    said: Said
+    root: RootText
 
     @property
     def is_comment(self) -> bool:
@@ -106,71 +106,21 @@ class Row(NamedTuple):
 
     @property
     def size(self) -> Size:
-        return Size(len(self.head) + self.said.size.bare, self.said.size.texts)
+        return Size(len(self.head) + self.root.size.bare, self.root.size.texts)
 
 
-class Shown(NamedTuple):
-    """Columns of the rows of some agents: author, slot, note offered, and all that decides what a row says."""
-
-    author: list[int]
-    slot: list[int]
-    offered: list[int]
-    key: list[tuple[int, ...]]
-
-    def part(self, lo: int, hi: int) -> Shown:
-        """Some of the rows."""
-        return Shown(self.author[lo:hi], self.slot[lo:hi], self.offered[lo:hi], self.key[lo:hi])
+def fits(rows: Sequence[Row], room: int) -> bool:
+    """Return whether all rows fit into ``room`` characters with texts as long as the settings allow."""
+    return sum(len(row.head) + len(row.root.whole) + 1 for row in rows) <= room
 
 
-class Rows:
-    """The rows of one agent's feed, in its order. Comments are put into words only as far as there is room for them."""
-
-    def __init__(self, lo: int, shown: Shown, make: Callable[[int, int, str, Shown], Row]) -> None:
-        self._lo, self._shown, self._make = lo, shown, make
-        self._posts = [i for i, slot in enumerate(shown.slot) if slot != Slot.COMMENT]
-        self._comments = [i for i, slot in enumerate(shown.slot) if slot == Slot.COMMENT]
-        offers = accumulate(offered != NONE for offered in shown.offered)
-        self._notes = [f"n{n}" if of != NONE else "" for n, of in zip(offers, shown.offered, strict=True)]
-        self._made: list[Row | None] = [None] * len(shown.slot)
-
-    def __bool__(self) -> bool:
-        return bool(self._made)
-
-    def fit(self, room: int) -> bool:
-        """Whether all of them fit with texts as long as they may be."""
-        for i in (*self._posts, *self._comments):
-            row = self._row(i)
-            room -= len(row.head) + len(row.said.whole) + 1
-            if room < 0:
-                return False
-        return True
-
-    def first(self, room: int | None) -> list[Row]:
-        """All posts, and the first comments that fit beside them where no text is longer than ``KEPT``."""
-        if room is None:
-            return [self._row(i) for i in range(len(self._made))]
-        kept = list(self._posts)
-        left = room - sum(self._kept(i) for i in kept)
-        for i in self._comments if left > 0 else ():
-            left -= self._kept(i)
-            if left < 0:
-                break
-            kept.append(i)
-        return [self._row(i) for i in sorted(kept)]
-
-    def comments_beyond(self, kept: list[Row]) -> list[int]:
-        """Rows of ``Views.rows`` of the comments that are not kept."""
-        return [self._lo + i for i in self._comments[sum(row.is_comment for row in kept) :]]
-
-    def _kept(self, i: int) -> int:
-        row = self._row(i)
-        return len(row.head) + row.said.kept
-
-    def _row(self, i: int) -> Row:
-        row = self._made[i]
-        if row is None:
-            row = self._made[i] = self._make(self._lo, i, self._notes[i], self._shown)
-        return row
+def _selected(rows: list[Row], room: int) -> list[Row]:
+    """Return all posts, and the first comments that fit beside them with no text longer than ``KEPT``."""
+    left = room - sum(len(row.head) + row.root.short_size for row in rows if not row.is_comment)
+    comments = [row for row in rows if row.is_comment]
+    used = accumulate(len(row.head) + row.root.short_size for row in comments)
+    last = max((row.at for row, size in zip(comments, used, strict=True) if size <= left), default=-1)
+    return [row for row in rows if not row.is_comment or row.at <= last]
 
 
 class FeedPages:
@@ -186,67 +136,65 @@ class FeedPages:
     def __init__(self, views: Views, longest: int) -> None:
         self._views, self._longest = views, longest
         self._indptr: list[int] = views.indptr.tolist()
-        self._block: tuple[int, Shown] = (-1, Shown([], [], [], []))
+        self._block: tuple[int, list[tuple[int, int, tuple[int, ...]]]] = (-1, [])
         self._follows = views.followed_authors()
-        self._said = cache(self._say)
+        self._root_text = cache(self._make_root_text)
         self._called = cache(lambda agent: quoted(views.called(agent)))
         self._text = cache(lambda row, longest: _cut(views.text(row), longest))
 
-    def rows(self, k: int) -> Rows:
-        """The rows of the agent at place ``k``."""
+    def rows(self, k: int) -> list[Row]:
+        """Return the rows of the feed of the agent at position ``k``, in order."""
         first = k - k % _BLOCK
         if self._block[0] != first:
-            self._block = first, self._shown(first, min(first + _BLOCK, len(self._indptr) - 1))
+            self._block = first, self._columns(first, min(first + _BLOCK, len(self._indptr) - 1))
         lo, hi, start = self._indptr[k], self._indptr[k + 1], self._indptr[first]
-        return Rows(lo, self._block[1].part(lo - start, hi - start), self._row)
+        rows, n_notes = list[Row](), 0
+        for i, (author, slot, key) in enumerate(self._block[1][lo - start : hi - start]):
+            n_notes += key[-1] != NONE
+            note = f"n{n_notes}" if key[-1] != NONE else ""
+            root = self._root_text(key, note)
+            name = f"{'c' if slot == Slot.COMMENT else 'p'}{i + 1}"
+            passed_on = f',"passed_on_by":{self._called(author)}' if author != root.author else ""
+            rows.append(Row(lo + i, name, author, note, f'{{"id":"{name}","by":{root.by}{passed_on}', root))
+        return rows
 
-    def page(self, rows: Rows, room: int | None) -> FeedPage:
-        """As much of these rows as fits ``room`` characters; all of them for None."""
-        longest, comments_out, posts_out = self._longest, list[int](), list[int]()
-        if room is None:
-            kept = rows.first(None)
-        else:
-            kept = rows.first(room)
-            comments_out = rows.comments_beyond(kept)
-            longest = self._length(kept, room)
-            while kept and longest < LEAST:
-                kept, posts_out = kept[:-1], [kept[-1].at, *posts_out]
-                longest = self._length(kept, room)
+    def page(self, rows: list[Row], room: int | None) -> FeedPage:
+        """Return as much of these rows as fits ``room`` characters; all of them for None."""
+        shown, longest, posts_out = rows, self._longest, list[int]()
+        if room is not None:
+            shown = _selected(rows, room)
+            longest = self._length(shown, room)
+        comments_out = [row.at for row in rows if row.is_comment][sum(row.is_comment for row in shown) :]
+        while room is not None and shown and longest < LEAST:
+            shown, posts_out = shown[:-1], [shown[-1].at, *posts_out]
+            longest = self._length(shown, room)
         authors: dict[int, Row] = {}
-        for row in kept:
+        for row in shown:
             authors.setdefault(row.author, row)
         friends = {row.name for row in authors.values() if self._follows[row.at]}
         return FeedPage(
-            text="\n".join([self._line(row, longest) for row in kept]),
-            ids={row.name: row.at for row in kept},
-            notes={row.note: row.at for row in kept if row.note},
+            text="\n".join([self._line(row, longest) for row in shown]),
+            ids={row.name: row.at for row in shown},
+            notes={row.note: row.at for row in shown if row.note},
             strangers=[row.name for row in authors.values() if row.name not in friends],
             friends=[row.name for row in authors.values() if row.name in friends],
-            shortened=sum([length > longest for row in kept for length in row.said.size.texts]),
+            shortened=sum([length > longest for row in shown for length in row.root.size.texts]),
             comments_out=comments_out,
             posts_out=posts_out,
         )
 
-    def _shown(self, first: int, stop: int) -> Shown:
-        """The rows of the agents at the places from ``first`` to ``stop``."""
-        places = np.arange(self._indptr[first], self._indptr[stop])
-        author, slot, offered, *key = (column_at(self._views.rows, name, places).tolist() for name in _READ)
-        return Shown(author, slot, offered, list(zip(*key, offered, strict=True)))
+    def _columns(self, first: int, stop: int) -> list[tuple[int, int, tuple[int, ...]]]:
+        """Return author, slot, and all that decides what a row says, of the rows of agents ``first`` to ``stop``."""
+        rows = np.arange(self._indptr[first], self._indptr[stop])
+        author, slot, offered, *key = (column_at(self._views.rows, name, rows).tolist() for name in _READ)
+        return list(zip(author, slot, zip(*key, offered, strict=True), strict=True))
 
     def _length(self, rows: list[Row], room: int) -> int:
-        found = longest_texts([row.size for row in rows], room, self._longest)
-        return found if found >= self._longest else found - found % _STEP
+        length = longest_texts([row.size for row in rows], room, self._longest)
+        return length if length >= self._longest else length - length % _STEP
 
-    def _row(self, lo: int, i: int, note: str, shown: Shown) -> Row:
-        """What the agent sees of one row; ``note`` is the id of the note that it is offered with it, "" for none."""
-        said = self._said(shown.key[i], note)
-        name = f"{'c' if shown.slot[i] == Slot.COMMENT else 'p'}{i + 1}"
-        brought = shown.author[i]
-        passed_on = f',"passed_on_by":{self._called(brought)}' if brought != said.author else ""
-        return Row(lo + i, name, brought, note, f'{{"id":"{name}","by":{said.by}{passed_on}', said)
-
-    def _say(self, key: tuple[int, ...], name: str) -> Said:
-        """What is said of a root; ``name`` is the id of the note that is offered with it, "" for none."""
+    def _make_root_text(self, key: tuple[int, ...], name: str) -> RootText:
+        """Put a root into words; ``name`` is the id of the note that is offered with it, "" for none."""
         root, likes, shares, comments, flags, verdict, note, offered = key
         texts = [("text", int(self._views.post("text")[root]))]
         tail = ',"news":true' if self._views.post("type")[root] == PostType.NEWS else ""
@@ -267,11 +215,11 @@ class FeedPages:
         author = int(self._views.post("author")[root])
         whole_from = self._longest if is_cut else max(lengths)
         whole = self._body(texts, tail, self._longest)
-        return Said(author, self._called(author), tuple(texts), tail, whole, whole_from, size, size.at(KEPT))
+        return RootText(author, self._called(author), tuple(texts), tail, whole, whole_from, size, size.at(KEPT))
 
     def _line(self, row: Row, longest: int) -> str:
-        said = row.said
-        return row.head + (said.whole if longest >= said.whole_from else self._body(said.texts, said.tail, longest))
+        root = row.root
+        return row.head + (root.whole if longest >= root.whole_from else self._body(root.texts, root.tail, longest))
 
     def _body(self, texts: Sequence[tuple[str, int]], tail: str, longest: int) -> str:
         return "".join([f',"{key}":"{self._text(text, longest)}"' for key, text in texts]) + tail + "}"

@@ -8,13 +8,9 @@ from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import Chosen, Views, nothing_chosen
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
     """Nothing, for everybody."""
     return nothing_chosen()
 
 
-POLICY = Policy("silent", Params, decide)
+POLICY = Policy("silent", MemberParams, decide)

@@ -10,13 +10,9 @@ from townsquare.simulation.feed.rankers.contract import Ranker
 from townsquare.simulation.feed.ranking_view import RankingView
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
-def score(view: RankingView, params: Params) -> Float:
+def score(view: RankingView, params: MemberParams) -> Float:
     """Less for later rows."""
     return -np.arange(view.posts.n, dtype=np.float64)
 
 
-RANKER = Ranker("oldest", Params, score)
+RANKER = Ranker("oldest", MemberParams, score)

@@ -10,13 +10,9 @@ from townsquare.simulation.feed.rankers.contract import Ranker
 from townsquare.simulation.feed.ranking_view import RankingView
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
-def score(view: RankingView, params: Params) -> Float:
+def score(view: RankingView, params: MemberParams) -> Float:
     """The same for every row, so that the keyed draw alone decides."""
     return np.zeros(view.posts.n)
 
 
-RANKER = Ranker("random", Params, score)
+RANKER = Ranker("random", MemberParams, score)

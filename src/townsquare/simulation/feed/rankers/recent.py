@@ -10,13 +10,9 @@ from townsquare.simulation.feed.rankers.contract import Ranker
 from townsquare.simulation.feed.ranking_view import RankingView
 
 
-class Params(MemberParams):
-    """No settings."""
-
-
-def score(view: RankingView, params: Params) -> Float:
+def score(view: RankingView, params: MemberParams) -> Float:
     """The step in which the row was made: a share is as new as the sharing."""
     return view.posts["step"].astype(np.float64)
 
 
-RANKER = Ranker("recent", Params, score)
+RANKER = Ranker("recent", MemberParams, score)
