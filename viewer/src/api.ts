@@ -24,8 +24,8 @@ class Refused extends Error {
 async function ask(url: string, signal: AbortSignal): Promise<Response> {
   const answer = await fetch(url, { signal });
   if (answer.ok) return answer;
-  const told = (await answer.json().catch(() => null)) as { error?: Wrong } | null;
-  throw new Refused(told?.error ?? { where: url, got: `status ${answer.status}`, allowed: "", do: "reload the page" });
+  const refusal = (await answer.json().catch(() => null)) as { error?: Wrong } | null;
+  throw new Refused(refusal?.error ?? { where: url, got: `status ${answer.status}`, allowed: "", do: "reload the page" });
 }
 
 const SILENT: Wrong = {
@@ -44,7 +44,7 @@ export function useAnswer<T>(path: string, query: Query, fresh: unknown = 0, kin
     const stop = new AbortController();
     setAnswer((old) => ({ ...old, loading: true }));
     ask(url, stop.signal)
-      .then((found) => (kind === "json" ? found.json() : found.arrayBuffer()))
+      .then((reply) => (kind === "json" ? reply.json() : reply.arrayBuffer()))
       .then((data) => setAnswer({ data: data as T, wrong: null, loading: false }))
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
@@ -309,7 +309,7 @@ export interface Waterfall {
   causes: Cause[];
 }
 
-export interface Held {
+export interface ArgumentRecord {
   claim: number;
   text: string;
   polarity: number;
@@ -327,7 +327,7 @@ export interface Held {
 }
 
 export interface Records {
-  records: Held[];
+  records: ArgumentRecord[];
   prior?: number;
   uptake?: number;
   anchoring?: number;

@@ -51,7 +51,7 @@ export function App(): JSX.Element {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        <Suspense fallback={<p className="loading">One moment…</p>}>
+        <Suspense fallback={<p className="loading">Loading…</p>}>
           {route.run && route.view !== "debate" ? <OneRun key={route.run} route={route} /> : <Many route={route} />}
         </Suspense>
       </main>
@@ -80,10 +80,10 @@ function OneRun({ route }: { route: Route }): JSX.Element {
   const head = useAnswer<Head>("/api/run", { run: route.run }, fresh);
   return (
     <Answered of={head}>
-      {(found) => (
+      {(head) => (
         <>
-          <RunHead head={found} route={route} />
-          <View head={found} route={route} fresh={`${found.last_step} ${found.state}`} />
+          <RunHead head={head} route={route} />
+          <View head={head} route={route} fresh={`${head.last_step} ${head.state}`} />
         </>
       )}
     </Answered>
@@ -91,7 +91,7 @@ function OneRun({ route }: { route: Route }): JSX.Element {
 }
 
 function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
-  const kept = { p: route.query.get("p"), step: route.query.get("step") };
+  const query = { p: route.query.get("p"), step: route.query.get("step") };
   return (
     <div className="run-head">
       <nav className="crumbs" aria-label="Place">
@@ -116,7 +116,7 @@ function RunHead({ head, route }: { head: Head; route: Route }): JSX.Element {
       ))}
       <nav className="tabs" aria-label="Views of this run">
         {TABS.map(([view, title, on]) => (
-          <a key={view} href={link(head.id, view, null, kept)} aria-current={on.includes(route.view) ? "page" : undefined}>
+          <a key={view} href={link(head.id, view, null, query)} aria-current={on.includes(route.view) ? "page" : undefined}>
             {title}
           </a>
         ))}
@@ -133,5 +133,5 @@ function View(properties: ViewProperties): JSX.Element {
   if (view === "posts") return <Posts {...properties} />;
   if (view === "post" && id !== null) return <Post key={id} {...properties} id={id} />;
   if (view === "overview") return <Overview {...properties} />;
-  return <p>There is no such view. Choose one above.</p>;
+  return <p>No such view. Choose a view above.</p>;
 }

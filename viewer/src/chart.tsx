@@ -27,20 +27,20 @@ interface Properties {
 export function Chart({ name, label, option, height = 260, onPick, onPlace }: Properties): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
-  const heard = useRef({ onPick, onPlace });
-  heard.current = { onPick, onPlace };
+  const listeners = useRef({ onPick, onPlace });
+  listeners.current = { onPick, onPlace };
 
   useEffect(() => {
     const made = init(box.current);
     chart.current = made;
     made.on("click", (event) => {
       const picked = { series: String(event.seriesId ?? ""), name: String(event.name), index: event.dataIndex ?? 0 };
-      heard.current.onPick?.(picked);
+      listeners.current.onPick?.(picked);
     });
     made.getZr().on("click", (event: { offsetX: number; offsetY: number }) => {
       const at = made.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as unknown;
       const x = Array.isArray(at) ? (at[0] as number) : Number.NaN;
-      if (Number.isFinite(x)) heard.current.onPlace?.(x);
+      if (Number.isFinite(x)) listeners.current.onPlace?.(x);
     });
     const watch = new ResizeObserver(() => made.resize());
     if (box.current) watch.observe(box.current);

@@ -60,7 +60,7 @@ export function isOn(query: URLSearchParams, name: string, usual: boolean): bool
 export function Problem({ wrong }: { wrong: Wrong }): JSX.Element {
   return (
     <div className="problem" role="alert" data-testid="problem">
-      <strong>This cannot be shown.</strong>
+      <strong>This view cannot be shown.</strong>
       <p>
         {wrong.where}
         {wrong.got && `: ${wrong.got}`}
@@ -74,7 +74,7 @@ export function Problem({ wrong }: { wrong: Wrong }): JSX.Element {
 // What was answered, or why not, or that it is on its way.
 export function Answered<T>({ of, children }: { of: Answer<T>; children: (data: T) => ReactNode }): JSX.Element {
   if (of.wrong) return <Problem wrong={of.wrong} />;
-  if (of.data === null) return <p className="loading">Reading the record…</p>;
+  if (of.data === null) return <p className="loading">Reading the recorded run…</p>;
   return <>{children(of.data)}</>;
 }
 
@@ -100,15 +100,15 @@ export function Truth({ veracity }: { veracity: string }): JSX.Element | null {
 
 export function PropositionChoice({ of, value }: { of: Proposition[]; value: string }): JSX.Element | null {
   const id = useId();
-  const chosen = of.find((one) => one.name === value) ?? of[0];
+  const chosen = of.find((option) => option.name === value) ?? of[0];
   if (!chosen) return null;
   return (
     <div className="choice">
       <label htmlFor={id}>Proposition</label>
       <select id={id} value={chosen.name} onChange={(event) => change({ p: event.target.value })}>
-        {of.map((one) => (
-          <option key={one.name} value={one.name}>
-            {words(one.name)}
+        {of.map((option) => (
+          <option key={option.name} value={option.name}>
+            {words(option.name)}
           </option>
         ))}
       </select>

@@ -33,32 +33,32 @@ export function link(run: string, view: string, id: number | null = null, query:
 }
 
 export function withQuery(path: string, query: Query): string {
-  const kept = new URLSearchParams();
+  const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== "") kept.set(name, String(value));
+    if (value !== null && value !== "") parameters.set(name, String(value));
   }
-  const text = kept.toString();
+  const text = parameters.toString();
   return text ? `${path}?${text}` : path;
 }
 
 // A changed control replaces the address: "back" leads to the view before, not through every place of a slider.
 export function change(query: Query): void {
   const [path = "", search = ""] = location.hash.split("?", 2);
-  const kept = new URLSearchParams(search);
+  const parameters = new URLSearchParams(search);
   for (const [name, value] of Object.entries(query)) {
-    if (value === null || value === "") kept.delete(name);
-    else kept.set(name, String(value));
+    if (value === null || value === "") parameters.delete(name);
+    else parameters.set(name, String(value));
   }
-  replace(path, kept.toString());
+  replace(path, parameters.toString());
 }
 
 // The same for a name that may stand there more than once.
 export function changeAll(name: string, values: string[]): void {
   const [path = "", search = ""] = location.hash.split("?", 2);
-  const kept = new URLSearchParams(search);
-  kept.delete(name);
-  for (const value of values) kept.append(name, value);
-  replace(path, kept.toString());
+  const parameters = new URLSearchParams(search);
+  parameters.delete(name);
+  for (const value of values) parameters.append(name, value);
+  replace(path, parameters.toString());
 }
 
 function replace(path: string, text: string): void {

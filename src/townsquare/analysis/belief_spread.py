@@ -77,14 +77,14 @@ def convergence(run: Reads) -> pl.DataFrame:
     )
     sd, distance = pl.col("stance").std(ddof=0), mean_distance(pl.col("stance")).clip(0.0, None)
     course = beliefs.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
-    course = course.sort("proposition", "step").pipe(collected, ORDERED)
+    ordered = course.sort("proposition", "step").pipe(collected, ORDERED)
     starts = {name: pl.col(name).first().over("proposition") for name in ("sd", "distance")}
     left = {name: pl.when(start > 1e-12).then(pl.col(name) / start) for name, start in starts.items()}
     names = (("sd", "kept"), ("distance", "distance_kept"))
     shares = [left[measure].otherwise(float("nan")).alias(name) for measure, name in names]
     half = pl.col("step").filter(pl.col("kept") < HALF).min().over("proposition").alias("steps_to_half")
     columns = ["step", "proposition", "persons", "kept", "distance_kept", "steps_to_half"]
-    return course.with_columns(shares).with_columns(half).select(columns).sort("step", "proposition")
+    return ordered.with_columns(shares).with_columns(half).select(columns).sort("step", "proposition")
 
 
 def accuracy_course(run: Reads) -> pl.DataFrame:

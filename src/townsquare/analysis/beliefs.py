@@ -235,5 +235,5 @@ def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
     if not chosen:
         return first.select("proposition", "agent", pl.lit(0).alias("step"), "stance")
     beliefs = person_beliefs(run).select("proposition", "agent", "step", "stance")
-    lines = beliefs.join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
-    return lines.pipe(collected).sort("proposition", "agent", "step")
+    courses = beliefs.join(pl.concat(chosen).lazy(), on=["agent", "proposition"])
+    return courses.pipe(collected).sort("proposition", "agent", "step")

@@ -112,8 +112,8 @@ def labels(run: Reads) -> pl.DataFrame:
         frame = frame.join(steps, on="root", how="left")
     label = pl.min_horizontal("false_verdict_step", "note_step").alias("label_step")
     positive = (pl.col("note_step").is_not_null() | pl.col("false_verdict_step").is_not_null()).alias("positive")
-    steps = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step"
-    return frame.select("root", "step", "veracity", *steps, positive).sort("root")
+    events = "verdict_step", "false_verdict_step", "note_step", label, "takedown_step"
+    return frame.select("root", "step", "veracity", *events, positive).sort("root")
 
 
 def notes_informative(run: Reads) -> bool:

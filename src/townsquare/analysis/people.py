@@ -91,7 +91,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
     DataFrame
         ``person`` (int32, the agent), ``post`` (int32, the root), ``action`` (word).
     """
-    kinds = {kind: word for kind, word in WORDS.items() if word in actions}
+    kinds = {int(kind): word for kind, word in WORDS.items() if word in actions}
     posts = run.table("posts").select(pl.col("post").alias("target"), pl.col("root"))
     rows = accepted(run, kinds).join(posts.lazy(), on="target")
     columns = pl.col("agent").alias("person"), pl.col("root").alias("post"), as_words("kind", kinds).alias("action")

@@ -21,7 +21,7 @@ VERACITIES = ("true", "false", "unknown")
 _WORD = {int(Veracity.UNKNOWN): "unknown", int(Veracity.TRUE): "true", int(Veracity.FALSE): "false"}
 
 
-def accepted(run: Reads, kinds: Iterable[ActionKind] | None = None) -> pl.LazyFrame:
+def accepted(run: Reads, kinds: Iterable[int] | None = None) -> pl.LazyFrame:
     """Return the accepted actions of these kinds; without ``kinds``, of all but ignoring."""
     codes = pl.col("kind")
     wanted = codes != ActionKind.IGNORE if kinds is None else codes.is_in([int(kind) for kind in kinds])

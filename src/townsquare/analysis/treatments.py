@@ -130,8 +130,8 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
     frame = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
     ends = person_beliefs(run).filter(pl.col("step").is_in([since, run.last_step])).sort("step")
     move = (pl.col("stance").last() - pl.col("stance").first()).alias("move")
-    moves = ends.group_by("agent", "proposition").agg(move, pl.len().alias("ends")).filter(pl.col("ends") == 2)
-    moves = moves.pipe(collected, ORDERED)
+    both = ends.group_by("agent", "proposition").agg(move, pl.len().alias("ends")).filter(pl.col("ends") == 2)
+    moves = both.pipe(collected, ORDERED)
     for proposition, name in names(run).select("proposition", "name").rows():
         about = moves.filter(pl.col("proposition") == proposition).select("agent", pl.col("move").alias(f"move.{name}"))
         frame = frame.join(about, on="agent", how="left")

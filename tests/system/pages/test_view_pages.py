@@ -88,7 +88,7 @@ def test_the_bars_sum_to_the_change_that_is_shown(browser: Any, url: str) -> Non
     assert float(sums.get_attribute("data-sum")) == pytest.approx(change, abs=1e-12)
     assert sum(shown) == pytest.approx(change, abs=1e-5 * len(shown))
     assert "they agree" in sums.inner_text()
-    visit.page.get_by_role("button", name="Without this one").first.click()
+    visit.page.get_by_role("button", name="Belief without this row").first.click()
     visit.page.wait_for_selector("[data-testid=without] .stance")
     assert "exactly" in visit.page.locator("[data-testid=without]").inner_text()
     visit.close()
@@ -105,10 +105,10 @@ def test_records_put_aside_are_grey_and_each_can_be_left_out(browser: Any, url: 
     assert "they agree" in sums.inner_text()
     archived = visit.page.locator("[data-testid=bar].gone")
     assert archived.count() >= 1
-    assert "A record was archived" in archived.first.inner_text()
+    assert "Record archived" in archived.first.inner_text()
     aside = visit.page.locator("[data-testid=records] .archived").first.inner_text()
     assert "adds nothing" in aside
-    visit.page.locator("[data-testid=records]").get_by_role("button", name="Without this one").first.click()
+    visit.page.locator("[data-testid=records]").get_by_role("button", name="Belief without this record").first.click()
     visit.page.wait_for_selector("[data-testid=without-record] .stance")
     visit.wait("location.hash.includes('record=')")
     assert visit.page.locator("[data-testid=memories] li").count() > 0
@@ -121,14 +121,14 @@ def test_records_put_aside_are_grey_and_each_can_be_left_out(browser: Any, url: 
 
 def test_what_is_switched_off_stands_in_the_link(browser: Any, url: str) -> None:
     visit = Visit(browser, url, place(RUN, "overview"))
-    visit.page.get_by_role("checkbox", name="single agents").uncheck()
+    visit.page.get_by_role("checkbox", name="individual agents").uncheck()
     visit.wait("location.hash.includes('lines=0')")
     visit.open(place(RUN, "overview?bands=0"))
     assert not visit.page.get_by_role("checkbox", name="bands").is_checked()
-    assert visit.page.get_by_role("checkbox", name="single agents").is_checked()
+    assert visit.page.get_by_role("checkbox", name="individual agents").is_checked()
     visit.open(place(RUN, "network"))
     visit.page.get_by_label("Size").select_option("moved")
-    visit.wait("document.querySelector('.beside h3').innerText === 'Moved others most'")
+    visit.wait("document.querySelector('.beside h3').innerText === 'Largest influence on others'")
     visit.wait("location.hash.includes('size=moved')")
     visit.open("#/runs?run=arms%2Ffirst&run=second+run")
     assert visit.page.locator(".run.chosen").count() == 2
@@ -161,7 +161,7 @@ def test_the_network_moves_with_the_slider_and_opens_an_agent(browser: Any, url:
     visit.wait("location.hash.includes('agent=')")
     visit.page.get_by_role("button", name="Clear").click()
     visit.page.locator(".beside ol button").first.click()
-    visit.page.get_by_role("link", name="Why it thinks so").click()
+    visit.page.get_by_role("link", name="What moved this belief").click()
     visit.page.wait_for_selector("[data-testid=waterfall]")
     assert visit.heard == []
     visit.close()
@@ -171,7 +171,7 @@ def test_two_runs_stand_side_by_side(browser: Any, url: str) -> None:
     visit = Visit(browser, url)
     for name in ("arms/first", "second run"):
         visit.page.get_by_role("checkbox", name=f"Compare {name}").check()
-    visit.page.get_by_role("link", name="Side by side").click()
+    visit.page.get_by_role("link", name="Compare").click()
     visit.page.wait_for_selector("[data-testid=columns]")
     visit.settle()
     visit.wait("document.querySelectorAll('[data-testid=compare-engagement]').length === 2")

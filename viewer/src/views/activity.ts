@@ -9,8 +9,8 @@ type Point = [number, number | null];
 
 export function engagementOption(activity: Activity, step: number, colors: Colors): EChartsCoreOption {
   const of = (veracity: string): Point[] =>
-    activity.engagement.step.flatMap((one, row) =>
-      activity.engagement.veracity[row] === veracity ? [[one, activity.engagement.per_post[row] ?? null] as Point] : [],
+    activity.engagement.step.flatMap((value, row) =>
+      activity.engagement.veracity[row] === veracity ? [[value, activity.engagement.per_post[row] ?? null] as Point] : [],
     );
   const line = (name: string, veracity: string, color: string, type: string): object => ({
     name,
@@ -47,14 +47,14 @@ export function eventsOption(activity: Activity, step: number, last: number, col
     symbol: SHAPES[veracity],
     symbolOffset: [0, (nth - 1) * 8],
     itemStyle: { color: color[veracity], opacity: 0.85 },
-    data: events.step.flatMap((one, row) =>
-      events.veracity[row] === veracity ? [[one, events.event[row], events.posts[row]]] : [],
+    data: events.step.flatMap((value, row) =>
+      events.veracity[row] === veracity ? [[value, events.event[row], events.posts[row]]] : [],
     ),
     symbolSize: (value: [number, string, number]) => 4 + room * Math.sqrt(value[2] / most),
     ...(nth === 0 ? { markLine: markStep(step, colors) } : {}),
   }));
-  const describe = (found: { value: [number, string, number]; seriesName: string }): string =>
-    `step ${found.value[0]}, ${found.value[1]}\n${found.value[2]} posts (${found.seriesName})`;
+  const describe = (picked: { value: [number, string, number]; seriesName: string }): string =>
+    `step ${picked.value[0]}, ${picked.value[1]}\n${picked.value[2]} posts (${picked.seriesName})`;
   return {
     ...axes(colors, { min: 0, max: last }, { type: "category", data: rows, axisTick: { show: false }, splitLine: { show: true, lineStyle: { color: colors.line, opacity: 0.6 } } }),
     tooltip: tooltip(colors, { trigger: "item", formatter: describe }),
@@ -71,7 +71,7 @@ export function participationOption(activity: Activity, step: number, colors: Co
   const line = (name: string, values: (number | null)[], color: string, type: string): object => ({
     name,
     type: "line",
-    data: participation.step.map((one, row) => [one, values[row] ?? null]),
+    data: participation.step.map((value, row) => [value, values[row] ?? null]),
     showSymbol: false,
     lineStyle: { color, width: 2, type },
     itemStyle: { color },

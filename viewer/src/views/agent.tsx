@@ -13,28 +13,28 @@ import { WaterfallView } from "./waterfall";
 export function Agent({ head, route, fresh, id }: ViewProperties & { id: number }): JSX.Element {
   const facts = useAnswer<AgentFacts>("/api/agent", { run: head.id, agent: id }, fresh);
   const p = route.query.get("p") ?? "";
-  const proposition = (head.propositions.find((one) => one.name === p) ?? head.propositions[0])?.name ?? "";
+  const proposition = (head.propositions.find((known) => known.name === p) ?? head.propositions[0])?.name ?? "";
   useEffect(() => {
     document.title = `Agent ${id} · ${head.id} · Townsquare`;
   }, [id, head.id]);
   return (
     <Answered of={facts}>
-      {(found) => {
-        const first = Math.min(found.born + 1, head.last_step);
+      {(facts) => {
+        const first = Math.min(facts.born + 1, head.last_step);
         const step = stepOf(route.query, head.last_step, Math.max(first, Math.min(1, head.last_step)));
         return (
           <>
             <div className="page-head">
-              <h1>{found.who}</h1>
+              <h1>{facts.who}</h1>
               <span className="muted">
-                {found.kind}, joined in step {found.born}; follows {count(found.follows)}, followed by {count(found.followers)}
+                {facts.kind}, joined in step {facts.born}; follows {count(facts.follows)}, followed by {count(facts.followers)}
               </span>
               <a href={link(head.id, "network", null, { agent: id, p, step: route.query.get("step") })}>in the network</a>
             </div>
-            {found.kind === "person" ? (
-              <Person head={head} found={found} step={step} first={first} proposition={proposition} fresh={fresh} />
+            {facts.kind === "person" ? (
+              <Person head={head} facts={facts} step={step} first={first} proposition={proposition} fresh={fresh} />
             ) : (
-              <p>A source only publishes: it has no feed, no persona and no belief.</p>
+              <p>A source only publishes. It has no feed, persona or beliefs.</p>
             )}
           </>
         );
@@ -45,19 +45,19 @@ export function Agent({ head, route, fresh, id }: ViewProperties & { id: number 
 
 interface PersonProperties {
   head: ViewProperties["head"];
-  found: AgentFacts;
+  facts: AgentFacts;
   step: number;
   first: number;
   proposition: string;
   fresh: string;
 }
 
-function Person({ head, found, step, first, proposition, fresh }: PersonProperties): JSX.Element {
+function Person({ head, facts, step, first, proposition, fresh }: PersonProperties): JSX.Element {
   const run = head.id;
-  const agent = found.agent;
+  const agent = facts.agent;
   const query = { run, agent, step };
   const shown = useAnswer<InStep>("/api/agent-step", query, fresh);
-  const place = { run, agent, step, proposition };
+  const where = { run, agent, step, proposition };
   const moves = step >= 1;
   return (
     <>
@@ -66,27 +66,27 @@ function Person({ head, found, step, first, proposition, fresh }: PersonProperti
         <StepSlider value={step} last={head.last_step} first={first} />
       </div>
       <div className="cards">
-        <Section title="Stance and confidence over time" csv={{ name: "beliefs", query: { run, agent } }} note="Solid: stance; dashed: confidence. Click to choose a step.">
-          <Course found={found} proposition={proposition} step={step} first={first} last={head.last_step} />
+        <Section title="Stance and confidence over time" csv={{ name: "beliefs", query: { run, agent } }} note="Solid: stance (−1 to +1). Dashed: confidence (0 to 1). Click to choose a step.">
+          <Course facts={facts} proposition={proposition} step={step} first={first} last={head.last_step} />
         </Section>
         <Section title="Persona" csv={{ name: "persona", query: { run, agent } }}>
-          <Persona found={found} />
+          <Persona facts={facts} />
         </Section>
         {head.trail && moves && (
-          <Section title={`Why did it move in step ${step}?`} wide csv={{ name: "why", query: { ...place } }}>
-            <WaterfallView {...place} />
+          <Section title={`What moved this belief in step ${step}`} wide csv={{ name: "why", query: { ...where } }}>
+            <WaterfallView {...where} />
           </Section>
         )}
-        {!head.trail && <p className="warn">This run was recorded without a trail, so what moved a belief is not known.</p>}
-        {found.records && <RecordsSection {...place} />}
-        <Section title={`What it did in step ${step}`} csv={{ name: "actions", query }}>
+        {!head.trail && <p className="warn">This run was recorded without a trail, so the causes of belief changes are unknown.</p>}
+        {facts.records && <RecordsSection {...where} />}
+        <Section title={`Actions in step ${step}`} csv={{ name: "actions", query }}>
           <Answered of={shown}>{(data) => <Actions acts={data.actions} run={run} />}</Answered>
         </Section>
-        <Section title={`What it was shown in step ${step}`} csv={{ name: "exposures", query }}>
+        <Section title={`Feed in step ${step}`} csv={{ name: "exposures", query }}>
           <Answered of={shown}>{(data) => <Feed rows={data.exposures} run={run} />}</Answered>
         </Section>
         {head.memories && (
-          <Section title={`What it remembers after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times what time has left of it.">
+          <Section title={`Memories after step ${step}`} wide csv={{ name: "memories", query }} note="Most relevant first: importance times what time has left of it.">
             <Answered of={shown}>{(data) => <Memories rows={data.memories} run={run} />}</Answered>
           </Section>
         )}
@@ -96,68 +96,68 @@ function Person({ head, found, step, first, proposition, fresh }: PersonProperti
 }
 
 interface CourseProperties {
-  found: AgentFacts;
+  facts: AgentFacts;
   proposition: string;
   step: number;
   first: number;
   last: number;
 }
 
-function Course({ found, proposition, step, first, last }: CourseProperties): JSX.Element {
+function Course({ facts, proposition, step, first, last }: CourseProperties): JSX.Element {
   const colors = useColors();
-  const option = useMemo(() => courseOption(found, proposition, step, colors), [found, proposition, step, colors]);
-  const place = (x: number): void => change({ step: Math.min(Math.max(Math.round(x), first), last) });
-  const moves = useMemo(() => movesOption(found, proposition, step, colors), [found, proposition, step, colors]);
+  const option = useMemo(() => courseOption(facts, proposition, step, colors), [facts, proposition, step, colors]);
+  const chooseStep = (x: number): void => change({ step: Math.min(Math.max(Math.round(x), first), last) });
+  const moves = useMemo(() => movesOption(facts, proposition, step, colors), [facts, proposition, step, colors]);
   return (
     <>
-      <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={210} onPlace={place} />
+      <Chart name="agent-course" label="Stance and confidence of this agent over time" option={option} height={210} onPlace={chooseStep} />
       <h3>Change of stance in each step</h3>
-      <Chart name="agent-moves" label="Change of stance of this agent in each step" option={moves} height={110} onPlace={place} />
+      <Chart name="agent-moves" label="Change of stance of this agent in each step" option={moves} height={110} onPlace={chooseStep} />
     </>
   );
 }
 
-function movesOption(found: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
-  const rows = found.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+function movesOption(facts: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+  const rows = facts.course.proposition.flatMap((name, row) => (name === proposition ? [row] : []));
   const data = rows.slice(1).map((row, nth) => {
-    const change = (found.course.stance[row] ?? 0) - (found.course.stance[rows[nth] ?? 0] ?? 0);
-    const at = found.course.step[row] ?? 0;
+    const change = (facts.course.stance[row] ?? 0) - (facts.course.stance[rows[nth] ?? 0] ?? 0);
+    const at = facts.course.step[row] ?? 0;
     return { value: [at, change], itemStyle: { color: change >= 0 ? colors.pro : colors.con, opacity: at === step ? 1 : 0.55 } };
   });
-  const most = Math.max(...data.map((one) => Math.abs(one.value[1] ?? 0)), 1e-6);
+  const most = Math.max(...data.map((known) => Math.abs(known.value[1] ?? 0)), 1e-6);
   const label = { color: colors.muted, formatter: (value: number) => signed(value, digitsFor(most) - 1) };
   return {
-    ...axes(colors, { max: Math.max(...found.course.step, 1), min: 0 }, { splitNumber: 2, axisLabel: label }),
+    ...axes(colors, { max: Math.max(...facts.course.step, 1), min: 0 }, { splitNumber: 2, axisLabel: label }),
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 5) }),
     series: [{ name: "change", type: "bar", data, barMaxWidth: 16 }],
   };
 }
 
-function courseOption(found: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
-  const rows = found.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+function courseOption(facts: AgentFacts, proposition: string, step: number, colors: Colors): EChartsCoreOption {
+  const rows = facts.course.proposition.flatMap((name, row) => (name === proposition ? [row] : []));
   const line = (name: "stance" | "confidence", color: string, type: string): object => ({
     name,
     type: "line",
-    data: rows.map((row) => [found.course.step[row], found.course[name][row]]),
+    data: rows.map((row) => [facts.course.step[row], facts.course[name][row]]),
     showSymbol: rows.length < 60,
     symbolSize: 5,
     lineStyle: { color, width: name === "stance" ? 2.5 : 1.5, type },
     itemStyle: { color },
   });
   return {
-    ...axes(colors, { max: Math.max(...found.course.step, 1) }, { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
+    ...axes(colors, { max: Math.max(...facts.course.step, 1) }, { min: -1, max: 1, interval: 0.5, axisLabel: { color: colors.muted } }),
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => signed(value, 4) }),
     series: [{ ...line("stance", colors.accent, "solid"), markLine: markStep(step, colors) }, line("confidence", colors.muted, "dashed")],
   };
 }
 
-function Persona({ found }: { found: AgentFacts }): JSX.Element {
-  if (!found.persona.length && !found.persona_text) return <p className="muted">Nothing about it was recorded.</p>;
+function Persona({ facts }: { facts: AgentFacts }): JSX.Element {
+  if (!facts.persona.length && !facts.persona_text) return <p className="muted">No persona was recorded.</p>;
   return (
     <>
-      {found.persona_text && <p className="quote written persona-text">{found.persona_text}</p>}
+      {facts.persona_text && <p className="quote written persona-text">{facts.persona_text}</p>}
       <dl className="persona" data-testid="persona">
-        {found.persona.map((trait) => (
+        {facts.persona.map((trait) => (
           <div key={trait.label}>
             <dt>{words(trait.label)}</dt>
             <dd>{trait.answer}</dd>
@@ -169,7 +169,7 @@ function Persona({ found }: { found: AgentFacts }): JSX.Element {
 }
 
 function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
-  if (!rows.length) return <p className="muted">Nothing yet.</p>;
+  if (!rows.length) return <p className="muted">No memories yet.</p>;
   return (
     <ul className="posts tall" data-testid="memories">
       {rows.map((row) => (
@@ -192,7 +192,7 @@ function Memories({ rows, run }: { rows: Memory[]; run: string }): JSX.Element {
 const RATINGS: Record<number, string> = { 0: "not helpful: ", 1: "helpful: ", 2: "somewhat helpful: " };
 
 function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
-  if (!acts.length) return <p className="muted">Nothing: it was silent, or not online.</p>;
+  if (!acts.length) return <p className="muted">No action: the agent did nothing or was not online.</p>;
   return (
     <ul className="posts feed" data-testid="actions">
       {acts.map((act) => (
@@ -222,7 +222,7 @@ function Actions({ acts, run }: { acts: Act[]; run: string }): JSX.Element {
 }
 
 function Feed({ rows, run }: { rows: Exposure[]; run: string }): JSX.Element {
-  if (!rows.length) return <p className="muted">Nothing: it was not online, or nobody wrote anything.</p>;
+  if (!rows.length) return <p className="muted">No feed: the agent was not online, or there were no posts.</p>;
   return (
     <ol className="posts feed" data-testid="feed">
       {rows.map((row) => (

@@ -30,11 +30,11 @@ export function Agents({ head, route, fresh }: ViewProperties): JSX.Element {
       </div>
       <Section title="Agents" wide csv={{ name: "agents", query: { ...asked, from: null } }}>
         <Answered of={page}>
-          {(found) => (
+          {(page) => (
             <>
-              <Table rows={found.rows} run={head.id} p={p} />
-              {!found.total && <p>Nobody is called that.</p>}
-              <Pager {...found} />
+              <Table rows={page.rows} run={head.id} p={p} />
+              {!page.total && <p>No agent matches.</p>}
+              <Pager {...page} />
             </>
           )}
         </Answered>

@@ -16,10 +16,10 @@ export function Compare({ route }: { route: Route }): JSX.Element {
   const asked = route.query.getAll("run");
   const runs = asked.slice(0, MOST);
   useEffect(() => {
-    document.title = "Side by side · Townsquare";
+    document.title = "Compare · Townsquare";
   }, []);
-  const found = useListed(runs);
-  const listed = found ?? [];
+  const data = useListed(runs);
+  const listed = data ?? [];
   const longest = Math.max(0, ...listed.map((run) => run.step ?? 0));
   if (runs.length < 2) {
     return <Problem wrong={{ where: "side by side", got: `${runs.length} runs`, allowed: "two or more", do: "tick them in the list of runs" }} />;
@@ -27,7 +27,7 @@ export function Compare({ route }: { route: Route }): JSX.Element {
   return (
     <>
       <div className="page-head">
-        <h1>Side by side</h1>
+        <h1>Compare</h1>
         <a href="#/runs">Runs</a>
         {asked.length > MOST && (
           <span className="muted">
@@ -39,9 +39,9 @@ export function Compare({ route }: { route: Route }): JSX.Element {
         <StepSlider value={stepOf(route.query, longest)} last={longest} />
       </div>
       <div className="columns" data-testid="columns">
-        {found === null && <p className="loading">Reading the record…</p>}
-        {(found === null ? [] : runs).map((run) => (
-          <Column key={run} run={run} route={route} fresh={freshOf(listed.find((one) => one.id === run))} />
+        {data === null && <p className="loading">Reading the recorded run…</p>}
+        {(data === null ? [] : runs).map((run) => (
+          <Column key={run} run={run} route={route} fresh={freshOf(listed.find((known) => known.id === run))} />
         ))}
       </div>
     </>
@@ -76,7 +76,7 @@ function Column({ run, route, fresh }: { run: string; route: Route; fresh: strin
   const head = useAnswer<Head>("/api/run", { run }, fresh);
   return (
     <section className="card" aria-label={run}>
-      <Answered of={head}>{(found) => <Inside head={found} route={route} fresh={`${found.last_step} ${found.state}`} />}</Answered>
+      <Answered of={head}>{(data) => <Inside head={data} route={route} fresh={`${data.last_step} ${data.state}`} />}</Answered>
     </section>
   );
 }
@@ -94,8 +94,8 @@ function Inside({ head, route, fresh }: { head: Head; route: Route; fresh: strin
         {head.arm && <strong>{head.arm}</strong>} <span>step {head.last_step}</span> <span>{head.scenario}</span> <span>seed {head.seed}</span>{" "}
         <span>{count(head.agents)} agents</span> <span>{words(head.moderation ?? "")}</span> <State state={head.state} />
       </p>
-      <Answered of={beliefs}>{(found) => <Stances head={head} beliefs={found} step={step} />}</Answered>
-      <Answered of={activity}>{(found) => <Engaged run={head.id} activity={found} step={step} />}</Answered>
+      <Answered of={beliefs}>{(data) => <Stances head={head} beliefs={data} step={step} />}</Answered>
+      <Answered of={activity}>{(data) => <Engaged run={head.id} activity={data} step={step} />}</Answered>
     </>
   );
 }
@@ -103,8 +103,8 @@ function Inside({ head, route, fresh }: { head: Head; route: Route; fresh: strin
 function Stances({ head, beliefs, step }: { head: Head; beliefs: Beliefs; step: number }): JSX.Element {
   return (
     <>
-      {head.propositions.map((one) => (
-        <OneProposition key={one.name} run={head.id} beliefs={beliefs} proposition={one.proposition} name={words(one.name)} step={step} />
+      {head.propositions.map((known) => (
+        <OneProposition key={known.name} run={head.id} beliefs={beliefs} proposition={known.proposition} name={words(known.name)} step={step} />
       ))}
     </>
   );

@@ -54,8 +54,8 @@ interface Facts {
 const SIDES = ["pro", "con"];
 const KINDS: Record<string, string> = {
   accepted: "accepted",
-  refused: "refused: it holds one as strong that says much the same",
-  archived: "archived, replaced by a stronger one",
+  refused: "rejected: near-duplicate of a record of equal or greater strength",
+  archived: "archived: replaced by a stronger near-duplicate",
   restored: "restored",
   revised: "revised its stance; no record says why",
 };
@@ -67,56 +67,56 @@ export function Debate({ route }: { route: Route }): JSX.Element {
   useEffect(() => {
     document.title = `${route.run} · Townsquare`;
   }, [route.run]);
-  return <Answered of={answer}>{(found) => <Shown found={found} />}</Answered>;
+  return <Answered of={answer}>{(facts) => <Shown facts={facts} />}</Answered>;
 }
 
-function Shown({ found }: { found: Facts }): JSX.Element {
-  const csv = { debate: found.id, arm: found.arm };
-  const trials = found.trials.map((trial): [string, string] => [String(trial), String(trial)]);
+function Shown({ facts }: { facts: Facts }): JSX.Element {
+  const csv = { debate: facts.id, arm: facts.arm };
+  const trials = facts.trials.map((trial): [string, string] => [String(trial), String(trial)]);
   return (
     <>
       <nav className="crumbs" aria-label="Place">
-        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span> <span className="run-id">{found.id}</span>
+        <a href="#/runs">Runs</a> <span aria-hidden="true">/</span> <span className="run-id">{facts.id}</span>
       </nav>
       <div className="page-head">
-        <h1>{found.statement}</h1>
+        <h1>{facts.statement}</h1>
       </div>
       <p className="facts">
-        {Object.entries(found.settings).map(([name, value]) => (
+        {Object.entries(facts.settings).map(([name, value]) => (
           <span key={name}>
             {name}: {words(value)}
           </span>
         ))}
         <span>
-          {found.trials.length} of {found.wanted} trials held
+          {facts.trials.length} of {facts.wanted} trials
         </span>
       </p>
-      {found.failed.map((one) => (
-        <p key={`${one.arm} ${one.trial}`} className="warn">
-          Trial {one.trial} of {one.arm} failed: {one.error}
+      {facts.failed.map((failure) => (
+        <p key={`${failure.arm} ${failure.trial}`} className="warn">
+          Trial {failure.trial} of {failure.arm} failed: {failure.error}
         </p>
       ))}
       <div className="controls">
-        {found.arms.length > 1 && <Choice label="Arm" name="arm" value={found.arm} of={found.arms.map((arm) => [arm.slug, arm.name])} />}
-        {found.trial !== null && <Choice label="Trial" name="trial" value={String(found.trial)} of={trials} />}
+        {facts.arms.length > 1 && <Choice label="Arm" name="arm" value={facts.arm} of={facts.arms.map((arm) => [arm.slug, arm.name])} />}
+        {facts.trial !== null && <Choice label="Trial" name="trial" value={String(facts.trial)} of={trials} />}
       </div>
-      {found.trial === null ? <p>No trial of this arm was held yet.</p> : <Trial found={found} csv={csv} />}
+      {facts.trial === null ? <p>This arm has no finished trial yet.</p> : <Trial facts={facts} csv={csv} />}
     </>
   );
 }
 
-function Trial({ found, csv }: { found: Facts; csv: Query }): JSX.Element {
+function Trial({ facts, csv }: { facts: Facts; csv: Query }): JSX.Element {
   const colors = useColors();
-  const option = useMemo(() => courseOption(found.turns, colors), [found.turns, colors]);
+  const option = useMemo(() => courseOption(facts.turns, colors), [facts.turns, colors]);
   return (
     <>
       <div className="cards">
-        <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Solid: what each side holds. Points: what the judge reads in a message.">
+        <Section title="Stance after each turn" csv={{ name: "turns", query: csv }} note="Solid: stance each debater reports. Points: stance the judge infers from each message.">
           <Chart name="debate-course" label="Stances of both sides after each turn" option={option} height={240} />
         </Section>
-        <Section title="How they started" csv={{ name: "sides", query: csv }}>
+        <Section title="Starting conditions" csv={{ name: "sides", query: csv }}>
           <ul className="posts">
-            {found.agents.map((agent) => (
+            {facts.agents.map((agent) => (
               <li key={agent.side}>
                 <p className="facts">
                   <strong>{agent.side}</strong>
@@ -134,10 +134,10 @@ function Trial({ found, csv }: { found: Facts; csv: Query }): JSX.Element {
       </div>
       <div className="card-head">
         <h2>Transcript</h2>
-        <Csv name="moves" query={csv} title="What moved whom" />
+        <Csv name="moves" query={csv} title="Changes of stance by record" />
       </div>
       <ol className="turns" data-testid="transcript">
-        {found.turns.map((turn) => (
+        {facts.turns.map((turn) => (
           <TurnCard key={turn.turn} turn={turn} />
         ))}
       </ol>
@@ -169,8 +169,8 @@ function TurnCard({ turn }: { turn: Turn }): JSX.Element {
         )}
       </div>
       <div>
-        {SIDES.map((name, seat) => (
-          <StanceLine key={name} name={name} before={turn.before[seat] ?? null} after={turn.after[seat] ?? null} />
+        {SIDES.map((name, side) => (
+          <StanceLine key={name} name={name} before={turn.before[side] ?? null} after={turn.after[side] ?? null} />
         ))}
         <ul className="moves">
           {turn.moves.map((move, nth) => (
@@ -214,21 +214,21 @@ function MoveLine({ move }: { move: Move }): JSX.Element {
 
 function courseOption(turns: Turn[], colors: Colors): EChartsCoreOption {
   const color = [colors.pro, colors.con];
-  const lines = SIDES.map((name, seat) => ({
+  const lines = SIDES.map((name, side) => ({
     name,
     type: "line",
-    data: [[0, turns[0]?.before[seat] ?? null], ...turns.map((turn) => [turn.turn, turn.after[seat] ?? null])],
+    data: [[0, turns[0]?.before[side] ?? null], ...turns.map((turn) => [turn.turn, turn.after[side] ?? null])],
     symbolSize: 5,
-    lineStyle: { color: color[seat], width: 2.5, type: seat ? "dashed" : "solid" },
-    itemStyle: { color: color[seat] },
-    endLabel: { show: true, formatter: "{a}", color: color[seat] },
+    lineStyle: { color: color[side], width: 2.5, type: side ? "dashed" : "solid" },
+    itemStyle: { color: color[side] },
+    endLabel: { show: true, formatter: "{a}", color: color[side] },
   }));
-  const judged = SIDES.map((name, seat) => ({
+  const judged = SIDES.map((name, side) => ({
     name: `${name}, judged`,
     type: "scatter",
-    symbol: seat ? "triangle" : "circle",
+    symbol: side ? "triangle" : "circle",
     symbolSize: 9,
-    itemStyle: { color: "transparent", borderColor: color[seat], borderWidth: 1.5 },
+    itemStyle: { color: "transparent", borderColor: color[side], borderWidth: 1.5 },
     data: turns.flatMap((turn) => (turn.side === name && turn.judged !== null ? [[turn.turn, turn.judged]] : [])),
   }));
   return {

@@ -41,23 +41,23 @@ export function NetworkView({ head, route, fresh }: ViewProperties): JSX.Element
         {head.trail && <Choice label="Size" name="size" value={size} of={SIZES} />}
       </div>
       {stances.wrong && <Problem wrong={stances.wrong} />}
-      <Section title={`Who follows whom, and what they think at step ${step}`} wide csv={{ name: "network", query: { run: head.id, proposition: p, step } }}>
+      <Section title={`Follow network with stances at step ${step}`} wide csv={{ name: "network", query: { run: head.id, proposition: p, step } }}>
         <Answered of={network}>
-          {(found) => (
+          {(data) => (
             <div className="network">
               <Drawn
-                network={found}
+                network={data}
                 codes={codes}
                 step={step}
                 chosen={chosen}
                 around={chosen === null ? null : around}
                 ready={stances.data !== null && (size === "" || moved !== null)}
-                follows={isOn(route.query, "follows", found.agent.length <= FOLLOWS_SHOWN)}
+                follows={isOn(route.query, "follows", data.agent.length <= FOLLOWS_SHOWN)}
                 moved={size ? moved : null}
               />
               <Beside
                 run={head.id}
-                network={found}
+                network={data}
                 codes={codes}
                 chosen={chosen}
                 around={around}
@@ -113,9 +113,9 @@ function Drawn({ network, codes, step, chosen, around, ready, follows, moved }: 
   const drawn = network.edges.length / 2;
   return (
     <div className="picture">
-      <div ref={box} className="graph" data-testid="network" role="img" aria-label="Follow graph; the lists beside it hold the same agents" />
-      {!ready && <p className="loading">Reading the record…</p>}
-      {failed && <p className="warn">This browser shows no WebGL, so the picture is left out.</p>}
+      <div ref={box} className="graph" data-testid="network" role="img" aria-label="Follow graph; the lists next to it name the same agents" />
+      {!ready && <p className="loading">Reading the recorded run…</p>}
+      {failed && <p className="warn">This browser has no WebGL, so the network cannot be drawn.</p>}
       <div className="toggles">
         <button type="button" onClick={() => picture.current?.zoom(0.7)} aria-label="Zoom in">
           +
@@ -187,14 +187,14 @@ function Beside({ run, network, codes, chosen, around, query, moved, unit }: Bes
       </div>
       {chosen === null ? (
         <>
-          <h3>{moved ? "Moved others most" : "Most followed"}</h3>
+          <h3>{moved ? "Largest influence on others" : "Most followers"}</h3>
           <ol className="list">{top.map(item)}</ol>
         </>
       ) : (
         <>
           <h3>{names.get(chosen) ?? `agent ${chosen}`}</h3>
           <p>
-            <Stance value={stance(chosen)} /> <a href={link(run, "agent", chosen, query)}>Why it thinks so</a>
+            <Stance value={stance(chosen)} /> <a href={link(run, "agent", chosen, query)}>What moved this belief</a>
           </p>
           {moved && (
             <p className="note">

@@ -15,7 +15,7 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
   const activity = useAnswer<Activity>(beliefs.data || beliefs.wrong ? "/api/activity" : "", { run: head.id }, fresh);
   const step = stepOf(route.query, head.last_step);
   const name = route.query.get("p") ?? "";
-  const proposition = (head.propositions.find((one) => one.name === name) ?? head.propositions[0])?.proposition ?? 0;
+  const proposition = (head.propositions.find((entry) => entry.name === name) ?? head.propositions[0])?.proposition ?? 0;
   useEffect(() => {
     document.title = `${head.id} · Townsquare`;
   }, [head.id]);
@@ -26,10 +26,10 @@ export function Overview({ head, route, fresh }: ViewProperties): JSX.Element {
         <StepSlider value={step} last={head.last_step} />
       </div>
       <Answered of={beliefs}>
-        {(found) => <StanceCards run={head.id} beliefs={found} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
+        {(data) => <StanceCards run={head.id} beliefs={data} proposition={proposition} step={step} query={{ p: name, step: route.query.get("step") }} bands={isOn(route.query, "bands", true)} lines={isOn(route.query, "lines", true)} />}
       </Answered>
       <Answered of={activity}>
-        {(found) => <ActivityCards run={head.id} activity={found} step={step} last={head.last_step} />}
+        {(data) => <ActivityCards run={head.id} activity={data} step={step} last={head.last_step} />}
       </Answered>
     </>
   );
@@ -49,7 +49,7 @@ function StanceCards({ run, beliefs, proposition, step, query, bands, lines }: S
   const colors = useColors();
   const course = useMemo(() => trajectories(beliefs, proposition, colors, { bands, lines, step }), [beliefs, proposition, colors, bands, lines, step]);
   const bars = useMemo(() => distribution(beliefs, proposition, step, colors), [beliefs, proposition, step, colors]);
-  const row = rowsOf(beliefs, proposition).find((one) => beliefs.course.step[one] === step);
+  const row = rowsOf(beliefs, proposition).find((entry) => beliefs.course.step[entry] === step);
   const moved = beliefs.change[proposition];
   const pick = (series: string): void => {
     if (series.startsWith("agent-")) location.hash = link(run, "agent", Number(series.slice(6)), query);
@@ -60,20 +60,20 @@ function StanceCards({ run, beliefs, proposition, step, query, bands, lines }: S
         <Figure name="Agents" value={count(row === undefined ? null : beliefs.course.agents[row])} />
         <Figure name="Mean stance" value={signed(row === undefined ? null : beliefs.course.mean[row])} />
         <Figure name="Standard deviation" value={row === undefined ? "–" : (beliefs.course.sd[row] ?? 0).toFixed(3)} />
-        <Figure name="Mean shift of a person" value={signed(moved?.shift)} />
-        <Figure name="Changed sides" value={percent(moved?.changed_side, 1)} />
-        <Figure name="Spread kept" value={percent(moved?.spread_kept)} />
+        <Figure name="Mean shift per person" value={signed(moved?.shift)} />
+        <Figure name="Share that changed sides" value={percent(moved?.changed_side, 1)} />
+        <Figure name="Final SD ÷ initial SD" value={percent(moved?.spread_kept)} />
       </div>
       <div className="cards">
-        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Mean, middle half and middle 90 % of agents; single agents from all starting stances. Click a line to open the agent.">
+        <Section title="Stance over time" csv={{ name: "course", query: { run } }} note="Mean with the middle 50% and 90% of agents. Thin lines: individual agents, spread evenly over initial stances. Click a line to open the agent.">
           <div className="toggles">
             <Toggle name="bands" label="bands" value={bands} usual={true} />
-            <Toggle name="lines" label="single agents" value={lines} usual={true} />
-            <Csv name="lines" query={{ run }} title="Single agents" />
+            <Toggle name="lines" label="individual agents" value={lines} usual={true} />
+            <Csv name="lines" query={{ run }} title="Individual agents" />
           </div>
-          <Chart name="trajectories" label="Stance over time: mean, bands and single agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
+          <Chart name="trajectories" label="Stance over time: mean, bands and individual agents" option={course} height={300} onPick={(picked) => pick(picked.series)} />
         </Section>
-        <Section title={`Where people stand at step ${step}`} csv={{ name: "distribution", query: { run } }} note="Agents by stance, against on the left, for on the right. Dashed: the start.">
+        <Section title={`Distribution of stances at step ${step}`} csv={{ name: "distribution", query: { run } }} note="Number of agents by stance, from −1 (against) to +1 (for). Dashed: initial distribution.">
           <Chart name="distribution" label={`Number of agents by stance at step ${step}`} option={bars} height={329} />
         </Section>
       </div>
@@ -103,17 +103,17 @@ function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.E
   const events = useMemo(() => eventsOption(activity, step, last, colors), [activity, step, last, colors]);
   const taking = useMemo(() => participationOption(activity, step, colors), [activity, step, colors]);
   const csv = (name: string): { name: string; query: { run: string } } => ({ name, query: { run } });
-  const reasons = activity.refusals.map((one) => `${words(one.reason)} ${count(one.actions)}`).join(", ");
+  const reasons = activity.refusals.map((entry) => `${words(entry.reason)} ${count(entry.actions)}`).join(", ");
   return (
     <div className="cards three">
-      <Section title="Engagement per post, true against false" csv={csv("engagement")} note="Likes, dislikes, shares and comments so far, divided by the injected posts of the kind.">
+      <Section title="Engagement per post: true vs. false posts" csv={csv("engagement")} note="Cumulative likes, dislikes, shares and comments, divided by the number of injected posts in each group.">
         <Chart name="engagement" label="Engagement per true and per false post over time" option={engaged} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
-      <Section title="Moderation" csv={csv("moderation")} note="Posts by step; circles are true, triangles false, squares of unknown truth. Larger is more.">
+      <Section title="Moderation" csv={csv("moderation")} note="Circles: true posts; triangles: false; squares: unknown veracity. Area grows with the number of posts.">
         <Chart name="events" label="Moderation events by step" option={events} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
-      <Section title="Who took part" csv={csv("participation")} note={reasons ? `Refused: ${reasons}.` : "No action was refused."}>
-        <Chart name="participation" label="Silent agents and refused actions over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
+      <Section title="Participation" csv={csv("participation")} note={reasons ? `Refused: ${reasons}.` : "No action was rejected."}>
+        <Chart name="participation" label="Share of lurkers and of rejected actions over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
     </div>
   );

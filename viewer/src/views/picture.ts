@@ -45,9 +45,9 @@ export class Picture {
     network.agent.forEach((agent, row) => {
       this.row.set(agent, row);
       const size = sizes[row] ?? 1;
-      const place = { x: network.x[row] ?? 0, y: network.y[row] ?? 0 };
+      const position = { x: network.x[row] ?? 0, y: network.y[row] ?? 0 };
       const label = network.who[row] ?? "";
-      this.graph.addNode(row, { ...place, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
+      this.graph.addNode(row, { ...position, size, label, color: "#999999", hidden: false, highlighted: false, zIndex: 0 });
     });
     this.drawn = new Sigma<Node>(this.graph, box, {
       allowInvalidContainer: true,
@@ -81,7 +81,7 @@ export class Picture {
   // By the square root, so that the area tells the number.
   private sizes(moved: number[] | null): number[] {
     const { agent, followers } = this.network;
-    const values = moved ? agent.map((one) => moved[one] ?? 0) : followers;
+    const values = moved ? agent.map((id) => moved[id] ?? 0) : followers;
     const most = values.reduce((a, b) => Math.max(a, b), moved ? 1e-12 : 1);
     const base = agent.length > 3000 ? 1.2 : 2.4;
     return values.map((value) => base + 9 * Math.sqrt(value / most));

@@ -13,58 +13,58 @@ export function Post({ head, fresh, id }: ViewProperties & { id: number }): JSX.
   useEffect(() => {
     document.title = `Post ${id} · ${head.id} · Townsquare`;
   }, [id, head.id]);
-  return <Answered of={answer}>{(found) => <Shown found={found} run={head.id} unit={head.unit} last={head.last_step} />}</Answered>;
+  return <Answered of={answer}>{(facts) => <Shown facts={facts} run={head.id} unit={head.unit} last={head.last_step} />}</Answered>;
 }
 
 interface ShownProperties {
-  found: PostFacts;
+  facts: PostFacts;
   run: string;
   unit: string;
   last: number;
 }
 
-function Shown({ found, run, unit, last }: ShownProperties): JSX.Element {
-  const query = { run, post: found.post };
+function Shown({ facts, run, unit, last }: ShownProperties): JSX.Element {
+  const query = { run, post: facts.post };
   return (
     <>
-      <Top found={found} run={run} />
+      <Top facts={facts} run={run} />
       <div className="cards">
-        <Section title="Who saw it" csv={{ name: "seen", query }} note={`${count(found.reach)} agents in all. Area: reached so far; bars: shown in that step, lighter where it carried a label.`}>
-          <Seen found={found} last={last} />
-          <SeenBy found={found} run={run} />
+        <Section title="Exposure" csv={{ name: "seen", query }} note={`${count(facts.reach)} agents reached. Area: cumulative reach. Bars: exposures per step; lighter where a label was shown.`}>
+          <Seen facts={facts} last={last} />
+          <SeenBy facts={facts} run={run} />
         </Section>
-        <Section title="Whom it moved" csv={{ name: "moved", query }} note={`Sums of contributions in ${unit}; open an agent for the step in which it moved most.`}>
-          <Moved found={found} run={run} />
+        <Section title="Belief changes caused" csv={{ name: "moved", query }} note={`Sum of contributions to each agent's belief, in ${unit}. Open an agent at the step with the largest contribution.`}>
+          <Moved facts={facts} run={run} />
         </Section>
         <Section title="Verdicts and takedowns" csv={{ name: "verdicts", query }}>
-          <Verdicts found={found} />
+          <Verdicts facts={facts} />
         </Section>
         <Section title="Community notes" csv={{ name: "notes", query }}>
-          <Notes found={found} run={run} />
+          <Notes facts={facts} run={run} />
         </Section>
-        <Section title="Cascade and thread" wide csv={{ name: "thread", query }} note="Shares stand under what they were made from, comments under what they answer.">
-          <Thread found={found} run={run} />
+        <Section title="Cascade and thread" wide csv={{ name: "thread", query }} note="Each share appears under the row it was shared from, each comment under the post it answers.">
+          <Thread facts={facts} run={run} />
         </Section>
       </div>
     </>
   );
 }
 
-function Top({ found, run }: { found: PostFacts; run: string }): JSX.Element {
-  const counts = Object.entries(found.counts).filter(([, value]) => value > 0);
+function Top({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
+  const counts = Object.entries(facts.counts).filter(([, value]) => value > 0);
   return (
     <article className="card post" data-testid="post">
-      <p className="big-quote">{found.content || "(no text)"}</p>
+      <p className="big-quote">{facts.content || "(no text)"}</p>
       <p className="facts">
-        <a href={link(run, "agent", found.author)}>{found.who}</a>
+        <a href={link(run, "agent", facts.author)}>{facts.who}</a>
         <span>
-          {words(found.kind)}, step {found.step}
+          {words(facts.kind)}, step {facts.step}
         </span>
-        <Truth veracity={found.veracity} />
-        <span>plausibility {plain(found.plausibility)}</span>
-        {found.stances.map((one) => (
-          <span key={one.proposition}>
-            {words(one.proposition)} <Stance value={one.stance} />
+        <Truth veracity={facts.veracity} />
+        <span>plausibility {plain(facts.plausibility)}</span>
+        {facts.stances.map((row) => (
+          <span key={row.proposition}>
+            {words(row.proposition)} <Stance value={row.stance} />
           </span>
         ))}
         {counts.map(([name, value]) => (
@@ -72,27 +72,27 @@ function Top({ found, run }: { found: PostFacts; run: string }): JSX.Element {
             {count(value)} {name}
           </span>
         ))}
-        {found.parent >= 0 && <a href={link(run, "post", found.parent)}>what it answers</a>}
+        {facts.parent >= 0 && <a href={link(run, "post", facts.parent)}>post it answers</a>}
       </p>
     </article>
   );
 }
 
-function Seen({ found, last }: { found: PostFacts; last: number }): JSX.Element {
+function Seen({ facts, last }: { facts: PostFacts; last: number }): JSX.Element {
   const colors = useColors();
-  const option = useMemo(() => seenOption(found, last, colors), [found, last, colors]);
-  if (!found.seen.step.length) return <p className="muted">Nobody was shown it.</p>;
+  const option = useMemo(() => seenOption(facts, last, colors), [facts, last, colors]);
+  if (!facts.seen.step.length) return <p className="muted">No agent was shown this post.</p>;
   return <Chart name="seen" label="Agents reached and exposures by step" option={option} height={220} />;
 }
 
-function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCoreOption {
-  const { step, reach, exposures, labeled } = found.seen;
+function seenOption(facts: PostFacts, last: number, colors: Colors): EChartsCoreOption {
+  const { step, reach, exposures, labeled } = facts.seen;
   const bar = (name: string, values: (number | undefined)[], opacity: number): object => ({
     name,
     type: "bar",
     stack: "shown",
     barMaxWidth: 14,
-    data: step.map((one, row) => [one, values[row] ?? 0]),
+    data: step.map((at, row) => [at, values[row] ?? 0]),
     itemStyle: { color: colors.muted, opacity },
     z: 3,
   });
@@ -102,11 +102,11 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
     tooltip: tooltip(colors, { trigger: "axis" }),
     series: [
       {
-        name: "reached so far",
+        name: "cumulative reach",
         type: "line",
         step: "end",
         showSymbol: false,
-        data: step.map((one, row) => [one, reach[row]]),
+        data: step.map((at, row) => [at, reach[row]]),
         lineStyle: { color: colors.accent, width: 2 },
         itemStyle: { color: colors.accent },
         areaStyle: { color: colors.accent, opacity: 0.12 },
@@ -118,32 +118,32 @@ function seenOption(found: PostFacts, last: number, colors: Colors): EChartsCore
   };
 }
 
-function SeenBy({ found, run }: { found: PostFacts; run: string }): JSX.Element | null {
-  if (!found.seen_by.length) return null;
+function SeenBy({ facts, run }: { facts: PostFacts; run: string }): JSX.Element | null {
+  if (!facts.seen_by.length) return null;
   return (
     <details>
-      <summary>Agents that were shown it, in order</summary>
+      <summary>Agents shown this post, in order of first exposure</summary>
       <p>
-        <Csv name="seen-by" query={{ run, post: found.post }} title="Agents that were shown it" />
+        <Csv name="seen-by" query={{ run, post: facts.post }} title="Agents shown this post" />
       </p>
       <ul className="names tall" data-testid="seen-by">
-        {found.seen_by.map((one) => (
-          <li key={one.agent}>
-            <a href={link(run, "agent", one.agent, { step: one.first })}>{one.who}</a>{" "}
+        {facts.seen_by.map((row) => (
+          <li key={row.agent}>
+            <a href={link(run, "agent", row.agent, { step: row.first })}>{row.who}</a>{" "}
             <span className="muted">
-              step {one.first}, {count(one.times)}×
+              step {row.first}, {count(row.times)}×
             </span>
           </li>
         ))}
       </ul>
-      {found.reach > found.seen_by.length && <p className="note">The CSV has all {count(found.reach)}.</p>}
+      {facts.reach > facts.seen_by.length && <p className="note">The CSV has all {count(facts.reach)}.</p>}
     </details>
   );
 }
 
-function Moved({ found, run }: { found: PostFacts; run: string }): JSX.Element {
-  if (!found.moved.length) return <p className="muted">Nobody, as far as the trail says.</p>;
-  const digits = digitsFor(Math.max(...found.moved.map((one) => Math.abs(one.amount))));
+function Moved({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
+  if (!facts.moved.length) return <p className="muted">The trail records no belief change caused by this post.</p>;
+  const digits = digitsFor(Math.max(...facts.moved.map((row) => Math.abs(row.amount))));
   return (
     <div className="scroll tall">
       <table data-testid="moved">
@@ -156,14 +156,14 @@ function Moved({ found, run }: { found: PostFacts; run: string }): JSX.Element {
           </tr>
         </thead>
         <tbody>
-          {found.moved.map((one) => (
-            <tr key={`${one.agent} ${one.proposition}`}>
+          {facts.moved.map((row) => (
+            <tr key={`${row.agent} ${row.proposition}`}>
               <th scope="row">
-                <a href={link(run, "agent", one.agent, { step: one.most_at, p: one.proposition })}>{one.who}</a>
+                <a href={link(run, "agent", row.agent, { step: row.most_at, p: row.proposition })}>{row.who}</a>
               </th>
-              <td>{words(one.proposition)}</td>
-              <td className="num">{signed(one.amount, digits)}</td>
-              <td className="num">{one.times}</td>
+              <td>{words(row.proposition)}</td>
+              <td className="num">{signed(row.amount, digits)}</td>
+              <td className="num">{row.times}</td>
             </tr>
           ))}
         </tbody>
@@ -172,29 +172,29 @@ function Moved({ found, run }: { found: PostFacts; run: string }): JSX.Element {
   );
 }
 
-function Verdicts({ found }: { found: PostFacts }): JSX.Element {
-  if (!found.verdicts.length && !found.acts.length) return <p className="muted">No moderator looked at it.</p>;
+function Verdicts({ facts }: { facts: PostFacts }): JSX.Element {
+  if (!facts.verdicts.length && !facts.acts.length) return <p className="muted">No moderation action.</p>;
   return (
     <ul className="posts">
-      {found.verdicts.map((one) => (
-        <li key={`${one.step} ${one.verdict}`}>
+      {facts.verdicts.map((row) => (
+        <li key={`${row.step} ${row.verdict}`}>
           <p className="facts">
-            <Tag kind="label">verdict: {one.verdict}</Tag>
-            <span>step {one.step}</span>
-            <span>confidence {percent(one.confidence)}</span>
+            <Tag kind="label">verdict: {row.verdict}</Tag>
+            <span>step {row.step}</span>
+            <span>confidence {percent(row.confidence)}</span>
           </p>
-          {one.explanation && <p className="quote">{one.explanation}</p>}
-          {one.sources && <p className="note">Consulted: {one.sources}</p>}
+          {row.explanation && <p className="quote">{row.explanation}</p>}
+          {row.sources && <p className="note">Consulted: {row.sources}</p>}
         </li>
       ))}
-      {found.acts
-        .filter((one) => one.what !== "verdict")
-        .map((one) => (
-          <li key={`${one.step} ${one.what} ${one.value}`}>
+      {facts.acts
+        .filter((row) => row.what !== "verdict")
+        .map((row) => (
+          <li key={`${row.step} ${row.what} ${row.value}`}>
             <p className="facts">
-              <Tag kind={one.what === "takedown" ? "gone" : "label"}>{words(one.what)}</Tag>
-              <span>step {one.step}</span>
-              <span>{one.reason}</span>
+              <Tag kind={row.what === "takedown" ? "gone" : "label"}>{words(row.what)}</Tag>
+              <span>step {row.step}</span>
+              <span>{row.reason}</span>
             </p>
           </li>
         ))}
@@ -202,11 +202,11 @@ function Verdicts({ found }: { found: PostFacts }): JSX.Element {
   );
 }
 
-function Notes({ found, run }: { found: PostFacts; run: string }): JSX.Element {
-  if (!found.notes.length) return <p className="muted">Nobody wrote a note.</p>;
+function Notes({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
+  if (!facts.notes.length) return <p className="muted">No notes.</p>;
   return (
     <ul className="posts tall" data-testid="notes">
-      {found.notes.map((note) => (
+      {facts.notes.map((note) => (
         <li key={note.note}>
           <p className="quote">{note.content}</p>
           <p className="facts">
@@ -237,16 +237,16 @@ interface Placed {
   depth: number;
 }
 
-function Thread({ found, run }: { found: PostFacts; run: string }): JSX.Element {
-  const placed = useMemo(() => inOrder(found), [found]);
-  const shares = found.thread.filter((one) => one.kind === "share").length;
-  const deepest = Math.max(0, ...placed.map((one) => one.depth));
-  if (!placed.length) return <p className="muted">Nobody shared it or answered.</p>;
+function Thread({ facts, run }: { facts: PostFacts; run: string }): JSX.Element {
+  const placed = useMemo(() => inOrder(facts), [facts]);
+  const shares = facts.thread.filter((row) => row.kind === "share").length;
+  const deepest = Math.max(0, ...placed.map((row) => row.depth));
+  if (!placed.length) return <p className="muted">No shares or comments.</p>;
   return (
     <>
       <p className="facts">
         <span>{count(shares)} shares</span>
-        <span>{count(found.thread.length - shares)} comments</span>
+        <span>{count(facts.thread.length - shares)} comments</span>
         <span>{deepest} deep</span>
       </p>
       <ol className="thread" data-testid="thread">
@@ -267,15 +267,15 @@ function Thread({ found, run }: { found: PostFacts; run: string }): JSX.Element 
 }
 
 // Depth first, so that each stands under its parent.
-function inOrder(found: PostFacts): Placed[] {
+function inOrder(facts: PostFacts): Placed[] {
   const below = new Map<number, PostFacts["thread"]>();
-  for (const row of found.thread) {
+  for (const row of facts.thread) {
     const list = below.get(row.parent) ?? [];
     list.push(row);
     below.set(row.parent, list);
   }
   const placed: Placed[] = [];
-  const waiting: Placed[] = (below.get(found.post) ?? []).map((row) => ({ row, depth: 1 })).reverse();
+  const waiting: Placed[] = (below.get(facts.post) ?? []).map((row) => ({ row, depth: 1 })).reverse();
   while (waiting.length) {
     const next = waiting.pop();
     if (!next) break;

@@ -39,15 +39,15 @@ export function Posts({ head, route, fresh }: ViewProperties): JSX.Element {
       </div>
       <Section title="Posts" wide csv={{ name: "posts", query: { ...asked, from: null } }}>
         <Answered of={page}>
-          {(found) => (
+          {(page) => (
             <>
               <ul className="posts" data-testid="posts">
-                {found.rows.map((row) => (
+                {page.rows.map((row) => (
                   <Row key={row.root} row={row} run={head.id} />
                 ))}
               </ul>
-              {!found.total && <p>No post is like that.</p>}
-              <Pager {...found} />
+              {!page.total && <p>No post matches.</p>}
+              <Pager {...page} />
             </>
           )}
         </Answered>

@@ -23,13 +23,13 @@ export function Runs(): JSX.Element {
     const timer = window.setInterval(() => setTick((old) => old + 1), running ? AGAIN : NOW_AND_THEN);
     return () => window.clearInterval(timer);
   }, [running]);
-  return <Answered of={listing}>{(found) => <List listing={found} />}</Answered>;
+  return <Answered of={listing}>{(data) => <List listing={data} />}</Answered>;
 }
 
 function List({ listing }: { listing: Listing }): JSX.Element {
   const ids = useRoute().query.getAll("run");
   const chosen = new Set(ids);
-  const choose = (id: string): void => changeAll("run", chosen.has(id) ? ids.filter((one) => one !== id) : [...ids, id]);
+  const choose = (id: string): void => changeAll("run", chosen.has(id) ? ids.filter((other) => other !== id) : [...ids, id]);
   if (!listing.runs.length && !listing.debates.length) return <Nothing folder={listing.folder} />;
   return (
     <>
@@ -62,9 +62,9 @@ function List({ listing }: { listing: Listing }): JSX.Element {
       {listing.runs.length > 1 && (
         <div className="compare-bar">
           <a className="button" href={comparison(ids)} aria-disabled={chosen.size < 2} onClick={(event) => chosen.size < 2 && event.preventDefault()}>
-            Side by side
+            Compare
           </a>
-          <span className="muted">{chosen.size < 2 ? "Tick two runs or more." : `${chosen.size} runs`}</span>
+          <span className="muted">{chosen.size < 2 ? "Select two or more runs." : `${chosen.size} runs`}</span>
         </div>
       )}
     </>
@@ -113,7 +113,7 @@ function RunCard({ run, alone, chosen, onChoose }: CardProperties): JSX.Element 
             <Fact name="Moderation" value={words(run.moderation ?? "")} />
             <Fact name="Belief rule" value={run.rule ?? ""} />
             <Fact name="Exposures" value={count(run.exposures)} />
-            <Fact name="Refused" value={percent(run.refused_share, 1)} />
+            <Fact name="Rejected" value={percent(run.refused_share, 1)} />
           </dl>
           <div className="progress">
             <progress max={run.steps ?? 1} value={done} aria-label={`Progress of ${run.id}`} />
@@ -144,8 +144,8 @@ function Fact({ name, value }: { name: string; value: string }): JSX.Element {
 function Nothing({ folder }: { folder: string }): JSX.Element {
   return (
     <div className="problem" data-testid="problem">
-      <strong>No run here yet.</strong>
-      <p>The folder {folder} holds no recorded run. This one makes one:</p>
+      <strong>No runs yet.</strong>
+      <p>The folder {folder} contains no recorded run. Record one with:</p>
       <pre>townsquare run health-rumor</pre>
       <p>Then reload this page.</p>
     </div>

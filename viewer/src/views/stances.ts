@@ -8,7 +8,7 @@ import { stanceColor, type Colors } from "../theme";
 type Point = [number, number];
 
 export function rowsOf(beliefs: Beliefs, proposition: number): number[] {
-  return beliefs.course.proposition.flatMap((one, row) => (one === proposition ? [row] : []));
+  return beliefs.course.proposition.flatMap((value, row) => (value === proposition ? [row] : []));
 }
 
 interface Shown {
@@ -40,7 +40,7 @@ export function trajectories(beliefs: Beliefs, proposition: number, colors: Colo
   const last = beliefs.course.step[rows.at(-1) ?? 0] ?? 0;
   return {
     ...axes(colors, { max: last, min: 0 }, { min: -1, max: 1, interval: 0.5, axisLabel: { formatter: side, color: colors.muted } }),
-    tooltip: tooltip(colors, { trigger: "axis", formatter: (found: unknown) => describe(found, beliefs, rows) }),
+    tooltip: tooltip(colors, { trigger: "axis", formatter: (picked: unknown) => describe(picked, beliefs, rows) }),
     series,
   };
 }
@@ -74,8 +74,8 @@ function band(id: string, low: Point[], high: Point[], colors: Colors, opacity: 
 
 function singles(beliefs: Beliefs, proposition: number, colors: Colors): object[] {
   const courses = new Map<number, Point[]>();
-  beliefs.lines.proposition.forEach((one, row) => {
-    if (one !== proposition) return;
+  beliefs.lines.proposition.forEach((value, row) => {
+    if (value !== proposition) return;
     const agent = beliefs.lines.agent[row] ?? 0;
     const course = courses.get(agent) ?? [];
     course.push([beliefs.lines.step[row] ?? 0, beliefs.lines.stance[row] ?? 0]);
@@ -93,10 +93,10 @@ function singles(beliefs: Beliefs, proposition: number, colors: Colors): object[
   }));
 }
 
-function describe(found: unknown, beliefs: Beliefs, rows: number[]): string {
-  const first = Array.isArray(found) ? (found[0] as { value?: Point }) : null;
+function describe(picked: unknown, beliefs: Beliefs, rows: number[]): string {
+  const first = Array.isArray(picked) ? (picked[0] as { value?: Point }) : null;
   const step = first?.value?.[0];
-  const row = rows.find((one) => beliefs.course.step[one] === step);
+  const row = rows.find((row) => beliefs.course.step[row] === step);
   if (row === undefined) return "";
   const { mean, q05, q25, q75, q95, agents } = beliefs.course;
   return [
@@ -113,23 +113,23 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   const now = histogram(beliefs, proposition, step);
   const most = nice(Math.max(...allBins(beliefs, proposition), 1));
   const center = (bin: number): number => -1 + (2 * bin + 1) / n;
-  const place = (values: number[]): Point[] => values.map((value, bin) => [center(bin), value]);
+  const points = (values: number[]): Point[] => values.map((value, bin) => [center(bin), value]);
   const ticks = { min: -1, max: 1, interval: 0.5, minInterval: 0.5, axisLabel: { formatter: side, color: colors.muted } };
   return {
     ...axes(colors, ticks, { max: most, axisLabel: { color: colors.muted } }),
-    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (found: unknown) => binText(found, now, start) }),
+    tooltip: tooltip(colors, { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (picked: unknown) => binText(picked, now, start) }),
     series: [
       {
         name: `step ${step}`,
         type: "bar",
         barWidth: "90%",
-        data: place(now).map((value) => ({ value, itemStyle: { color: stanceColor(value[0], colors) } })),
+        data: points(now).map((value) => ({ value, itemStyle: { color: stanceColor(value[0], colors) } })),
       },
       {
         name: "start",
         type: "line",
         step: "middle",
-        data: [[-1, 0], [-1, start[0] ?? 0], ...place(start), [1, start[n - 1] ?? 0], [1, 0]], // with its outer edges
+        data: [[-1, 0], [-1, start[0] ?? 0], ...points(start), [1, start[n - 1] ?? 0], [1, 0]], // with its outer edges
         showSymbol: false,
         lineStyle: { color: colors.ink, width: 1.2, type: "dashed", opacity: 0.7 },
         itemStyle: { color: colors.ink },
@@ -138,8 +138,8 @@ export function distribution(beliefs: Beliefs, proposition: number, step: number
   };
 }
 
-function binText(found: unknown, now: number[], start: number[]): string {
-  const bar = Array.isArray(found) ? (found as { seriesType: string; seriesName: string; dataIndex: number }[]).find((one) => one.seriesType === "bar") : undefined;
+function binText(picked: unknown, now: number[], start: number[]): string {
+  const bar = Array.isArray(picked) ? (picked as { seriesType: string; seriesName: string; dataIndex: number }[]).find((row) => row.seriesType === "bar") : undefined;
   if (!bar) return "";
   const [bin, n] = [bar.dataIndex, now.length];
   const counts = [`${bar.seriesName}: ${now[bin] ?? 0} agents`, `start: ${start[bin] ?? 0} agents`];
@@ -153,13 +153,13 @@ function nice(value: number): number {
 }
 
 function histogram(beliefs: Beliefs, proposition: number, step: number): number[] {
-  const found = Array.from({ length: beliefs.bins_per_step }, () => 0);
-  beliefs.bins.step.forEach((one, row) => {
-    if (one === step && beliefs.bins.proposition[row] === proposition) {
-      found[beliefs.bins.bin[row] ?? 0] = beliefs.bins.agents[row] ?? 0;
+  const counts = Array.from({ length: beliefs.bins_per_step }, () => 0);
+  beliefs.bins.step.forEach((value, row) => {
+    if (value === step && beliefs.bins.proposition[row] === proposition) {
+      counts[beliefs.bins.bin[row] ?? 0] = beliefs.bins.agents[row] ?? 0;
     }
   });
-  return found;
+  return counts;
 }
 
 // The axis stays as it is while the slider moves.

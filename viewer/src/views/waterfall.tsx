@@ -7,11 +7,11 @@ import { change, link, useRoute } from "../route";
 
 const SHOWN = 12;
 const NAMES: Record<string, string> = {
-  anchor: "Back to where it started",
-  clip: "Kept within bounds",
-  own: "What it wrote itself",
-  archived: "A record was archived",
-  restored: "A record came back",
+  anchor: "Anchor: pull toward the initial stance",
+  clip: "Clipped to the bounds of the scale",
+  own: "Own posts",
+  archived: "Record archived",
+  restored: "Record restored",
 };
 
 interface Place {
@@ -27,36 +27,36 @@ interface Bar {
   to: number;
 }
 
-export function WaterfallView(place: Place): JSX.Element {
-  const { run, agent, step, proposition } = place;
+export function WaterfallView(where: Place): JSX.Element {
+  const { run, agent, step, proposition } = where;
   const answer = useAnswer<Waterfall>("/api/waterfall", { run, agent, step, proposition });
-  return <Answered of={answer}>{(found) => <Shown key={`${step} ${proposition}`} found={found} place={place} />}</Answered>;
+  return <Answered of={answer}>{(move) => <Shown key={`${step} ${proposition}`} move={move} where={where} />}</Answered>;
 }
 
-function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Element {
+function Shown({ move, where }: { move: Waterfall; where: Place }): JSX.Element {
   const { query } = useRoute();
   const all = query.get("all") === "1";
-  const bars = barsOf(found);
+  const bars = barsOf(move);
   const shown = all ? bars : bars.slice(0, SHOWN);
   const rest = bars.slice(shown.length);
-  const scale = scaleOf(found, bars);
-  const digits = digitsFor(Math.max(...found.causes.map((cause) => Math.abs(cause.recorded)), Math.abs(found.change), 1e-6));
+  const scale = scaleOf(move, bars);
+  const digits = digitsFor(Math.max(...move.causes.map((cause) => Math.abs(cause.recorded)), Math.abs(move.change), 1e-6));
   const restSum = rest.reduce((sum, bar) => sum + bar.cause.recorded, 0);
   return (
     <div data-testid="waterfall">
-      <Summary found={found} digits={digits} />
-      {!found.causes.length && <p>Nothing moved this belief in this step: the trail has no row.</p>}
+      <Summary move={move} digits={digits} />
+      {!move.causes.length && <p>No contribution in this step.</p>}
       <div className="waterfall" role="table" aria-label="Contributions from before to after">
-        <Scale scale={scale} unit={found.unit} digits={digits} />
-        <End name={found.joined ? "Start, on joining" : "Before"} value={found.before} stance={found.stance_before} unit={found.unit} at={scale.at(found.before)} digits={digits} />
+        <Scale scale={scale} unit={move.unit} digits={digits} />
+        <End name={move.joined ? "Initial stance, on joining" : "Before"} value={move.before} stance={move.stance_before} unit={move.unit} at={scale.at(move.before)} digits={digits} />
         {shown.map((bar) => (
           <Row
             key={`${bar.cause.kind} ${bar.cause.rank} ${bar.cause.post} ${bar.from}`}
             bar={bar}
             scale={scale}
             digits={digits}
-            place={place}
-            found={found}
+            where={where}
+            move={move}
             asked={query.get("without") === nameOf(bar.cause)}
           />
         ))}
@@ -70,7 +70,7 @@ function Shown({ found, place }: { found: Waterfall; place: Place }): JSX.Elemen
             <Track bar={{ from: rest[0]?.from ?? 0, to: rest.at(-1)?.to ?? 0 }} amount={restSum} scale={scale} digits={digits} />
           </div>
         )}
-        <End name="After" value={found.after} stance={found.stance_after} unit={found.unit} at={scale.at(found.after)} digits={digits} />
+        <End name="After" value={move.after} stance={move.stance_after} unit={move.unit} at={scale.at(move.after)} digits={digits} />
       </div>
     </div>
   );
@@ -81,25 +81,25 @@ function nameOf(cause: Cause): string {
   return `${cause.kind}.${cause.rank ?? -1}.${cause.post ?? -1}.${cause.record?.claim ?? -1}`;
 }
 
-function Summary({ found, digits }: { found: Waterfall; digits: number }): JSX.Element {
-  const unit = found.unit === "stance" ? "" : ` ${found.unit}`;
+function Summary({ move, digits }: { move: Waterfall; digits: number }): JSX.Element {
+  const unit = move.unit === "stance" ? "" : ` ${move.unit}`;
   return (
-    <p className="sum" data-testid="sum" data-sum={found.sum} data-change={found.change}>
-      {found.causes.length} contributions sum to <strong>{signed(found.sum, digits)}</strong>
-      {unit}; the recorded change is <strong>{signed(found.change, digits)}</strong>
+    <p className="sum" data-testid="sum" data-sum={move.sum} data-change={move.change}>
+      {move.causes.length} contributions sum to <strong>{signed(move.sum, digits)}</strong>
+      {unit}; the recorded change is <strong>{signed(move.change, digits)}</strong>
       {unit}.{" "}
-      {found.agrees === false ? (
+      {move.agrees === false ? (
         <Tag kind="false">✗ they do not agree</Tag>
       ) : (
-        <Tag kind="true">{found.agrees === null ? "no stance before is on record" : "✓ they agree"}</Tag>
+        <Tag kind="true">{move.agrees === null ? "no earlier stance recorded" : "✓ they agree"}</Tag>
       )}
     </p>
   );
 }
 
-function barsOf(found: Waterfall): Bar[] {
-  let at = found.before;
-  return found.causes.map((cause) => {
+function barsOf(move: Waterfall): Bar[] {
+  let at = move.before;
+  return move.causes.map((cause) => {
     const from = at;
     at += cause.recorded;
     return { cause, from, to: at };
@@ -112,8 +112,8 @@ interface ScaleOf {
   at: (value: number) => number;
 }
 
-function scaleOf(found: Waterfall, bars: Bar[]): ScaleOf {
-  const values = [found.before, found.after, ...bars.map((bar) => bar.to)];
+function scaleOf(move: Waterfall, bars: Bar[]): ScaleOf {
+  const values = [move.before, move.after, ...bars.map((bar) => bar.to)];
   const [least, most] = [Math.min(...values), Math.max(...values)];
   const room = Math.max((most - least) * 0.06, 1e-9);
   const [low, high] = [least - room, most + room];
@@ -167,24 +167,24 @@ interface RowProperties {
   bar: Bar;
   scale: ScaleOf;
   digits: number;
-  place: Place;
-  found: Waterfall;
+  where: Place;
+  move: Waterfall;
   asked: boolean;
 }
 
-function Row({ bar, scale, digits, place, found, asked }: RowProperties): JSX.Element {
+function Row({ bar, scale, digits, where, move, asked }: RowProperties): JSX.Element {
   const { cause } = bar;
   return (
     <div className={cause.kind === "archived" ? "bar-row gone" : "bar-row"} role="row" data-testid="bar">
       <div className="bar-text" role="cell">
-        <Text cause={cause} run={place.run} />
-        <Details cause={cause} run={place.run} />
-        {cause.post !== null && !found.joined && (
+        <Text cause={cause} run={where.run} />
+        <Details cause={cause} run={where.run} />
+        {cause.post !== null && !move.joined && (
           <button type="button" className="link" onClick={() => change({ without: asked ? null : nameOf(cause) })} aria-expanded={asked}>
-            {asked ? "Hide" : "Without this one"}
+            {asked ? "Hide" : "Belief without this row"}
           </button>
         )}
-        {asked && <WithoutIt place={place} cause={cause} digits={digits} />}
+        {asked && <WithoutIt where={where} cause={cause} digits={digits} />}
       </div>
       <Track bar={bar} amount={cause.recorded} scale={scale} digits={digits} />
     </div>
@@ -254,12 +254,12 @@ function Track({ bar, amount, scale, digits }: TrackProperties): JSX.Element {
   const width = Math.max(Math.abs(scale.at(bar.to) - scale.at(bar.from)), 0.35);
   // Beside the bar where there is room for the number, else upon it.
   const room = 28;
-  const beside = left + width <= 100 - room ? { left: `${left + width}%` } : left >= room ? { right: `${100 - left}%` } : null;
-  const upon = beside === null;
+  const next = left + width <= 100 - room ? { left: `${left + width}%` } : left >= room ? { right: `${100 - left}%` } : null;
+  const upon = next === null;
   return (
     <div className="track" role="cell">
       <i className={amount >= 0 ? "bar pro" : "bar con"} style={{ left: `${left}%`, width: `${width}%` }} />
-      <span className={upon ? "amount upon" : "amount"} style={beside ?? { right: `${100 - left - width}%` }}>
+      <span className={upon ? "amount upon" : "amount"} style={next ?? { right: `${100 - left - width}%` }}>
         {signed(amount, digits)}
       </span>
     </div>
@@ -273,19 +273,19 @@ interface Left {
 }
 
 const METHODS: Record<Left["method"], string> = {
-  exact: "The rule was executed again for this step without it; with everything, it gives the recorded stance exactly.",
-  additive: "Contributions in log odds add, so it was taken off. What it had archived stays archived.",
-  subtracted: "Its contribution was taken off; this rule could not be executed again from the record, so the others might have weighed more.",
+  exact: "The rule was re-executed for this step without this row. With all rows it reproduces the recorded stance exactly.",
+  additive: "Contributions add up in log odds, so this one was subtracted. Records that it had archived stay archived.",
+  subtracted: "Its contribution was subtracted. This rule cannot be re-executed from the record, so other rows might have counted more.",
 };
 
-function WithoutIt({ place, cause, digits }: { place: Place; cause: Cause; digits: number }): JSX.Element {
-  const answer = useAnswer<Left>("/api/without", { ...place, rank: cause.rank ?? -1, post: cause.post });
+function WithoutIt({ where, cause, digits }: { where: Place; cause: Cause; digits: number }): JSX.Element {
+  const answer = useAnswer<Left>("/api/without", { ...where, rank: cause.rank ?? -1, post: cause.post });
   return (
     <div className="without" data-testid="without">
       <Answered of={answer}>
         {(left) => (
           <p>
-            Without it, the stance after step {place.step} would be <Stance value={left.stance} digits={digits} /> instead of{" "}
+            Without it, the stance after step {where.step} would be <Stance value={left.stance} digits={digits} /> instead of{" "}
             <Stance value={left.recorded} digits={digits} />. <span className="muted">{METHODS[left.method]}</span>
           </p>
         )}

@@ -8,6 +8,8 @@ contributions are 0 in stance.
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from townsquare.analysis.beliefs import first_stances, last_stances, person_beliefs, stances_before
@@ -127,7 +129,17 @@ def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFram
     cause = pl.col("kind").replace_strict(CAUSES, default="other", return_dtype=pl.String).alias("cause")
     who = pl.when(pl.col("kind") == TrailKind.OWN).then("agent").otherwise("passed_on").fill_null(NONE).alias("author")
     root, writer = pl.col("root").fill_null(NONE), pl.col("writer").fill_null(NONE)
-    columns = [*_BELIEF, "kind", cause, "amount", "recorded", root, *([who] if shown else []), writer, "veracity"]
+    columns: list[Any] = [
+        *_BELIEF,
+        "kind",
+        cause,
+        "amount",
+        "recorded",
+        root,
+        *([who] if shown else []),
+        writer,
+        "veracity",
+    ]
     rows = rows.join(of_root, on="root", how="left", maintain_order="left")
     return rows.select(*columns, *(["label"] if shown else []))
 

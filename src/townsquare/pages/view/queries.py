@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names as propositions
-from townsquare.analysis.beliefs import of_proposition
+from townsquare.analysis.beliefs import names, of_proposition
 from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.core import schema
@@ -65,6 +64,10 @@ def with_who(frame: pl.DataFrame, run: CachedRun, column: str = "author") -> pl.
     """Rows with the name of an agent as a further column ``who``; untrusted."""
     who = agent_names(run).select(pl.col("agent").alias(column), "who")
     return frame.join(who, on=column, how="left", maintain_order="left")
+
+
+propositions = names
+"""Number, name and text of each proposition of a run."""
 
 
 def proposition_number(run: CachedRun, name: str) -> int:
