@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -164,13 +163,6 @@ def test_the_command_line_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 replies enter as posts of their own" in told["notices"]
     assert main(["run", "./town", "--steps", "3", "--out", "run", "--quiet"]) == 0
     assert Run.open("run").table("posts").filter(pl.col("kind") == 3)["step"].to_list() == [1, 3]
-
-
-def test_strict_types(installed: Path) -> None:
-    file = str(installed / "sky_importer.py")
-    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", file]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # --- importers that break their contract -------------------------------------------------------------------

@@ -60,17 +60,6 @@ def rule(package: Path) -> Iterator[BeliefRule]:
     importlib.invalidate_caches()
 
 
-@pytest.mark.slow
-def test_its_types_are_whole(package: Path) -> None:
-    words = ["--strict", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
-    file = str(package / "followed_rule.py")
-    made = subprocess.run(
-        [sys.executable, "-m", "mypy", *words, file], cwd=ROOT, env={**os.environ, "MYPYPATH": str(ROOT / "src")},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stdout
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_it_passes_the_public_check(rule: BeliefRule, seed: int) -> None:
     check_belief_rule(rule, seed)

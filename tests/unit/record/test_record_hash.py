@@ -145,7 +145,8 @@ def oracle(step: int, out: Batches) -> str:
         ]
         number_of: dict[tuple[object, ...], int] = {}
         numbers = [number_of.setdefault(row, len(number_of)) for row in zip(*words, strict=True)]
-        first = [numbers.index(at) for at in range(len(number_of))]
+        at = dict(zip(reversed(numbers), reversed(range(len(numbers))), strict=True))
+        first = [at[number] for number in range(len(number_of))]
         out = b"".join(
             text(column.name) + text(column.dtype) + number(len(first)) + digest(column, values[first])
             for column, values in zip(columns, canonical, strict=True)
