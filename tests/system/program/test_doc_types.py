@@ -1,4 +1,4 @@
-"""The code on the pages "Adding a …" passes ``mypy --strict``: all of it in one process, which takes as long as one page."""
+"""The code on the pages "Adding a …" passes ``mypy --strict``: all of it in one process."""
 
 from __future__ import annotations
 
