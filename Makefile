@@ -1,7 +1,7 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow test-quality check bench peers bench-peers docs viewer screenshots lock clean
+.PHONY: help setup run test test-fast test-slow test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
@@ -21,12 +21,26 @@ setup: $(READY) ## create .venv from requirements.lock (PYTHON=... chooses the i
 run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
 	$(BIN)/townsquare run health-rumor $(ARGS)
 
-test: check ## the checks, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations 10 $(ARGS)
+# Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
+
+test: $(READY) ## lint, types and documentation, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types documentation
+	$(PYTEST) -m "not slow" $(ARGS)
 	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
 
+test-fast: $(READY) ## format, lint and the unit tests: for every save
+	@$(MAKE) --no-print-directory lint
+	$(PYTEST) -m "not slow" tests/test_structure.py tests/unit $(ARGS)
+
 test-slow: $(READY) ## the tests that take long: kills, full disks, large runs, a real model server
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow --durations 10 $(ARGS)
+	$(PYTEST) -m slow $(ARGS)
+
+coverage: $(READY) ## the tests again, counting which lines of the package they run (kernels are compiled: not counted)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q -m "not slow" $(ARGS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --sort=cover
 
 QUALITY := .venv-quality/bin
 TORCH ?= torch==2.13.0
@@ -35,13 +49,18 @@ test-quality: $(READY) ## the transformer strength judge (extra `quality`), with
 	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' '$(TORCH)' 'pytest>=9.2'
 	$(QUALITY)/python -m pytest -q tests/system/quality $(ARGS)
 
-check: $(READY) ## format, lint, types, structure, doctests, documentation
+lint: $(READY) ## format and lint
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
+
+types: $(READY) ## types of the package and of the tests
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_structure.py
-	$(BIN)/python -m pytest -q --doctest-modules src/townsquare
+
+documentation: $(READY) ## build the documentation, strictly
 	$(BIN)/mkdocs build --strict --quiet
+
+check: lint types documentation ## all of these, the structure and the examples in docstrings
+	$(BIN)/python -m pytest -q tests/test_structure.py tests/unit/program/test_docstrings.py
 
 bench: $(READY) ## run the benchmarks
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from small_worlds import end_step, feed_of, follow, made_scenario, post, run_of, settings_of, show, town
+from small_worlds import end_step, feed_of, follow, post, run_of, settings_of, show, town
 from townsquare.analysis.contract import CachedRun
 from townsquare.beliefs.averaging import RULE as AVERAGING
 from townsquare.beliefs.contract import Authors, BeliefInputs, BeliefRule
@@ -18,6 +18,7 @@ from townsquare.core.errors import ContractError, SettingError
 from townsquare.experiments.counterfactual.one_step import without
 from townsquare.experiments.counterfactual.rerun_rule import rerun_beliefs
 from townsquare.record.batches import Batches
+from townsquare.scenario.load import made_scenario
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.belief_step import InputsOfStep

@@ -113,7 +113,7 @@ def test_parts_of_readers_and_threads_change_nothing(name: str, world: World, mo
     monkeypatch.setattr(rank, "PART", 7)
     before = numba.get_num_threads()
     try:
-        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):  # type: ignore[attr-defined]
             numba.set_num_threads(threads)
             assert equal_columns(feed_by(world, name).exposures, whole.exposures)
     finally:

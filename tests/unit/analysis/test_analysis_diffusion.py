@@ -21,7 +21,8 @@ from townsquare.analysis.diffusion import (
     tree_shapes,
     veracity_tests,
 )
-from townsquare.analysis.engagement_time import engagement_gaps, engagement_levels, engagement_rates, gaps
+from townsquare.analysis.engagement import gaps
+from townsquare.analysis.engagement_time import engagement_gaps, engagement_levels, engagement_rates
 from townsquare.core.schema import ActionKind, PostKind, Veracity
 
 

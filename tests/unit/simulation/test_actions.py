@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from townsquare.settings.config import Actions
 from townsquare.simulation.actions import resolve
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.policies.contract import check_chosen
-from townsquare.simulation.views import Chosen
 
 ONCE = (K.LIKE, K.DISLIKE, K.SHARE, K.FLAG, K.ADD_NOTE)
 
@@ -111,7 +111,7 @@ def test_comments_are_posts_under_the_root_with_the_stance_they_declare(square: 
         square.on(5, K.LIKE, square.root), texts=("so what",),
     )  # fmt: skip
     declared = (np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([0.3, -1.0, 1.0]), np.array([np.nan, 0.5, 0.0]))
-    chosen = Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), declared, chosen.new_texts)
+    chosen = replace(chosen, declared=declared)
     rows = act(square.world, square.feed, chosen)
     comment, own, _ = column(rows, "result")
     posts, stances = square.world.posts, square.world.post_stances
@@ -129,7 +129,7 @@ def test_the_stance_of_what_was_refused_is_nobodys(square: Square) -> None:
     before = square.world.post_stances.n
     rows = act(
         square.world, square.feed,
-        Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), declared, chosen.new_texts),
+        replace(chosen, declared=declared),
     )  # fmt: skip
     assert reasons(rows) == ["empty"]
     assert square.world.post_stances.n == before
@@ -373,7 +373,7 @@ def test_a_declared_stance_that_cannot_be_is_a_breach_of_contract(declared: tupl
     chosen = choices({"agent": 0, "kind": K.POST, "text": 0})
     action, proposition, stance, strength = declared
     given_stances = (np.array(action, int), np.array(proposition, int), np.array(stance), np.array(strength))
-    broken = Chosen(*(getattr(chosen, name) for name in chosen.__slots__[:7]), given_stances)
+    broken = replace(chosen, declared=given_stances, new_texts=())
     with pytest.raises(ContractError) as caught:
         check_chosen("mine", broken, views_of(square.world, square.feed))
     assert caught.value.where.startswith("policy 'mine'")

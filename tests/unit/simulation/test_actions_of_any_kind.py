@@ -267,7 +267,7 @@ def test_numbers_that_no_column_has_room_for_are_refused(still: Square) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_agents_of_every_block_are_judged_by_their_own_past(threads: int) -> None:
     """Of four blocks, of which two are judged at a time where there are threads."""
-    threads = min(threads, numba.config.NUMBA_NUM_THREADS)
+    threads = min(threads, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     n = 3 * BLOCK + 50
     world = town(n, 1)
     root, last = post(world, n), n - 1

@@ -201,7 +201,7 @@ def test_one_or_two_threads_give_the_same_rows() -> None:
     before = numba.get_num_threads()
     try:
         feeds = []
-        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):  # type: ignore[attr-defined]
             numba.set_num_threads(threads)
             feeds.append(feed_of(world))
     finally:

@@ -23,13 +23,14 @@ from small_worlds import (
 )
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import registry, schema
+from townsquare.core.actions import ROW_KINDS
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.schema import NONE, ActionKind, AgentKind, LogKind, PostKind, Slot, Verdict
 from townsquare.settings.config import Population
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.policies.statistical_kernels import COEFFICIENTS
-from townsquare.simulation.policies.statistical_params import ROW_KINDS, Appeal, KindParams, Params
+from townsquare.simulation.policies.statistical_params import Appeal, KindParams, Params
 from townsquare.simulation.views import Bank, Chosen, Views
 from townsquare.simulation.world import World
 from townsquare.testing.busy_world import busy_world
