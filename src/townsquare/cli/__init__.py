@@ -1,4 +1,4 @@
-"""The command line: one file a command group. Only here does anything print, and only here are all errors caught.
+"""The command line: one file per command group. Only this room prints, and only this room catches all errors.
 
 Heavy imports stand inside the commands, so that ``townsquare --help`` does not wait for them. What every command needs
 is imported inside :func:`main`, so that Ctrl-C is answered there too.
@@ -29,22 +29,22 @@ DEBUG = "TOWNSQUARE_DEBUG"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0: done; 1: done with failures (of runs, of a check), or an unexpected error; 2: something given is wrong;
-    130, 143, 129: interrupted (by Ctrl-C, SIGTERM, SIGHUP), what was done is saved.
+    0: success; 1: failures (of runs, of a check), or an unexpected error; 2: wrong input;
+    130, 143, 129: interrupted (by Ctrl-C, SIGTERM, SIGHUP); recorded steps are saved.
 
-    It takes the process for its own, see :func:`townsquare.core.runtime.take_over`.
+    It takes over the process, see :func:`townsquare.core.runtime.take_over`.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        As on the command line, without the program; by default those of this process.
+        Parameters
+        ----------
+        arguments : sequence of str, optional
+    Arguments without the program name; default: those of this process.
     """
     take_over()
     try:
         with no_interrupt_lost(), _former_names_as_notes():
             return _called(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:
-        complain("interrupted; what was recorded is safe", kind="stopped")
+        complain("interrupted; recorded steps are saved", kind="stopped")
         return INTERRUPTED
 
 
@@ -114,17 +114,17 @@ def _unexpected(error: Exception) -> int:
         traceback.print_exception(error)
     else:
         complain(
-            f"{type(error).__name__}: {error}\nThis is probably a fault of Townsquare, not of what you gave it."
-            f"\nSet {DEBUG}=1 to see where it happened.",
+            f"{type(error).__name__}: {error}\nThis is probably a bug in Townsquare, not in your input."
+            f"\nSet {DEBUG}=1 to see the traceback.",
             kind="unexpected error",
         )
     return UNEXPECTED
 
 
 def _damage_in(words: Sequence[str]) -> TownsquareError | None:
-    """What is wrong with the first run that these words of a command name and that is not as it was recorded.
+    """Return what is wrong with the first damaged run that a command names.
 
-    Only looked for once something has failed: reading a run checks what it reads as far as that costs nothing, and
+    Called only after a failure: reading a run checks what is cheap to check, and
     this checks everything.
     """
     from townsquare.record.run import Run

@@ -27,22 +27,22 @@ def analyze(
     markdown: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write the tables of every analysis of a run as CSV. With --json, print them instead.
+"""Write the tables of all analyses of a run as CSV, or print them with --json.
 
     Parameters
     ----------
     folder
         The folder of a recorded run.
     only
-        Measures that give a table, by their names, as cascades,homophily; by default all. See --list.
+Analyses by name, such as cascades,homophily; default: all. See --list.
     without
-        The paired run without moderation: same scenario and seed, as the arms of a comparison are.
+The paired run without moderation, with the same scenario and seed.
     out
-        Folder to write into; by default RUN/analysis.
+Output folder; default: RUN/analysis.
     list_them
-        Print what there is, with units, directions and definitions, and write nothing.
+List the measures with units, directions and definitions; write nothing.
     markdown
-        With --list: as the page docs/measure-list.md.
+With --list: print the page docs/measure-list.md.
     """
     from townsquare.analysis.catalog import analyze as each
     from townsquare.core.errors import SettingError
@@ -71,7 +71,7 @@ def analyze(
         rows.append((name, frame.height))
     show("", rows, (str, "table"), (number, "rows"))
     for name, error in missing:
-        complain(f"{name} was left out: {error}", kind="missing")
+        complain(f"{name} omitted: {error}", kind="missing")
     print(f"analysis  {out}")
     return 0
 

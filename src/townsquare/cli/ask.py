@@ -13,6 +13,7 @@ from townsquare.cli.console import MOST_SHOWN, answer, complain, cut, number, pi
 
 if TYPE_CHECKING:
     from townsquare.models.client import ModelClient
+    from townsquare.record.run import Run
 
 
 @contextmanager
@@ -41,27 +42,27 @@ def interview(
     sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Ask agents of a recorded run a question, as they were after a step. Nothing of the run changes.
+    """Ask agents of a recorded run a question, as they were after a step. The run does not change.
 
-    Calls are recorded in RUN/interviews/calls.db; a question that was put before is answered from there.
+        Calls are recorded in RUN/interviews/calls.db; repeated questions are answered from there.
 
-    Parameters
-    ----------
-    agents
-        Who: numbers and spans such as 3,17,40-49; or `all`.
-    question
-        What they are asked.
-    model
-        provider/model, as the setting `model`; `fake` answers without any.
-    step
-        After which step; the last if not given.
+        Parameters
+        ----------
+        agents
+    People by number or name, such as 3,R_038,40-49, or `all`.
+        question
+    The question.
+        model
+    provider/model, as in the setting `model`; `fake` needs no model.
+        step
+    The step; default: the last.
     """
     from townsquare.experiments.interview import interview as ask
     from townsquare.experiments.interview import persons_at
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    who = persons_at(run, run.last_step if step is None else step) if agents == "all" else _spans(agents)
+    who = persons_at(run, run.last_step if step is None else step) if agents == "all" else _spans(run, agents)
     with _client(model, sets, int(run.settings["seed"]), folder / "interviews" / "calls.db") as client:
         answers = ask(run, who, question, client, step=step)
     failed = sum(not answer.reply.ok for answer in answers)
@@ -73,21 +74,20 @@ def interview(
             text = safe(str(answer.reply.value)) if answer.reply.ok else f"({answer.reply.error})"
             print(f"agent {answer.agent}: {text}\n")
     if failed:
-        complain(f"{failed} of {len(answers)} gave no answer", kind="note")
+        complain(f"{failed} of {len(answers)} did not answer", kind="note")
     return 1 if failed == len(answers) else 0
 
 
-def _spans(text: str) -> list[int]:
-    """Numbers from ``3,17,40-49``."""
-    from townsquare.core.errors import SettingError
-
-    out: list[int] = []
-    for part in text.split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()) or (last and int(last) - int(first) > 1_000_000):
-            raise SettingError("--agents", got=repr(text), allowed="numbers and spans such as 3,17,40-49, or `all`")
-        out += range(int(first), int(last or first) + 1)
-    return sorted(set(out))
+def _spans(run: Run, text: str) -> list[int]:
+    """Return the numbers of agents from ``3,R_038,40-49``."""
+    numbers: list[int] = []
+    for part in map(str.strip, text.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and last.isdecimal() and int(last) - int(first) <= 1_000_000:
+            numbers += range(int(first), int(last) + 1)
+        else:
+            numbers.append(options.agent_number(run, part, "--agents"))
+    return sorted(set(numbers))
 
 
 def panel(
@@ -103,16 +103,16 @@ def panel(
     safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Have everybody react once to given feeds, without a network between them.
+    """Show given feeds to people once, without a network, and record their reactions.
 
-    Parameters
-    ----------
-    posts
-        File of posts; a column `feed` makes several feeds of it.
-    personas
-        People, as JSON lines.
-    policy
-        What makes them act.
+        Parameters
+        ----------
+        posts
+    File of posts; a column `feed` defines several feeds.
+        personas
+    Personas as JSON lines.
+        policy
+    The policy of the people.
     """
     from townsquare.cli.calls import show_servers_of
     from townsquare.core.spreadsheets import as_cells
@@ -159,16 +159,16 @@ def rewrite(
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Have a language model write personas anew; each is checked to keep every answer, else it stays as it was.
+    """Rewrite personas with a language model; a rewrite that loses an answer is discarded.
 
-    Parameters
-    ----------
-    file
-        Personas, as JSON lines.
-    out
-        File of personas to write.
-    model
-        provider/model, as the setting `model`; `fake` answers without any.
+        Parameters
+        ----------
+        file
+    Personas as JSON lines.
+        out
+    Output file of personas.
+        model
+    provider/model, as in the setting `model`; `fake` needs no model.
     """
     from townsquare.experiments.rewrite import rewrite as again
     from townsquare.scenario.population.personas import read_personas, write_personas
@@ -185,5 +185,5 @@ def rewrite(
     text = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
     answer(facts, text, as_json=as_json)
     for row, reason in () if as_json else list(made.why.items())[:MOST_SHOWN]:
-        complain(f"persona {people.ids[row]}: {safe(reason)}", kind="as it was")
+        complain(f"persona {people.ids[row]}: {safe(reason)}", kind="not rewritten")
     return 0

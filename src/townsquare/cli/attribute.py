@@ -21,23 +21,22 @@ def attribute(
     /,
     *,
     by: str = "author",
-    agent: options.Whole | None = None,
+    agent: options.Agent = None,
     proposition: str | None = None,
     every: Annotated[bool, Parameter(name="--all")] = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show what each post, author, class of veracity or label contributed to the change of beliefs.
+    """Show how much each post, author, veracity or label contributed to belief change.
 
-    Parameters
-    ----------
-    by
-        post, author, writer, veracity, label, cause or step.
-    agent
-        One person; without it, the mean over everybody.
-    proposition
-        One proposition, by its name.
-    every
-        Print every group, not the largest.
+        Parameters
+        ----------
+        by
+    Group by post, author, writer, veracity, label, cause or step.
+
+        proposition
+    Only this proposition.
+        every
+    Print all groups, not only the largest.
     """
     from townsquare.analysis.beliefs import of_proposition
     from townsquare.analysis.causes.attribution import attribution, attribution_error
@@ -45,19 +44,20 @@ def attribute(
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    groups = of_proposition(run, attribution(run, by, agent), proposition)
+    person = None if agent is None else options.agent_number(run, agent)
+    groups = of_proposition(run, attribution(run, by, person), proposition)
     moved = of_proposition(run, changes(run), proposition)
-    moved = moved if agent is None else moved.filter(moved["agent"] == agent)
+    moved = moved if person is None else moved.filter(moved["agent"] == person)
     apart = attribution_error(run)
     if as_json:
-        return show_json({"by": by, "agent": agent, "largest_difference": apart, "groups": groups.to_dicts()})
+        return show_json({"by": by, "agent": person, "largest_difference": apart, "groups": groups.to_dicts()})
     for name, part in groups.group_by("name", maintain_order=True):
         here = moved.filter(moved["proposition"] == part["proposition"][0])
         _show(str(name[0]), by, part, here, every=every)
     if not groups.height:
-        print("Nothing was contributed: there is no trail row, so beliefs did not move.")
-    print(f"Contributions of each person sum to its recorded change; the largest difference is {apart:.1e}.")
-    print("They say what the rule counted, not what would have happened without: see `townsquare counterfactual`.")
+        print("No contributions: beliefs did not move.")
+    print(f"Contributions sum to each person's recorded change (largest difference {apart:.1e}).")
+    print("They show what the rule counted, not a counterfactual: see `townsquare counterfactual`.")
     return 0
 
 
@@ -72,10 +72,10 @@ def _show(name: str, by: str, part: pl.DataFrame, moved: pl.DataFrame, *, every:
     rows.append(("", "sum", None, *(part[name].sum() for name in sums)))
     mean = float(sum(moved["change"].to_list()) / max(1, moved.height))
     rows.append(("", "recorded change", None, mean, None))
-    many = f"mean of {moved.height} persons" if moved.height != 1 else "one person"
+    many = f"mean over {moved.height} people" if moved.height != 1 else "one person"
     show(
-        f"{name}: what changed it, in stance, {many}", rows, (str, by, ""), (known(number), "trail rows"),
-        (exact, "moved by"), (known("{:.4f}".format), "pulled in all"),
+        f"Contributions to the change in stance: {name} ({many})", rows, (str, by, ""), (known(number), "trail rows"),
+        (exact, "mean change"), (known("{:.4f}".format), "gross, all people"),
     )  # fmt: skip
 
 

@@ -22,18 +22,18 @@ def bundle(
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Freeze configuration, hypotheses, measures, versions and hashes; before the runs, it is a preregistration.
+    """Freeze settings, hypotheses, measures, versions and hashes in one file; before the runs, it is a preregistration.
 
-    Parameters
-    ----------
-    out
-        The file to write.
-    hypotheses
-        A YAML list (outcome, arm, expect) or a text.
-    seeds
-        Of planned runs: how many (10), a list (3,5,8) or a range (1-20).
-    targets
-        Folders of runs or comparisons; or a scenario to plan.
+        Parameters
+        ----------
+        out
+    Output file.
+        hypotheses
+    A YAML list (outcome, arm, expect) or plain text.
+        seeds
+    Seeds of planned runs: a number (10), a list (3,5,8) or a range (1-20).
+        targets
+    Folders of runs or comparisons, or a scenario to plan.
     """
     from townsquare.experiments.arms import parse_seeds
     from townsquare.experiments.bundle.freeze import freeze, planned, recorded
@@ -50,12 +50,12 @@ def bundle(
     made = freeze(entries, hypotheses, entries[0].arm if entries else "")
     with options.writing(out, replace=replace):
         made.save(out)
-    kind = "preregistration: nothing of it has been run" if made.preregistration else "record of runs"
+    kind = "preregistration: nothing has been run yet" if made.preregistration else "record of runs"
     facts = {"bundle": str(out), "digest": made.digest, "runs": len(entries), "made": made.made}
     return answer(
         facts,
         f"bundle   {out}\nkind     {kind}\nruns     {len(entries)}\nmade     {made.made}\ndigest   {made.digest}",
-        "Whoever has the digest can tell whether the file was changed: give it to somebody, or publish it.",
+        "Publish the digest so others can verify the file is unchanged.",
         as_json=as_json,
     )
 
@@ -76,25 +76,25 @@ def verify(
     digest: str | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Check a bundle and its runs, execute a sample of them again, and say what became of the hypotheses.
+    """Check a bundle and its runs, re-run a sample, and report the outcome of each hypothesis.
 
-    Parameters
-    ----------
-    file
-        A file of `townsquare bundle`.
-    runs
-        Runs or comparisons made later, held against the plan.
-    sample
-        How many runs to execute again.
-    digest
-        The digest that was given out when it was made.
+        Parameters
+        ----------
+        file
+    A file written by `townsquare bundle`.
+        runs
+    Later runs or comparisons to check against the plan.
+        sample
+    Number of runs to re-run.
+        digest
+    The published digest of the bundle.
     """
     from townsquare.experiments.bundle.check import FAILED, Finding, check
     from townsquare.experiments.bundle.freeze import Bundle
 
     options.at_least("--sample", sample, 0)
     made = Bundle.load(file)
-    findings = check(made, file.parent, sample, runs or (), lambda name: complain(f"executing {name}", kind="verify"))
+    findings = check(made, file.parent, sample, runs or (), lambda name: complain(f"re-running {name}", kind="verify"))
     if digest is not None and digest != made.digest:
         findings.insert(0, Finding(FAILED, "digest", f"the bundle has {made.digest}, not the one given"))
     failed = [finding for finding in findings if finding.state == FAILED]
@@ -102,5 +102,5 @@ def verify(
         show_json({"bundle": str(file), "digest": made.digest, "findings": findings})
     else:
         show(str(file), findings, (str, "=state", "what", "found=said"))
-        print(f"{len(failed)} of {len(findings)} checks failed." if failed else "No check failed.")
+        print(f"{len(failed)} of {len(findings)} checks failed." if failed else "All checks passed.")
     return 1 if failed else 0

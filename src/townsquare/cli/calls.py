@@ -1,4 +1,4 @@
-"""What a command asks of language models: which servers, with the keys of which variables, and what it comes to."""
+"""Language model calls of a command: servers, keys and usage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Calls:
-    """Counts calls as they end; ``step`` is the last step that is done, ``own_prices`` is ``serving.prices``."""
+    """Counts finished calls; ``step`` is the last finished step, ``own_prices`` is ``serving.prices``."""
 
     def __init__(self, own_prices: str | None) -> None:
         self.step = 0
@@ -29,11 +29,11 @@ class Calls:
         self._usd_then = 0.0
 
     def done(self, step: int) -> None:
-        """A step is done; what calls of the next one cost is no part of the mean."""
+        """Record that a step is finished; costs of the next step do not enter the mean."""
         self.step, self._usd_then = step, sum(usd for of, usd in self._usd.items() if of <= step)
 
     def add(self, call: Call) -> None:
-        """Count one that has just been answered."""
+        """Count a call that has just been answered."""
         if self._first is None:
             self._first = self.step
         before = self._usage.usd
@@ -41,37 +41,37 @@ class Calls:
         self._usd[call.step] += self._usage.usd - before
 
     def note(self, total: int) -> str:
-        """Calls, tokens, cost so far and at the end if it goes on like this, failures; "" before the first call."""
+        """Return calls, tokens, cost so far and projected, and failures; "" before the first call."""
         spent = self._usage
         if not spent.calls or self._first is None:
             return ""
         parts = [f"{spent.calls:,} calls", f"{spent.tokens:,} tokens"]
         if spent.usd:
             done = self.step - self._first
-            ahead = f", about ${self._usd_then / done * (total - self._first):.2f} at the end" if done > 0 else ""
+            ahead = f", about ${self._usd_then / done * (total - self._first):.2f} in total" if done > 0 else ""
             parts.append(f"${spent.usd:.4f}{ahead}")
         failed = sum(spent.failures.values())
         return ", ".join(parts + ([f"{failed:,} failed"] if failed else []))
 
 
 def show_servers(configs: Iterable[Asking]) -> None:
-    """Name each server that is asked, once, with the variable of its key; nothing where no server is asked."""
+    """Name each server that will be called, once, with the variable of its key."""
     from townsquare.models.open import destination
 
     for line in dict.fromkeys(destination(config.model, config.serving) for config in configs):
         if line:
-            complain(line, kind="asks")
+            complain(line, kind="calls")
 
 
 def show_servers_of(settings: Iterable[Settings]) -> None:
-    """The same for runs, of which those in which nobody asks a language model are left out."""
+    """Name the servers of runs, skipping runs that call no language model."""
     from townsquare.simulation.model_calls import asks
 
     show_servers([each.config for each in settings if asks(each)])
 
 
 def approved_settings(run: Run, folder: Path, sets: list[str] | None = None) -> Settings:
-    """The settings of a recorded run, if the user approved the servers, variables and files that they name."""
+    """Return the settings of a recorded run if the user approved its servers, variables and files."""
     from townsquare.experiments.run_folders import settings_of
     from townsquare.settings.layers import leaves, parse_set
     from townsquare.settings.trust import approve, check_approved, named_by

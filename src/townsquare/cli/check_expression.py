@@ -17,16 +17,16 @@ def expression(
     sets: options.Sets = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Sweep the stance, let the speaker speak, judge the text alone: r, slope and intercept, beside the paper's.
+    """Vary the stance of a speaker, judge only the text, and compare r, slope and intercept with the paper's.
 
-    Parameters
-    ----------
-    levels
-        Stances, evenly from -1 to 1.
-    trials
-        Texts for each stance and topic.
-    topics
-        Bundled topics or files of arguments; by default all ten.
+        Parameters
+        ----------
+        levels
+    Number of stances, evenly spaced from -1 to 1.
+        trials
+    Texts per stance and topic.
+        topics
+    Bundled topics or files of arguments; default: all ten.
     """
     from townsquare.beliefs.evidence.bank_files import bundled_topics
     from townsquare.debate import expression as check
@@ -45,11 +45,11 @@ def expression(
     rows = [
         ("r", number(line.r, 3), f"{check.PAPER_R:g}"),
         ("slope", slope, f"{check.PAPER_SLOPE:g}"),
-        ("intercept", number(line.intercept, 2), "not given"),
-        ("texts", number(line.n), "not given"),
-        ("texts without a stance", number(result.unread), "not given"),
+        ("intercept", number(line.intercept, 2), "not reported"),
+        ("texts", number(line.n), "not reported"),
+        ("texts without a stance", number(result.unread), "not reported"),
     ]
     show("", rows, (str, "", "here", "paper"), words=[""])
-    print("The paper's speakers and judge are language models. An embedded judge that knows the arguments of the bank")
-    print("tells whether what is said fits the stance; --set judge=embedded takes one that has never seen them.")
+    print("The paper's speakers and judge are language models. The default judge knows the arguments of the bank and")
+    print("checks whether a text fits the stance; --set judge=embedded uses a judge that has not seen them.")
     return 0

@@ -41,25 +41,25 @@ def judge(
     seed: options.Seed = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Judge every argument of a file by the embedded judges and compare with its labels, beside simple baselines.
+    """Judge every argument of a file with the embedded judges and compare with its labels and simple baselines.
 
-    With --sample RUN, write texts of a run to label: fill the columns side (pro, con, none) and quality, then give
-    the file to this command.
+    With --sample RUN, write texts of a run to label: fill in the columns side (pro, con, none) and quality, then pass
+        the file to this command.
 
-    Parameters
-    ----------
-    file
-        CSV or JSON lines with topic, side, argument and perhaps quality.
-    bank
-        Other arguments on the same topics, which 'as shipped' learns from.
-    quality
-        The column of ratings; by default quality, WA, MACE-P, strength or score.
-    sample
-        A run, to write texts of for labeling instead.
-    out
-        With --sample: the CSV to write; by default RUN/to-label.csv.
-    texts
-        With --sample: how many texts.
+        Parameters
+        ----------
+        file
+    CSV or JSON lines with topic, side, argument and optionally quality.
+        bank
+    Other arguments on the same topics, from which 'as shipped' learns.
+        quality
+    Column of ratings; default: quality, WA, MACE-P, strength or score.
+        sample
+    A run from which to write texts to label.
+        out
+    With --sample: output CSV; default: RUN/to-label.csv.
+        texts
+    With --sample: number of texts.
     """
     from townsquare.core.errors import SettingError
     from townsquare.humans.judges.judge_report import judge_report
@@ -84,12 +84,12 @@ def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bo
     from townsquare.record.run import Run
 
     if out.exists():
-        raise SettingError("--out", got=f"{out}, which is there", allowed="a new file", do="labels may be in it")
+        raise SettingError("--out", got=f"{out} already exists", do="choose another file: this one may contain labels")
     rows = sample_to_label(Run.open(folder), texts, seed)
     rows.write_csv(out)
-    text = f"{rows.height} rows to label in {out}: side is pro, con or none; quality is a number or empty"
+    text = f"{rows.height} rows to label in {out}: set side to pro, con or none, and quality to a number or empty"
     facts = {"event": "result", "sample": str(out), "rows": rows.height}
-    return answer(facts, text, f"then: townsquare check judge {out}", as_json=as_json)
+    return answer(facts, text, f"Next: townsquare check judge {out}", as_json=as_json)
 
 
 def _show(report: JudgeReport) -> None:
@@ -103,4 +103,4 @@ def _show(report: JudgeReport) -> None:
         show("By topic", report.by_topic, (str, "topic", "method"), (digits(DIGITS), *columns))
     for notice in report.notices:
         print(f"- {notice}")
-    print("- the paper's numbers are of language models on 100 arguments of other topics, and of a fine-tuned DeBERTa")
+    print("- The paper's numbers: language models on 100 arguments on other topics, and a fine-tuned DeBERTa.")

@@ -30,19 +30,19 @@ def policy(
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show the embedded policy the posts that people were shown, and compare what both did.
+    """Show the statistical policy the posts that people saw, and compare its actions with theirs.
 
-    Beside it: language-model agents made of the same people, where the folder has their actions, and one half of the
-    people against the other, which is as near as anything can be expected to come.
+    Also compared: language-model agents of the same people, if the folder has their actions, and one half of the
+    people against the other half, the best agreement to expect.
 
-    Parameters
-    ----------
-    folder
-        People's actions on fixed feeds; docs/policy-fit.md says in what form.
-    held_out
-        Also refit, with people and posts held out: slow.
-    draws
-        Resamples of people, for intervals.
+        Parameters
+        ----------
+        folder
+    Human actions on fixed feeds; see docs/policy-fit.md for the format.
+        held_out
+    Also refit with people and posts held out (slow).
+        draws
+    Bootstrap resamples of people.
     """
     from townsquare.humans.policy.check import check_policy_against
     from townsquare.humans.policy.data import read_panel
@@ -79,18 +79,18 @@ def _show(report: PolicyReport) -> None:
     three = digits(DIGITS)
     listed("What each set did", whole, lambda compared: compared.value, three, "people")
     mixes = [("people", *report.people_mix), *((name, *mix) for name, mix in report.mixes.items())]
-    show("Action mix: shares of the kinds", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
-    listed("How far from all people, 0 is alike [95 % over people]", whole, _apart, str)
+    show("Action mix: share of each kind of action", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
+    listed("Distance from all people, 0 = equal [95% CI over people]", whole, _apart, str)
     names = [*whole, *(n for n in parts if n in report.found)]
-    listed("How far from a half of the people, on average", names, lambda compared: compared.half, three)
+    listed("Mean distance from a random half of the people", names, lambda compared: compared.half, three)
     rivals = [name for name in names if not math.isnan(report.found[name]["mix"].closer) and name != AGENTS]
     if rivals:
-        title = "Share of draws in which it is nearer to people than gpt-4o's agents"
+        title = "Share of resamples in which a set is closer to people than gpt-4o's agents"
         listed(title, rivals, lambda compared: compared.closer, digits(2))
     for sentence in report.notices:
         print(f"- {sentence}")
-    print("- distances: Jensen-Shannon bits (mix), difference (silent share, Gini), difference of logarithms (actions,")
-    print("  dispersion, false to true), 1 less Spearman's rank correlation (ranks of posts)")
+    print("- Distances: Jensen-Shannon bits (mix), difference (lurker share, Gini), log difference (actions,")
+    print("  dispersion, false to true), 1 − Spearman's rank correlation (ranks of posts).")
 
 
 def _apart(compared: Compared) -> str:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: options.AsJson = False) -> int:
-    """Measure the precision and recall of near-duplicates by threshold, and choose theta and theta_self.
+"""Measure precision and recall of near-duplicates by threshold, and choose theta and theta_self.
 
-    The embedder is chosen as in a run, as by --set embedder=given --set embedder.file=vectors.jsonl.
+Choose the embedder as in a run, such as --set embedder=given --set embedder.file=vectors.jsonl.
 
     Parameters
     ----------
     file
-        CSV or JSON lines: topic, side, text, paraphrase, perhaps near_miss, kind, split; by default our own pairs.
+CSV or JSON lines with topic, side, text, paraphrase and optionally near_miss, kind, split; default: bundled pairs.
     """
     from townsquare.beliefs.evidence.near import Vectors
     from townsquare.humans.judges.paraphrases import bundled_pairs, calibrated, read_pairs
@@ -37,10 +37,10 @@ def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: op
     print(f"Embedder {embedder.name}: {same:,} pairs of paraphrases and {pairs.same.size - same:,} of others")
     _show(calibration)
     for name, chosen, own, why in (
-        ("theta", calibration.theta, embedder.theta, "precision counts double"),
-        ("theta_self", calibration.theta_self, embedder.theta_self, "recall counts double"),
+        ("theta", calibration.theta, embedder.theta, "precision weighted double"),
+        ("theta_self", calibration.theta_self, embedder.theta_self, "recall weighted double"),
     ):
-        print(f"{name}: {chosen:g} by these pairs ({why}); the embedder's own is {own:g}")
+        print(f"{name}: {chosen:g} on these pairs ({why}); the embedder's default is {own:g}")
     return 0
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from townsquare.experiments.execution import ExecutionTargets
     from townsquare.settings.layers import Layer
 
-VARY = "A setting and its values, as moderation.strategy=none,hybrid. Repeated: all combinations."
+VARY = "A setting and its values, such as moderation.strategy=none,hybrid; repeat for all combinations."
 Vary = Annotated[list[str] | None, Parameter(help=VARY)]
 LOW = 0.05
 GAP = 2  # characters between the columns of a table
@@ -50,20 +50,20 @@ def compare(
     shown: options.Shown = options.SHOWN,
     every: Annotated[bool, Parameter(name="--all")] = False,
 ) -> int:
-    """Run every combination of the settings that vary, with every seed, and compare with the first.
+    """Run every combination of varied settings with every seed, and compare each arm with the first.
 
-    A comparison that was stopped goes on when the same command is given with its --out.
+    To resume a stopped comparison, give the same command with its --out.
 
-    Parameters
-    ----------
-    multiverse
-        Compare under every combination of modeling choices.
-    across
-        With --multiverse: a modeling choice and its values, as feed.ranker=recent,random.
-    seeds
-        How many (10), a list (3,5,8) or a range (1-20).
-    every
-        Print every outcome, not the headlines alone.
+        Parameters
+        ----------
+        multiverse
+    Repeat the comparison under every combination of modeling choices.
+        across
+    With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
+        seeds
+    Seeds: a number (10), a list (3,5,8) or a range (1-20).
+        every
+    Print all outcomes, not only the main ones.
     """
     from townsquare.cli.calls import show_servers_of
     from townsquare.experiments import comparison
@@ -164,11 +164,11 @@ def _stopped(location: OutputLocation, code: int) -> int:
     from townsquare.experiments.manifest import FILE, Experiment
 
     if not (location.folder / FILE).is_file():
-        complain("nothing is recorded yet: give the same command again", kind="stopped")
+        complain("nothing is recorded yet; give the same command again", kind="stopped")
         return code
     experiment = Experiment.load(location.folder)
-    done = f"{len(experiment.finished)} of {len(experiment.runs)} runs are finished and safe"
-    complain(f"{done}. Go on by giving the same command with:\n  --out {location.shown()}", kind="stopped")
+    done = f"{len(experiment.finished)} of {len(experiment.runs)} runs are finished and saved"
+    complain(f"{done}. To resume, give the same command with:\n  --out {location.shown()}", kind="stopped")
     return code
 
 
@@ -200,29 +200,29 @@ def _show_tables(experiment: Experiment, *, every: bool) -> None:
     from townsquare.core import registry
 
     if not any(run.arm == experiment.baseline for run in experiment.finished):
-        complain(f"no run of the baseline {experiment.baseline} is finished: there is nothing to compare", kind="note")
+        complain(f"no run of the baseline {experiment.baseline} is finished, so nothing can be compared", kind="note")
         return
     compared = experiment.paired()
     names = list(dict.fromkeys(compared["outcome"].to_list()))
     unknown = [name for name in names if not is_outcome(name)]
     if unknown:
-        complain(f"recorded by measures that are not installed, and left out: {', '.join(unknown)}", kind="note")
+        complain(f"omitted, because their measures are not installed: {', '.join(unknown)}", kind="note")
         names = [name for name in names if name not in unknown]
     bundled = set(registry.bundled("measure")) - HEADLINES
     selected = [name for name in names if every or name.partition(".")[0] not in bundled]
     arms = list(dict.fromkeys(compared["arm"].to_list()))
     _show_outcomes(compared, selected, arms)
     if len(selected) < len(names):
-        print(f"{len(names) - len(selected)} more outcomes: --all, or the report.")
-    print(f"Differences are to {experiment.baseline}, seed by seed; intervals are over the seeds only.")
+        print(f"{len(names) - len(selected)} more outcomes: use --all or see the report.")
+    print(f"Differences from {experiment.baseline}, paired by seed. CIs reflect seed-to-seed variation only.")
     if len(experiment.seeds) == 1:
-        print("One seed says nothing about chance: there is no interval. Give --seeds 10.")
+        print("One seed gives no confidence interval; use --seeds 10.")
     elif (compared["p"] < LOW).any():
         n_outcomes = compared["outcome"].n_unique()
-        print(f"Of {n_outcomes} outcomes some have p below {LOW} by chance alone: choose yours beforehand.")
+        print(f"Some of {n_outcomes} outcomes will reach p < {LOW} by chance; pre-specify yours.")
         below = [int((compared[name].fill_nan(None) < LOW).sum()) for name in ("p", "p_holm", "p_fdr")]
-        corrected = f"{below[1]} (Holm), {below[2]} (false discovery rate)"
-        print(f"Below {LOW}: {below[0]}; corrected for their number {corrected}.")
+        corrected = f"{below[1]} after Holm, {below[2]} after FDR correction"
+        print(f"{below[0]} tests have p < {LOW}; {corrected}.")
 
 
 def _show_outcomes(compared: pl.DataFrame, names: list[str], arms: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""How everything is printed: results on stdout, progress and complaints on stderr, foreign text made harmless."""
+"""Printing: results on stdout, progress and messages on stderr, untrusted text escaped."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 MOST_SHOWN = 5
-"""Rows that were left out, of which a command complains at most."""
+"""Maximum number of skipped rows that a command lists."""
 PIPE_WIDTH = 160  # characters: a table that goes into a file is not cut to a terminal that is not there
 
 
 def safe(text: object, longest: int | None = None) -> str:
-    """Text that cannot steer a terminal: on one line, and what is not printable written as an escape.
+    """Return text that cannot control a terminal: on one line, with escapes for unprintable characters.
 
     >>> safe("red \\x1b[31m alert\\n")
     'red \\\\x1b[31m alert'
@@ -33,13 +33,13 @@ def safe(text: object, longest: int | None = None) -> str:
 
 
 def complain(text: str, kind: str = "error") -> None:
-    """A message on stderr, line by line, without keys and passwords."""
+    """Print a message on stderr, without keys and passwords."""
     lines = [safe(line) if not line.startswith(" ") else f"  {safe(line)}" for line in redacted(text).splitlines()]
     print(f"{kind}: " + "\n".join(lines), file=sys.stderr)
 
 
 def explain(error: TownsquareError) -> None:
-    """What went wrong, where, and what to do, each on a line of its own."""
+    """Print an error: where, what came, what is allowed and what to do, one per line."""
     lines = [error.where]
     lines += [f"  got: {error.got}"] if error.got else []
     lines += [f"  allowed: {error.allowed}"] if error.allowed else []
@@ -61,7 +61,7 @@ def picked(record: object, *columns: str) -> dict[str, Any]:
 
 
 def console(*, errors: bool = False) -> Console:
-    """Where tables (stdout) or progress (stderr) go. Markup is off: brackets in a text are brackets."""
+    """Return the console for tables (stdout) or progress (stderr), with markup off."""
     from rich.console import Console
 
     stream = sys.stderr if errors else sys.stdout
@@ -84,7 +84,7 @@ def show(caption: str, rows: Any, *columns: Columns, words: Collection[str] | No
 
 
 def show_table(shown: Table) -> None:
-    """Print a table of harmless cells, words to the left and numbers to the right; a narrow terminal cuts no word."""
+    """Print a table of escaped cells, words left and numbers right; narrow terminals cut no word."""
     from rich import box, table
     from rich.text import Text
 
@@ -100,7 +100,7 @@ def show_table(shown: Table) -> None:
 
 
 def list_some(lines: Sequence[str], kind: str, most: int, more: str) -> None:
-    """Complain of the first of some lines, and say how many ``more`` there are."""
+    """Print the first lines as messages, and the number of ``more``."""
     for line in lines[:most]:
         complain(line, kind=kind)
     if len(lines) > most:
@@ -108,17 +108,17 @@ def list_some(lines: Sequence[str], kind: str, most: int, more: str) -> None:
 
 
 def cut(longest: int) -> Format:
-    """A format for texts of which no more is shown."""
+    """Return a format that cuts texts."""
     return partial(safe, longest=longest)
 
 
 def digits(most: int, *, sign: bool = False) -> Format:
-    """A format for numbers with so many digits at most."""
+    """Return a format for numbers with a maximum number of digits."""
     return partial(signed if sign else number, digits=most)
 
 
 def known(format_: Format) -> Format:
-    """A format that leaves the cell empty where there is no value."""
+    """Return a format that leaves cells without a value empty."""
     return lambda value: "" if value is None else format_(value)
 
 
@@ -127,7 +127,7 @@ exact = "{:+.6f}".format
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """A number as a table shows it; a dash where it is undefined.
+    """Return a number as tables show it, with a dash for undefined.
 
     >>> number(1234.5678), number(0.00012345), number(float("nan")), number(3.0)
     ('1,235', '0.0001234', '–', '3')
@@ -140,6 +140,6 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def signed(value: float | None, digits: int = 4) -> str:
-    """As :func:`number`, with a plus where it is positive."""
+    """Return a number with a plus sign if positive."""
     text = number(value, digits)
     return f"+{text}" if value is not None and value > 0 else text

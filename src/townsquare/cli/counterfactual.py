@@ -22,24 +22,23 @@ def counterfactual(
     /,
     *,
     leave_out: Annotated[list[str], Parameter(name="--without")],
-    agent: options.Whole | None = None,
+    agent: options.Agent = None,
     again: Annotated[bool, Parameter(name="--run")] = False,
     seeds: str | None = None,
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Compute beliefs again without something, with what people saw held fixed, or in another run.
+    """Recompute beliefs without some posts, authors or records, with exposures held fixed, or in a new run.
 
-    Parameters
-    ----------
-    leave_out
-        post=N, author=N, record=N or veracity=false. Repeated: all.
-    agent
-        Show one person beside the mean.
-    again
-        Simulate without it, so that what people see changes too.
-    seeds
-        With --run: how many (10), a list (3,5) or a range (1-20).
+        Parameters
+        ----------
+        leave_out
+    post=N, author=N, record=N or veracity=false; repeatable.
+
+        again
+    Simulate again without it, so that exposures change too.
+        seeds
+    With --run: a number of seeds (10), a list (3,5) or a range (1-20).
     """
     from townsquare.analysis.causes.attribution import check_person
     from townsquare.core.errors import SettingError
@@ -52,12 +51,13 @@ def counterfactual(
     for name, given in (("--seeds", seeds), ("--out", out)):
         if given is not None:
             raise SettingError(name, got=str(given), allowed="with --run")
-    check_person(run, agent)
+    person = None if agent is None else options.agent_number(run, agent)
+    check_person(run, person)
     result, exact = without(run, removal), _agrees(run)
     if shown.as_json:
-        _json(run, result, agent, exact=exact)
+        _json(run, result, person, exact=exact)
     else:
-        _show(run, result, agent, exact=exact)
+        _show(run, result, person, exact=exact)
     return 0 if exact else 1
 
 
@@ -90,17 +90,17 @@ def _show(run: Run, result: CounterfactualBeliefs, agent: int | None, *, exact: 
     show(
         f"Mean stances at the end, without {result.removal.words()}", result.effect.with_columns(affected),
         (called.__getitem__, "proposition"),
-        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean size=absolute_effect"),
-        (str, "affected"), (signed, "largest"), (number, "other side=changed_side"), words=("proposition",),
+        (signed, "recorded=mean_recorded", "without=mean_without", "effect", "mean absolute=absolute_effect"),
+        (str, "affected"), (signed, "largest"), (number, "changed side=changed_side"), words=("proposition",),
     )  # fmt: skip
     if agent is not None:
         _show_agent(result, called, agent)
-    print(f"{result.rows:,} exposures counted no more. The effect is recorded less without.")
+    print(f"{result.rows:,} exposures removed. Effect = recorded − counterfactual.")
     print(HELD_FIXED)
     if exact:
-        print("With everything left in, the rule gives the recorded beliefs to the last bit.")
+        print("Check: with nothing removed, the rule reproduces the recorded beliefs exactly.")
     else:
-        complain("with everything left in, the rule does NOT give the recorded beliefs: trust none of this", "warning")
+        complain("with nothing removed, the rule does NOT reproduce the recorded beliefs", "warning")
 
 
 def _show_agent(result: CounterfactualBeliefs, called: dict[int, str], agent: int) -> None:

@@ -29,15 +29,15 @@ MOST_COLUMNS = 9
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Debated:
-    """The settings of debates."""
+    """Options of debates."""
 
     trials: int | None = None
-    """Debates of each arm, with draws of their own."""
+    """Debates per arm."""
     seed: options.Seed = None
     sets: options.Sets = None
 
     def layers(self, target: str | None) -> list[Layer]:
-        """Layers of settings for a target."""
+        """Return layers of settings for a target."""
         from townsquare.debate.resolve import layers_for_debates
 
         return [*layers_for_debates(target, self.sets or (), trials=self.trials, seed=self.seed)]
@@ -54,9 +54,9 @@ def debate(
     placed: places.Placed = places.PLACED,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Let two agents debate a proposition, and record every turn with what moved whom.
+    """Let two agents debate a proposition, and record every turn with its effect on beliefs.
 
-    A command that was stopped goes on when it is given again with its --out.
+    To resume a stopped command, give it again with its --out.
     """
     from townsquare.debate.resolve import resolve_debates
     from townsquare.experiments.arms import arms_of
@@ -73,7 +73,7 @@ def hold(
     processes: int | None,
     shown: options.Shown,
 ) -> int:
-    """Hold the debates of some arms, write the pages, and print what they come to.
+    """Run the debates of some arms, write the pages, and print the results.
 
     ``processes`` are those of this machine where no number is asked for; None is one a processor, as on a cluster.
     """
@@ -101,8 +101,8 @@ def hold(
                 at = partial(show_study, progress, runs="debates")
                 results = hold_debates(layers, arms, location.folder, workers, at, targets)
         except KeyboardInterrupt:
-            how = f"Go on by giving the same command with:\n  --out {location.shown()}"
-            complain(f"recorded debates are safe. {how}", kind="stopped")
+            how = f"To resume, give the same command with:\n  --out {location.shown()}"
+            complain(f"recorded debates are saved. {how}", kind="stopped")
             return order.code
         _show(results, location, shown)
         location.send([path.relative_to(location.folder).as_posix() for path in location.folder.rglob("*.html")])
@@ -130,8 +130,8 @@ def _show_tables(results: DebateResults) -> None:
         if results.records(results.arms[0]):
             print(results.arms[0].statement)
             show_table(replace(measure_table(results, results.arms[0]), caption=""))
-            print("Kept: the debaters' own stances. Judged: read from their last messages.")
-            print("95 % intervals are over trials.")
+            print("Kept: the debaters' own stances. Judged: stances a judge reads from their last messages.")
+            print("95% CIs are over trials.")
         return
     crossed = cross_table(results, "gap_reduction") or cross_table(results, "final")
     if crossed is not None:
@@ -141,4 +141,4 @@ def _show_tables(results: DebateResults) -> None:
         if arms:
             table = arms_table(results, arms)
             show_table(Table("", table.head[:MOST_COLUMNS], [row[:MOST_COLUMNS] for row in table.rows]))
-    print("95 % intervals are Student's t over trials; kept stances, not judged ones. More: the report.")
+    print("95% CIs: Student's t over trials, of kept stances. See the report for more.")

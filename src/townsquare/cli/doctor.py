@@ -29,9 +29,9 @@ def doctor(
     out: options.Out = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show what is installed and what is missing; with a scenario or configuration, also what its run would need.
+    """Check the installation; with a scenario or configuration, also what its run would need.
 
-    Exit code 1 if something that a run needs is missing.
+    Exit code 1 if a run needs something that is missing.
     """
     from townsquare.experiments.size import planned_size
     from townsquare.scenario.load import load_scenario
@@ -57,11 +57,9 @@ def _show(findings: list[Finding], size: PlannedSize | None) -> None:
             print(f"{finding.what}: {finding.do}")
     if size is not None:
         where = "Parquet" if size.in_parquet else "SQLite"
-        rows_said = f"{size.exposures:,} exposures, {size.trail:,} rows of trail, {size.beliefs:,} of beliefs"
+        rows_said = f"{size.exposures:,} exposures, {size.trail:,} trail rows, {size.beliefs:,} belief rows"
         print(f"The run would record up to {rows_said}, in {where}.")
-        print(
-            "These are upper estimates from measured bytes a row, with every feed full: docs/cli.md says how measured."
-        )
+        print("These are upper estimates from measured bytes per row with full feeds; see docs/cli.md.")
 
 
 # What is installed here, what is missing, and the command that adds it.
@@ -165,7 +163,7 @@ def _extras(package: str) -> Iterator[Finding]:
 
 def _browser() -> Finding:
     path = next((where for name in BROWSERS if (where := shutil.which(name))), "")
-    do = "apt-get install chromium   # or the package manager of your system; only tests of pages need it"
+    do = "apt-get install chromium   # or your system's package manager; needed only for tests of pages"
     return _finding("chromium", path or "none", do, right=bool(path), otherwise=State.ABSENT)
 
 
@@ -173,7 +171,7 @@ def _kernels() -> Finding:
     """Compiled kernels are kept beside the package, or in ``NUMBA_CACHE_DIR``."""
     home = Path(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parents[1])
     stored, can_write = sum(1 for _ in home.rglob("*.nbi")), os.access(_nearest(home), os.W_OK)
-    text, do = f"{stored} kept in {home}", "python -m townsquare.cli.warm"
+    text, do = f"{stored} cached in {home}", "python -m townsquare.cli.warm"
     if not stored and not can_write:
         text, do = f"none, and {home} is read-only", "export NUMBA_CACHE_DIR=~/.cache/numba"
     return _finding("compiled kernels", text, do, right=bool(stored), otherwise=State.ABSENT)

@@ -19,20 +19,20 @@ def export(
     safe_cells: options.SafeCells = False,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Write the tables of a run as CSV, Parquet or JSON lines, or all of it as one SQLite database.
+    """Write the tables of a run as CSV, Parquet or JSON lines, or as one SQLite database.
 
-    An export that was stopped goes on when the same command is given again.
+    To resume a stopped export, give the same command again.
 
-    Parameters
-    ----------
-    to
-        csv, parquet, jsonl (one file a table), or sqlite (one database).
-    tables
-        Tables by their names in `townsquare inspect`, as exposures,actions; by default all.
-    out
-        Folder to make; by default RUN/export-<format>.
-    codes
-        Keep code words as numbers: 1 instead of like.
+        Parameters
+        ----------
+        to
+    csv, parquet, jsonl (one file per table), or sqlite (one database).
+        tables
+    Table names from `townsquare inspect`, such as exposures,actions; default: all.
+        out
+    Output folder; default: RUN/export-<format>.
+        codes
+    Write codes as numbers: 1 instead of like.
     """
     from townsquare.record.export import Plan
     from townsquare.record.export import export as write
@@ -45,7 +45,7 @@ def export(
         with shown.progress(len(plan.tables), f"exporting to {out}", "table") as progress:
             files = write(run, out, plan, progress.at)
     except KeyboardInterrupt:
-        complain("what is done is kept. Go on by giving the same command again.", kind="stopped")
+        complain("finished tables are saved. To resume, give the same command again.", kind="stopped")
         return 130
     rows = {name: count for name, count in run.counts.items() if name in plan.tables}
     if not shown.is_told(out, {"export": str(out), "files": [file.name for file in files], "rows": rows}):

@@ -10,16 +10,16 @@ from townsquare.cli.signals import OrderToEnd
 
 
 def fetch(address: str, /, *, out: Path | None = None, shown: options.Shown = options.SHOWN) -> int:
-    """Copy a run, a comparison or debates into a folder, where all other commands take them.
+    """Copy a run, a comparison or debates into a folder, for use by the other commands.
 
-    Runs that are there already are not copied again.
+    Runs already in the folder are not copied again.
 
-    Parameters
-    ----------
-    address
-        Where it stands, as s3://BUCKET/PREFIX.
-    out
-        Folder to copy into; by default one under runs/ of the last name.
+        Parameters
+        ----------
+        address
+    The address, such as s3://BUCKET/PREFIX.
+        out
+    Output folder; default: a folder under runs/ with the last part of the address.
     """
     from townsquare.experiments.cluster.fetching import fetch_all
     from townsquare.experiments.cluster.stores import store_at

@@ -38,16 +38,16 @@ class How(FitOptions):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a fit writes."""
+    """Output options of a fit."""
 
     out: Path | None = None
-    """Folder for fit.json, tables, figures, people and profiles."""
+    """Output folder for fit.json, tables, figures, people and profiles."""
     figures: Annotated[bool, Parameter(negative="--no-figures")] = True
     """Draw figures into --out."""
     profiles: Path | None = None
-    """CSV of profiles to write, for --set beliefs.profiles=FILE."""
+    """Output CSV of profiles, for --set beliefs.profiles=FILE."""
     kind: Annotated[Literal["one", "groups", "people"], Parameter(name="--profile-kind")] = "people"
-    """What --profiles writes."""
+    """Profiles to write: one for all, one per group, or one per person."""
     replace: options.Replace = False
 
 
@@ -67,21 +67,21 @@ def fit(
     on: Annotated[str, Parameter(help=places.ON)] = "",
     as_json: options.AsJson = False,
 ) -> int:
-    """Step a belief rule through what people received and fit its two numbers, with folds held out.
+    """Fit the two parameters of a belief rule to human data, and evaluate it on held-out folds.
 
-    Every error is shown beside those of no change, of the start alone, of the net evidence, of the mean of what was
-    received, and of a regression.
+    Errors are compared with baselines: no change, start only, net evidence, mean of the messages received, and a
+    regression.
 
-    Parameters
-    ----------
-    data
-        A folder or file of human data; see docs/humans.md.
-    form
-        persuasiontrace, nyu, delidata or plain; by default found out.
-    mapping
-        YAML that says what the columns mean, or `debate`; see docs/humans.md.
-    apply
-        A fit.json, or its folder: evaluate it on these people, fitting nothing.
+        Parameters
+        ----------
+        data
+            A folder or file of human data; see docs/humans.md.
+        form
+    persuasiontrace, nyu, delidata or plain; default: detected.
+        mapping
+    YAML that maps the columns, or `debate`; see docs/humans.md.
+        apply
+    A fit.json or its folder: evaluate it on these people without fitting.
     """
     from townsquare.humans.read import read_humans
 
@@ -104,8 +104,8 @@ def _fit(people: Trajectories, wanted: list[FitOptions], written: Written, on: s
     folders = {study.rule: out if out is None or len(wanted) == 1 else out / study.rule for study in wanted}
     for folder in folders.values():
         if folder is not None and (folder / "fit.json").exists() and not replace:
-            got = f"{folder}, which holds a fit"
-            raise SettingError("--out", got=got, allowed="a new folder", do="or add --replace")
+            got = f"{folder} already contains a fit"
+            raise SettingError("--out", got=got, do="choose another folder, or use --replace to overwrite")
     if profiles is not None and len(wanted) > 1:
         raise SettingError("--profiles", got="with several rules", allowed="with one --rule")
     with options.Shown(quiet=len(wanted) == 1, as_json=as_json).progress(len(wanted), "fitting", "rule") as progress:
@@ -142,7 +142,7 @@ def _apply(fit_file: Path, people: Trajectories, *, as_json: bool) -> int:
     x, y = fit.names
     point = f"{x} {fit.point.x:.4g}, {y} {fit.point.y:.4g}"
     print(f"{fit.options.rule} with {point}, fitted to {fit.rows:,} rows of {fit.data}")
-    _show_table(scores_table(scored, fit.options.rule, "A saved fit on other people: nothing is fitted here"))
+    _show_table(scores_table(scored, fit.options.rule, "A saved fit evaluated on other people, without fitting"))
     return 0
 
 

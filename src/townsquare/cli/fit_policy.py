@@ -28,23 +28,23 @@ def fit_policy(
     skip_bad: options.SkipBad = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Estimate the settings of the statistical policy from people, and print them as YAML for `run`.
+    """Estimate the settings of the statistical policy from human actions, and print them as YAML for `run`.
 
-    The penalty is chosen on people and posts that a fit has not seen. Use the file as `townsquare run FILE`, or copy
-    its sections. What such a study cannot tell (flags, dislikes, follows, stances) stays as shipped.
+    The penalty is chosen on held-out people and posts. Use the file with `townsquare run FILE`, or copy
+    its sections. Settings that the study cannot identify (flags, dislikes, follows, stances) keep their defaults.
 
-    Parameters
-    ----------
-    folder
-        People's actions on fixed feeds; docs/policy-fit.md says in what form.
-    headlines
-        A table of headlines, or its folder: what fact checks do to sharing and belief.
-    out
-        Write the settings there as YAML instead of printing them.
-    penalty
-        Of the ridge; by default the one that does best on what it has not seen.
-    repeats
-        Random cuts of people into halves and posts into folds.
+        Parameters
+        ----------
+        folder
+    Human actions on fixed feeds; see docs/policy-fit.md for the format.
+        headlines
+    A table of headlines, or its folder, with the effects of fact checks on sharing and belief.
+        out
+    Output YAML; default: print the settings.
+        penalty
+    Ridge penalty; default: the best on held-out data.
+        repeats
+    Random splits of people into halves and posts into folds.
     """
     import yaml
 
@@ -69,7 +69,7 @@ def fit_policy(
     if as_json:
         return show_json(_plain(fitted, labels, settings))
     _show(fitted, labels)
-    print(f"settings in {out}" if out is not None else text)
+    print(f"settings written to {out}" if out is not None else text)
     return 0
 
 
@@ -90,13 +90,13 @@ def _show(result: PolicyFit, labels: Labels | None) -> None:
     rows: list[tuple[Any, ...]] = [(number(tried.penalty), tried.loss, tried.rank) for tried in result.tried]
     rows.append(("mean rate of each kind", result.loss_of_means, None))
     columns = (str, "penalty"), (digits(5), "loss"), (digits(3), "rank correlation")
-    show("On people and posts not seen", rows, *columns, words=())
+    show("On held-out people and posts", rows, *columns, words=())
     crowd = result.fit.crowd
     print(f"penalty {result.fit.penalty:g}; activity: shape {crowd.shape:.3g}, silent {crowd.silent:.3g};"
           f" tastes {', '.join(f'{x:.2g}' for x in crowd.taste)}\n")  # fmt: skip
     cells = [(name, value, *result.intervals[name]) for name, value in coefficients(result.fit).items()]
     ends = (digits(3), "value", "2.5 %", "97.5 %")
-    show("Intervals: people and posts drawn again", cells, (str, "coefficient"), ends)
+    show("Coefficients with 95% CIs (bootstrap of people and posts)", cells, (str, "coefficient"), ends)
     if labels is not None:
         _show_labels(labels)
     for sentence in result.left_out:
@@ -109,5 +109,5 @@ def _show_labels(labels: Labels) -> None:
         (str, "question", "condition", "headline is=truth", "check says=verdict", "n=headlines"),
         (digits(3), "without=before", "with=after"), (digits(2, sign=True), "log odds=move"), (digits(2), "error"),
     )  # fmt: skip
-    text = "implied truth: a false headline that the check leaves open is shared more than one it calls false, by"
-    print(f"{text} {signed(labels.unsure, 2)} in log odds\n")
+    text = "Implied truth effect (log odds of sharing a false headline, unverified − labeled false):"
+    print(f"{text} {signed(labels.unsure, 2)}\n")

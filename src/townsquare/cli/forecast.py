@@ -18,17 +18,17 @@ def forecast(
     sample: int = 200,
     as_json: options.AsJson = False,
 ) -> int:
-    """Estimate calls, tokens and cost of a run with a language model; asks none.
+    """Estimate calls, tokens and cost of a run with a language model, without calling one.
 
-    The run is executed with the embedded policy, and its questions are really put together. Lengths of replies are
-    assumed unless --like names a recorded run.
+The run is simulated with the statistical policy, and its prompts are built. Reply lengths are
+assumed unless --like names a recorded run.
 
     Parameters
     ----------
     like
-        A recorded run whose replies say how long replies are.
+A recorded run whose reply lengths are used.
     sample
-        Agents a step whose questions are put together, at most.
+Maximum number of agents per step whose prompts are built.
     """
 
     from townsquare.core.errors import SettingError
@@ -40,7 +40,7 @@ def forecast(
 
     settings = chosen.settings(target)
     if not asks(settings):
-        do = "no language model is asked in this run: add `--set policy=llm`"
+        do = "this run calls no language model: add `--set policy=llm`"
         raise SettingError("policy", got=settings.member("policy"), do=do)
     options.at_least("--sample", sample, 2)
     purposes = estimate(settings, sample=sample, like=Run.open(like) if like is not None else None)
@@ -67,13 +67,13 @@ def forecast(
     )  # fmt: skip
     if each_step := agent_step(purposes):
         tokens_in, tokens_out = (shown(each_step[name]) for name in ("tokens_in", "tokens_out"))
-        print(f"an agent takes its turn in a step for {tokens_in} tokens in and {tokens_out} out")
-    print(f"model {settings.config.model.name}; prices of {date}; tokens by characters / 4")
+        print(f"tokens per agent and step: {tokens_in} in, {tokens_out} out")
+    print(f"model {settings.config.model.name}; prices of {date}; tokens = characters / 4")
     return 0
 
 
 def prompts_list(*, as_json: options.AsJson = False) -> int:
-    """List the prompts, and the digest that stands in a run's identity."""
+    """List the prompts, and their digest, which is part of a run's identity."""
     from townsquare.models.prompts.filling import templates
     from townsquare.settings.named_files import prompts_digest
 
@@ -100,20 +100,20 @@ def prompts_show(
     sets: options.Sets = None,
     raw: bool = False,
 ) -> int:
-    """Print a prompt, filled in as a run of a scenario would put it to the model.
+"""Print a prompt as a run of a scenario would send it to the model.
 
-    The run is executed up to the step with the embedded policy in the model's place.
+The run is simulated up to the step with the statistical policy in place of the model.
 
     Parameters
     ----------
     name
-        As `townsquare prompts list` says.
+A name from `townsquare prompts list`.
     agent
-        Whose question; any agent's if not given.
+The agent's number; default: any agent.
     step
-        In which step.
+The step.
     raw
-        The file itself, with its $places.
+Print the template itself, with its $placeholders.
     """
     from townsquare.experiments.forecast import prompt_of
     from townsquare.models.prompts.filling import template
@@ -126,7 +126,7 @@ def prompts_show(
     settings = options.SeededSize(agents=agents, steps=max(step, 1), seed=seed, sets=given).settings(target)
     request = prompt_of(settings, name, -1 if agent is None else agent, step)
     if request is None:
-        complain(f"nobody is asked {name!r} in step {step} of this run; --raw prints the file", kind="note")
+        complain(f"no agent gets the prompt {name!r} in step {step}; --raw prints the template", kind="note")
         return 1
     print("\n\n".join(message.content for message in request.messages))
     return 0

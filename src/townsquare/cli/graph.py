@@ -20,16 +20,16 @@ def export_graph(
     safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write the follow graph as it stood after a step, with stances and traits of that time at the nodes.
+    """Write the follow graph after a step, with the stances and traits of that step as node attributes.
 
-    Parameters
-    ----------
-    step
-        As it stood after this step; by default, the last one.
-    to
-        Format.
-    out
-        File to write; by default graph-step<n>.<format> in the run.
+        Parameters
+        ----------
+        step
+    The step; default: the last.
+        to
+    Output format.
+        out
+    Output file; default: graph-step<n>.<format> in the run.
     """
     from townsquare.analysis.follow_graph import graph_at, write_graph
     from townsquare.core.errors import SettingError

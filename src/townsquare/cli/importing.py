@@ -19,18 +19,18 @@ def import_files(
     mapping: Path | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Map files of a platform onto accounts, follows and posts, checked, in a new folder that runs.
+    """Create a scenario in a new folder from a platform's accounts, follows and posts.
 
-    Parameters
-    ----------
-    name
-        The importer: `tables` for any CSV, JSON lines or Parquet, or one of another package.
-    files
-        What the platform exported.
-    into
-        The new folder of the scenario.
-    mapping
-        YAML that says what the files hold, where the importer needs one; see docs/scenarios.md.
+        Parameters
+        ----------
+        name
+    The importer: `tables` for any CSV, JSON lines or Parquet, or one from another package.
+        files
+    Files exported from the platform.
+        into
+    Output folder of the scenario.
+        mapping
+    YAML that maps the columns, if the importer needs one; see docs/scenarios.md.
     """
     from townsquare.core.documents import read_yaml
     from townsquare.core.errors import SettingError

@@ -14,12 +14,12 @@ from townsquare.core.files import bundled_folder
 
 
 def init(folder: Annotated[Path, Parameter(name="DIR")], /, *, as_json: options.AsJson = False) -> int:
-    """Write a commented scenario that runs as it is: scenario.yaml, posts.csv, arguments.csv.
+"""Write a commented, runnable scenario: scenario.yaml, posts.csv, arguments.csv.
 
     Parameters
     ----------
     folder
-        Folder to write into; made if it is not there.
+Output folder, created if missing.
     """
 
     files = write_starter(folder)
@@ -36,12 +36,12 @@ FILES = ("scenario.yaml", "posts.csv", "arguments.csv")
 
 
 def write_starter(folder: Path) -> list[Path]:
-    """Write a scenario that runs as it is into a folder, which is made if it is not there, and return the files.
+    """Write a runnable scenario into a folder, created if missing, and return the files.
 
     Raises
     ------
     SettingError
-        One of the files is there already: nothing is written over, and nothing else is written.
+One of the files already exists; nothing is written.
     DataError
         The file system refuses.
     """

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def inspect(folder: options.Folder, /, *, verify: bool = False, as_json: options.AsJson = False) -> int:
-    """Show what a run or a comparison holds: state, rows, health, content hash.
+    """Show the state, row counts, health and content hash of a run or a comparison.
 
-    Parameters
-    ----------
-    verify
-        Compute all hashes from what is stored, and compare.
+        Parameters
+        ----------
+        verify
+    Recompute all hashes and compare them.
     """
     from townsquare.experiments.manifest import FILE
     from townsquare.record.run import Run
@@ -94,12 +94,12 @@ def _show(facts: dict[str, Any]) -> None:
     hashes = {"settings": "settings_digest", "content": "content_hash", "run hash": "run_hash"}
     lines += [(title, facts[name]) for title, name in hashes.items()]
     if not facts["settings_as_recorded"]:
-        lines.append(("CHANGED", "the settings were changed after they were recorded: they have another hash"))
+        lines.append(("CHANGED", "the settings were changed after recording: their hash differs"))
     if "verified" in facts:
-        lines.append(("verified", "every step is as it was recorded, and so are the settings"))
+        lines.append(("verified", "all steps and settings match their hashes"))
     if health:
-        lines.append(("persons", number(health["persons"])))
-        lines.append(("silent", f"{health['silent_share']:.1%} of those online in a step, on average"))
+        lines.append(("people", number(health["persons"])))
+        lines.append(("silent", f"{health['silent_share']:.1%} of online people per step, on average"))
         done = ", ".join(f"{word.replace('_', ' ')} {count:,}" for word, count in health["actions"].items())
         lines.append(("actions", done or "none"))
         because = ", ".join(f"{reason} {count:,}" for reason, count in health["refused_because"].items())
@@ -108,14 +108,14 @@ def _show(facts: dict[str, Any]) -> None:
             lines.append(("UNHEALTHY", health["unhealthy"]))
         if calls := health["calls"]:
             tokens = f"{calls['tokens_in']:,} tokens in, {calls['tokens_out']:,} out"
-            lines.append(("calls", f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed; {tokens}"))
+            lines.append(("calls", f"{calls['asked']:,} calls to a model, {calls['failed']:,} failed; {tokens}"))
             if len(calls["by_server"]) > 1:
                 lines.append(("servers", ", ".join(f"{url} {count:,}" for url, count in calls["by_server"].items())))
             if turn := calls["agent_step"]:
-                counted = f"{turn['counted']:,.0f} tokens in by characters, {turn['most']:,.0f} at most"
-                by_server = f"; {turn['tokens_in']:,.0f} as servers counted" if turn["tokens_in"] is not None else ""
-                lines.append(("an agent", f"{counted}{by_server}, in a step"))
-        lines.append(("pace", f"{health['seconds_per_step']:.3g} s a step"))
+                counted = f"{turn['counted']:,.0f} tokens in (characters / 4), {turn['most']:,.0f} at most"
+                by_server = f"; {turn['tokens_in']:,.0f} counted by servers" if turn["tokens_in"] is not None else ""
+                lines.append(("an agent", f"{counted}{by_server}, per step"))
+        lines.append(("pace", f"{health['seconds_per_step']:.3g} s per step"))
         lines += _flags(health["rule"])
     for name, value in lines:
         print(f"{name:9} {safe(value)}")
@@ -128,7 +128,7 @@ def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
     text = "FLAGGED {check} of {name}: {value:.4g}, limit {limit:.4g}; {meaning}"
     flagged = [("rule", text.format(**check)) for check in checks if check["flagged"]]
     kinds = len({check["check"] for check in checks})
-    return flagged or ([("rule", f"none of {kinds} checks of the belief rule is flagged")] if checks else [])
+    return flagged or ([("rule", f"all {kinds} checks of the belief rule passed")] if checks else [])
 
 
 def _verified(run: Run, listed: ArmRun) -> bool:
@@ -138,7 +138,7 @@ def _verified(run: Run, listed: ArmRun) -> bool:
     run.verify()
     wanted = listed.run_hash
     if run.run_hash != wanted:
-        do = "the run was put in the place of another one: give the recorded one back"
+        do = "restore the recorded run"
         raise HashMismatch(f"{run.folder}: run hash", got=run.run_hash, allowed=f"{wanted}, of the comparison", do=do)
     return True
 

@@ -9,7 +9,7 @@ from townsquare.cli.console import show, show_json
 
 
 def scenarios(*, as_json: options.AsJson = False) -> int:
-    """List the bundled scenarios, and the presets that reproduce published set-ups."""
+    """List the bundled scenarios and the presets that reproduce published setups."""
     from townsquare.scenario.load import list_scenarios
     from townsquare.settings.presets import list_presets
 
@@ -25,10 +25,10 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
 def schema(*, markdown: bool = False) -> int:
     """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning.
 
-    Parameters
-    ----------
-    markdown
-        As a page of the documentation instead.
+        Parameters
+        ----------
+        markdown
+    Print the settings page of the documentation instead.
     """
     from townsquare.settings.page import settings_page
     from townsquare.settings.schema import json_schema

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def show_multiverse(
     experiment: Experiment, across: list[str], contrast: list[str], location: OutputLocation, shown: Shown
 ) -> None:
-    """Write the page, and print how far each effect reaches over the universes and what it hangs on."""
+    """Write the page, and print the range of each effect over the universes and the choice that drives it."""
     import numpy as np
     import polars as pl
 
@@ -48,7 +48,7 @@ def show_multiverse(
     ]
     show(
         "Effects over all universes", rows, (str, "outcome", "effect of"), (str, "universes"),
-        (digits(3, sign=True), "median", "least", "most"), (str, "above 0", "hangs most on"),
+        (digits(3, sign=True), "median", "least", "most"), (str, "above 0", "driven by"),
     )  # fmt: skip
     print(f"comparison  {location.shown()}\nreport      {page}")
 
@@ -61,5 +61,5 @@ def _most(shares: pl.DataFrame) -> str:
     """The choice with the largest share of the variance."""
     known = shares.filter(shares["share"].is_not_nan()).sort("share", descending=True)
     if not known.height:
-        return "nothing: it is constant"
+        return "none: constant"
     return f"{known['source'][0]} ({known['share'][0]:.0%})"

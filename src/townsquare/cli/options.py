@@ -15,12 +15,13 @@ from townsquare.cli.progress import ProgressDisplay, mode
 
 if TYPE_CHECKING:
     from townsquare.record.postgresql.address import Address
+    from townsquare.record.run import Run
     from townsquare.settings.layers import Layer
     from townsquare.settings.resolve import Settings
 
 
 def whole(_kind: object, tokens: Sequence[Any]) -> int:
-    """A whole number as it was written; cyclopts itself would round 2.5 to 2."""
+    """Convert a whole number as written; cyclopts itself would round 2.5 to 2."""
     text = tokens[0].value
     try:
         return int(text)
@@ -29,20 +30,22 @@ def whole(_kind: object, tokens: Sequence[Any]) -> int:
 
 
 Whole = Annotated[int, Parameter(converter=whole)]
-TARGET = "A bundled scenario or preset, a scenario's file or folder, or a configuration file (YAML or JSON)."
+TARGET = "A bundled scenario or preset, a scenario file or folder, or a configuration file (YAML or JSON)."
 Target = Annotated[str | None, Parameter(help=TARGET)]
 Folder = Annotated[Path, Parameter(name="RUN", help="The folder of a recorded run.")]
-Agents = Annotated[Whole | None, Parameter(help="Persons at the start.")]
-Seed = Annotated[Whole | None, Parameter(help="Seed of all draws.")]
-Out = Annotated[Path | None, Parameter(help="Folder to write into; by default a new one under runs/.")]
+Agents = Annotated[Whole | None, Parameter(help="Number of people at the start.")]
+AGENT = "A person, by number or by the name that pages show, such as R_038."
+Agent = Annotated[str | None, Parameter(help=AGENT)]
+Seed = Annotated[Whole | None, Parameter(help="Random seed.")]
+Out = Annotated[Path | None, Parameter(help="Output folder; default: a new folder under runs/.")]
 Sets = Annotated[
     list[str] | None,
-    Parameter(name="--set", help="A setting, as feed.followed=10; may be repeated. See `townsquare schema`."),
+    Parameter(name="--set", help="A setting, such as feed.followed=10; repeatable. See `townsquare schema`."),
 ]
-Replace = Annotated[bool, Parameter(help="Write over a file that is there.")]
-NoCopy = Annotated[bool, Parameter(help="Leave out the copy of the scenario, by which a run goes on elsewhere.")]
-SkipBad = Annotated[bool, Parameter(help="Leave out rows that are wrong, and count them.")]
-SafeCells = Annotated[bool, Parameter(help="CSV: put an apostrophe before texts that spreadsheets run as formulas.")]
+Replace = Annotated[bool, Parameter(help="Overwrite an existing file.")]
+NoCopy = Annotated[bool, Parameter(help="Do not copy the scenario; the run then needs the original files.")]
+SkipBad = Annotated[bool, Parameter(help="Skip invalid rows and report how many.")]
+SafeCells = Annotated[bool, Parameter(help="CSV: put an apostrophe before texts that look like formulas.")]
 AsJson = Annotated[bool, Parameter(name="--json", help="Print JSON instead of tables.")]
 
 # Groups of options that several commands share: a parameter of such a type stands for the options of its fields.
@@ -51,18 +54,18 @@ AsJson = Annotated[bool, Parameter(name="--json", help="Print JSON instead of ta
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a command prints."""
+    """Print options."""
 
     quiet: bool = False
-    """Show no progress and no table: only the folder."""
+    """Print only the output folder."""
     as_json: AsJson = False
 
     def progress(self, total: int, title: str, what: str = "step") -> ProgressDisplay:
-        """Progress as these options want it."""
+        """Return the progress display that these options choose."""
         return ProgressDisplay(total, mode(quiet=self.quiet, as_json=self.as_json), title, what)
 
     def is_told(self, where: object, facts: Mapping[str, object]) -> bool:
-        """Print a result as JSON, or where it is if nothing else is wanted; whether that is all."""
+        """Print a result as JSON, or only its location if quiet; return whether nothing else is to be printed."""
         if self.as_json:
             show_json({"event": "result", **facts})
         elif self.quiet:
@@ -73,26 +76,26 @@ class Shown:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sized:
-    """The settings of a run without its seed."""
+    """Options that size a run, without its seed."""
 
     agents: Agents = None
     steps: Whole | None = None
-    """Steps to simulate."""
+    """Number of steps."""
     sets: Sets = None
 
     def is_given(self) -> bool:
-        """Whether any option is."""
+        """Return whether any option is given."""
         return self.agents is not None or self.steps is not None or bool(self.sets)
 
     def layers(self, target: str | None) -> tuple[list[Layer], dict[str, str]]:
-        """Layers of settings for a target, and where in a file each setting was given."""
+        """Return the layers of settings for a target, and the file and line of each setting."""
         from townsquare.settings.resolve import layers_for
 
         seed = getattr(self, "seed", None)  # of SeededSize alone
         return layers_for(*split_target(target), self.sets or (), agents=self.agents, steps=self.steps, seed=seed)
 
     def settings(self, target: str | None) -> Settings:
-        """The settings of a target under these options."""
+        """Return the settings of a target under these options."""
         from townsquare.scenario.settings import resolve_with_scenario
 
         layers, origins = self.layers(target)
@@ -102,7 +105,7 @@ class Sized:
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeededSize(Sized):
-    """The settings of a run."""
+    """Options that size a run."""
 
     seed: Seed = None
 
@@ -110,15 +113,15 @@ class SeededSize(Sized):
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Where runs are recorded, if not in their folders."""
+    """Options for recording on a database server."""
 
     record: str | None = None
-    """Record on a server: postgresql://USER@HOST/DATABASE. Passwords come from ~/.pgpass or PGPASSWORD."""
+    """Record on a server: postgresql://USER@HOST/DATABASE. Set passwords in ~/.pgpass or PGPASSWORD."""
     record_schema: str | None = None
-    """Name of the run's schema there, or how those of several begin; by default that of the folder."""
+    """Schema name on the server, or its prefix for several runs; default: the folder name."""
 
     def address(self, folder: Path) -> Address | None:
-        """Where on a server the run of a folder goes, or what the names of several begin with; None for folders."""
+        """Return the server address for the run of a folder; None for folders."""
         from townsquare.core.errors import SettingError
         from townsquare.record.postgresql.address import Address, checked_schema, schema_for
 
@@ -134,21 +137,43 @@ SHOWN, SIZED, SEEDED, RECORDED = Shown(), Sized(), SeededSize(), Recorded()
 
 
 def at_least(option: str, value: int | None, least: int = 1) -> None:
-    """Refuse a smaller number. Raises ``SettingError``."""
+    """Raise ``SettingError`` for a number below ``least``."""
     from townsquare.core.errors import SettingError
 
     if value is not None and value < least:
         raise SettingError(option, got=str(value), allowed=f"a whole number of at least {least}")
 
 
+def agent_number(run: Run, given: str, option: str = "--agent") -> int:
+    """Return the number of the agent that a number or a name stands for.
+
+    Raises
+    ------
+    SettingError
+        No agent of the run has this name, or several do, as ``R_038`` of ``R_038/17`` and ``R_038/90``.
+    """
+    from townsquare.analysis.causes.contributions import agent_names
+    from townsquare.core.errors import SettingError
+    from townsquare.core.registry import did_you_mean
+
+    names = dict(agent_names(run).select("name", "agent").drop_nulls().rows())
+    if given in names or given.isdecimal():
+        return int(names.get(given, given))
+    matches = [name for name in names if name.startswith(f"{given}/")]
+    if len(matches) == 1:
+        return int(names[matches[0]])
+    allowed = ", ".join(matches[:5]) or "the number of an agent" + (", or its name" if names else "")
+    raise SettingError(option, got=repr(given), allowed=allowed, do=did_you_mean(given, list(names)[:10_000]))
+
+
 def words_of(lists: Sequence[str] | None) -> list[str]:
-    """Names that are given in one list or several, separated by commas."""
+    """Return names from one or several comma-separated lists."""
     return [name for words in lists or () for name in words.replace(",", " ").split()]
 
 
 @contextmanager
 def writing(path: Path, *, replace: bool) -> Iterator[None]:
-    """Around writing a file: refuse one that is there, unless it may be replaced, and say what goes wrong."""
+    """Guard the writing of a file: refuse an existing one unless ``replace``, and explain errors."""
     from townsquare.core.errors import SettingError
 
     if path.exists() and not replace:
@@ -161,7 +186,7 @@ def writing(path: Path, *, replace: bool) -> Iterator[None]:
 
 
 def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]:
-    """Settings and their values, as ``option`` gives them; each setting once."""
+    """Return settings and their values as given by ``option``, each setting once."""
     from townsquare.core.errors import SettingError
     from townsquare.experiments.arms import parse_vary
 
@@ -174,7 +199,7 @@ def varied(texts: Sequence[str], option: str = "--vary") -> dict[str, list[Any]]
 
 
 def split_target(target: str | None) -> tuple[str | None, Path | None]:
-    """A scenario's name or path, or a configuration file: a YAML or JSON file that holds no propositions."""
+    """Split a target into a scenario (name or path) and a configuration file (YAML or JSON without propositions)."""
     from townsquare.settings.layers import read_yaml
 
     path = Path(target) if target else None

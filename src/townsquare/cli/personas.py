@@ -27,16 +27,16 @@ def from_survey(
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Make one persona of each respondent of a survey.
+    """Create one persona for each survey respondent.
 
-    Parameters
-    ----------
-    answers
-        CSV, TSV, JSONL or Parquet, one row a respondent.
-    mapping
-        YAML that says what the columns mean; see docs/populations.md.
-    out
-        File of personas to write, as JSON lines.
+        Parameters
+        ----------
+        answers
+    CSV, TSV, JSONL or Parquet with one row per respondent.
+        mapping
+    YAML that maps the columns; see docs/populations.md.
+        out
+    Output file of personas (JSON lines).
     """
     from townsquare.scenario.population.personas import write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
@@ -53,7 +53,7 @@ def from_survey(
     print(f"{len(people):,} personas  {out}")
     list_some(made.left_out, "left out", MOST_SHOWN, "more rows; --json lists them all")
     if made.unused:
-        complain(f"columns that the mapping does not name: {', '.join(made.unused)}", kind="note")
+        complain(f"columns not in the mapping: {', '.join(made.unused)}", kind="note")
     return 0
 
 
@@ -68,16 +68,16 @@ def sample(
     replace: options.Replace = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Draw personas as a run with the same settings and seed would have them.
+    """Sample personas as a run with the same settings and seed would.
 
-    Margins and a file of personas are settings: --set 'population.margins={gender: {Male: 0.5, Female: 0.5}}'.
+        Margins and a file of personas are settings: --set 'population.margins={gender: {Male: 0.5, Female: 0.5}}'.
 
-    Parameters
-    ----------
-    n
-        How many people.
-    out
-        File of personas to write, as JSON lines.
+        Parameters
+        ----------
+        n
+    Number of people.
+        out
+    Output file of personas (JSON lines).
     """
     from townsquare.scenario.population.personas import write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
@@ -99,21 +99,21 @@ def describe(
     sets: options.Sets = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Count the answers of personas, in a file or drawn here, beside the shares that the question bank states.
+    """Compare the answers of personas, from a file or sampled, with the shares in the question bank.
 
-    Parameters
-    ----------
-    file
-        Personas, as JSON lines.
-    n
-        How many people.
+        Parameters
+        ----------
+        file
+    Personas as JSON lines.
+        n
+    Number of people.
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import persona_shares, read_personas
     from townsquare.scenario.population.question_bank import bundled_bank
 
     if (file is None) == (n is None):
-        raise SettingError("FILE or --n", got="both" if file else "neither", allowed="a file, or how many to draw")
+        raise SettingError("FILE or --n", got="both" if file else "neither", allowed="a file or a number of people")
     bank = bundled_bank()
     traits = read_personas(file, bank).traits if file else _sampled(None, n, seed, sets).traits
     shares = persona_shares(traits, bank)
@@ -133,7 +133,7 @@ def _sampled(target: str | None, n: int | None, seed: int | None, sets: list[str
     config = options.SeededSize(seed=seed, sets=sets).settings(target).config
     scenario = load_scenario(config.scenario)
     if scenario.accounts is not None:
-        raise SettingError(config.scenario, got="a scenario that brings its people", allowed="one that has none")
+        raise SettingError(config.scenario, got="a scenario with accounts", allowed="a scenario without accounts")
     return sample_people(0, n, config.population, scenario.proposition_names, config.seed, folder=scenario.folder)
 
 
@@ -164,9 +164,9 @@ def _show(shares: list[TraitShares], n: int) -> None:
         (known("{:.1%}".format), "share", "stated"), (str, "chi-square"), (known(str), "df"), (str, "p"),
         words=("trait", "answer"),
     )  # fmt: skip
-    print("p: how often a sample of the question bank is at least this far from its stated shares.")
+    print("p: probability that a sample from the question bank deviates at least this much from its stated shares.")
     if any(trait.few for trait in shares):
-        print("* some answer is expected less than five times: p is a poor guide there.")
+        print("* An answer has an expected count below five: p is unreliable.")
     tested = [trait.p for trait in shares if isfinite(trait.p)]
     low = sum(p < LOW for p in tested)
-    print(f"{low} of {len(tested)} tests have p below {LOW}; of a sample of the bank, one in twenty does by chance.")
+    print(f"{low} of {len(tested)} tests have p < {LOW}; 1 in 20 is expected by chance for a sample from the bank.")

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from townsquare.experiments.cluster.stores import ObjectStore
     from townsquare.experiments.manifest import ArmRun
 
-ON = "A Ray cluster: `ray` for the one here, or one of its own; or ray://HOST:PORT. Else processes."
+ON = "Run on a Ray cluster: `ray`, or ray://HOST:PORT. Default: local processes."
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed(options.Recorded):
-    """Where many runs are executed, and where they go."""
+    """Options for executing many runs."""
 
     out: str | None = None
-    """Folder to write into, or an address as s3://BUCKET/PREFIX; by default a new folder under runs/."""
+    """Output folder, or an address such as s3://BUCKET/PREFIX; default: a new folder under runs/."""
     workers: options.Whole | None = None
-    """Processes at a time; 1 is the command itself. By default one a processor, and 1 for `debate`."""
+    """Number of processes; default: one per processor, and 1 for `debate`."""
     on: Annotated[str, Parameter(help=ON)] = ""
 
 
@@ -39,29 +39,29 @@ RUN_YAML = "run.yaml"
 
 @dataclass(frozen=True, slots=True)
 class OutputLocation:
-    """A folder that a command writes into; for an address, one that lasts while the command does."""
+    """An output folder; for an address, a temporary folder."""
 
     folder: Path
     store: ObjectStore | None = None
 
     def shown(self, name: str = "") -> str:
-        """What a file of it is called, where it will be found later; without a name, the whole."""
+        """Return the final location of a file, or of the whole output without a name."""
         where = self.store.where if self.store else str(self.folder)
         return f"{where}/{name}" if name else where
 
     @property
     def named(self) -> Path:
-        """The folder, or one of the last name of the address: what schemas on a server are called by."""
+        """The folder, or the last part of the address: it names schemas on a server."""
         return Path(self.store.where.rpartition("/")[2]) if self.store else self.folder
 
     def send(self, names: Sequence[str]) -> None:
-        """Copy files to the address, if there is one."""
+        """Copy files to the address, if any."""
         for name in names:
             if self.store is not None and (self.folder / name).is_file():
                 self.store.put_file(self.folder / name, name)
 
     def bring_settings(self, runs: Sequence[ArmRun]) -> None:
-        """Have what says how a run was set, of one run, for the pages of a comparison; not its bulky tables."""
+        """Fetch the settings of one run for the pages of a comparison, without its bulky tables."""
         from townsquare.experiments.cluster.stores import RECORDS
 
         if self.store is not None and runs:
@@ -88,8 +88,8 @@ def output_location(out: str | None, stem: str, known: Sequence[str]) -> Iterato
     try:
         there = [store.fetch_file(name, folder / name) for name in known]
         if not there[0] and not store.is_empty():
-            allowed = "a new place, or one of the same kind"
-            raise RecordError(store.where, got=f"a place that holds other things, and no {known[0]}", allowed=allowed)
+            allowed = "an empty location, or one with the same kind of result"
+            raise RecordError(store.where, got=f"a location with other files and no {known[0]}", allowed=allowed)
         yield OutputLocation(folder, store)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

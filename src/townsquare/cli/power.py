@@ -23,22 +23,22 @@ def power(
     tests: options.Whole = 1,
     as_json: options.AsJson = False,
 ) -> int:
-    """Say how many seeds find a given effect, by the spread of differences in a pilot comparison.
+    """Compute how many seeds detect an effect, from the SD of paired differences in a pilot comparison.
 
-    Parameters
-    ----------
-    folder
-        The folder of a comparison.
-    outcome
-        An outcome, such as shift.vaccine_safe; may be repeated.
-    effect
-        Smallest difference to find, in the outcome's unit; else the pilot's own.
-    chance
-        Chance to find it.
-    level
-        Two-sided level of the test.
-    tests
-        How many tests share the level (Bonferroni).
+        Parameters
+        ----------
+        folder
+    Folder of the pilot comparison.
+        outcome
+    An outcome, such as shift.vaccine_safe; repeatable.
+        effect
+    Smallest difference to detect, in the outcome's unit; default: the pilot's difference.
+        chance
+    Statistical power.
+        level
+    Two-sided significance level.
+        tests
+    Number of tests that share the level (Bonferroni).
     """
     from townsquare.core.former_names import current_name
     from townsquare.experiments.manifest import Experiment
@@ -55,14 +55,14 @@ def power(
         return show_json({"pilot": str(folder), **facts})
     arms = [arm.name for arm in pilot.arms]
     show(
-        f"Seeds that find the effect with a chance of {chance:g}, two-sided at {level / tests:.3g}", needed,
+        f"Seeds needed for a power of {chance:g}, two-sided at {level / tests:.3g}", needed,
         (str, "outcome"), (lambda arm: short_arm(arm, arms), "arm"), (str, "pairs"),
         (digits(3, sign=True), "pilot=difference"), (digits(3), "sd"), (digits(3, sign=True), "effect"),
         (number, "seeds", "cautious=seeds_cautious"),
     )  # fmt: skip
     for (arm, note), part in needed.filter(needed["note"] != "").group_by("arm", "note", maintain_order=True):
         print(f"{short_arm(str(arm), arms)}: {note}: {', '.join(part['outcome'])}")
-    print("The cautious number takes the upper 80% bound of the spread, which a small pilot knows badly.")
+    print("The cautious number uses the 80% upper bound of the SD, which a small pilot estimates poorly.")
     if effect is None:
-        print("Effects are the pilot's own, which run large by chance: say --effect, the smallest that would matter.")
+        print("Effects are the pilot's, which tend to be too large: set the smallest effect of interest with --effect.")
     return 0

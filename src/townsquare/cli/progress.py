@@ -17,10 +17,10 @@ JSON_EVERY = 1.0
 
 
 class ProgressDisplay:
-    """Counts steps up to ``total``. Use as a context; call :meth:`at` as often as you like.
+    """Shows progress up to ``total``. Use as a context; call :meth:`at` as often as you like.
 
-    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`. ``what`` is the word for one of what
-    is counted.
+    ``mode`` is ``"bar"``, ``"lines"``, ``"json"`` or ``"none"``; see :func:`mode`. ``what`` names the counted
+    unit.
     """
 
     def __init__(self, total: int, mode: str, title: str, what: str = "step") -> None:
@@ -56,7 +56,7 @@ class ProgressDisplay:
             self._bar.stop()
 
     def at(self, step: int, note: str = "", *, last: bool = False) -> None:
-        """``step`` of ``total`` are done; ``last`` if there will be no more, though not all are done."""
+        """Show that ``step`` of ``total`` are done; ``last`` if no more will follow."""
         now = time.monotonic()
         if self._first_step is None:
             self._first_step, self._began = step, now
@@ -81,16 +81,16 @@ class ProgressDisplay:
 
 
 def show_study(display: ProgressDisplay, far: Progress, runs: str) -> None:
-    """Show how far a study is; ``runs`` is the word for its runs."""
+    """Show the progress of a study; ``runs`` is the word for its runs."""
     failed = f", {far.failed} failed" if far.failed else ""
-    again = f", {far.again} begun again" if far.again else ""
+    again = f", {far.again} restarted" if far.again else ""
     display.total = far.steps
     note = f"({far.runs_done} of {far.runs} {runs}{failed}{again})"
     display.at(far.steps_done, note, last=far.runs_done == far.runs)
 
 
 def mode(*, quiet: bool, as_json: bool) -> str:
-    """How progress is shown: not at all, as JSON, as a bar where a terminal is, else in lines."""
+    """Return how to show progress: none, as JSON, as a bar on a terminal, else in lines."""
     if quiet:
         return "none"
     if as_json:

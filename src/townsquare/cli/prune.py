@@ -30,22 +30,22 @@ def prune(
     yes: bool = False,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """List unfinished runs that nobody goes on with, with their sizes, and remove them once you agree.
+    """List abandoned unfinished runs with their sizes, and remove them after confirmation.
 
-    Runs that are being written are never touched, nor is any file that Townsquare did not write.
+    Never touches runs being written, or files that Townsquare did not write.
 
-    Parameters
-    ----------
-    folder
-        A folder of runs and comparisons, or the folder of one.
-    older
-        Only runs last written so long ago: hours, days or weeks, as 12h, 30d, 2w.
-    keep_reports
-        Also the records of finished runs; report.html and run.yaml stay.
-    calls
-        Also recorded calls of language models (calls.db) of finished runs.
-    yes
-        Remove without asking.
+        Parameters
+        ----------
+        folder
+    A folder of runs and comparisons, or of one of them.
+        older
+    Minimum age since the last write: hours, days or weeks, such as 12h, 30d, 2w.
+        keep_reports
+    Also remove the records of finished runs, except report.html and run.yaml.
+        calls
+    Also remove recorded language model calls (calls.db) of finished runs.
+        yes
+    Remove without confirmation.
     """
     from townsquare.cli.doctor import in_units
     from townsquare.experiments.pruning import plan
@@ -62,14 +62,14 @@ def prune(
         removed = [item.size for item in listed.items if item.folder not in failed]
         print(f"removed {len(removed)} of {len(listed.items)}: {in_units(sum(removed))}")
     if listed.items and not agreed:
-        how = "" if may_ask else "; there is no terminal to ask at: add --yes to remove them"
+        how = "" if may_ask else "; no terminal to confirm at: use --yes"
         complain(f"nothing was removed{how}", kind="note")
         return OK if may_ask else UNASKED
     return FAILED if failed else OK
 
 
 def seconds(text: str) -> float:
-    """How long ago, as ``30d``.
+    """Return the seconds of an age such as ``30d``.
 
     Raises
     ------
@@ -83,12 +83,12 @@ def seconds(text: str) -> float:
 
     match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)([hdw])", text)
     if match is None:
-        raise SettingError("--older", got=repr(text[:40]), allowed="a number of hours, days or weeks, as 12h, 30d, 2w")
+        raise SettingError("--older", got=repr(text[:40]), allowed="hours, days or weeks, such as 12h, 30d, 2w")
     return float(match[1]) * UNITS[match[2]]
 
 
 def _asked(listed: Plan) -> bool:
-    """Whether whoever sits at the terminal agrees."""
+    """Ask for confirmation at the terminal."""
     from townsquare.cli.doctor import in_units
 
     print(f"Remove these {len(listed.items)} ({in_units(listed.size)})? [y/N] ", end="", file=sys.stderr, flush=True)
@@ -96,7 +96,7 @@ def _asked(listed: Plan) -> bool:
 
 
 def _remove_all(listed: Plan) -> dict[Path, str]:
-    """Remove every item; what could not be removed, with the reason."""
+    """Remove every item; return the folders that could not be removed, with the reason."""
     from townsquare.core.errors import TownsquareError
     from townsquare.experiments.pruning import remove
 
@@ -125,9 +125,9 @@ def _show(listed: Plan) -> None:
     if listed.items:
         columns = (name, "run=folder"), (str, "what can be removed=what"), (days, "days old=written")
         show("", listed.items, *columns, (in_units, "size"), words=("run", "what can be removed"))
-    print(f"{len(listed.items)} to remove below {safe(listed.root)}: {in_units(listed.size)}")
+    print(f"{len(listed.items)} to remove in {safe(listed.root)}: {in_units(listed.size)}")
     for why, count in sorted(Counter(why for _, why in listed.left).items()):
-        print(f"stays: {count:,} {why}")
+        print(f"skipped: {count:,} {why}")
 
 
 def _result(listed: Plan, failed: dict[Path, str], *, agreed: bool) -> dict[str, object]:

@@ -8,9 +8,9 @@ from townsquare.cli.console import complain, show_json
 
 
 def replay(folder: options.Folder, /, *, shown: options.Shown = options.SHOWN) -> int:
-    """Execute a recorded run again, offline, and compare every step with what was recorded.
+    """Re-run a recorded run offline, and compare every step with the record.
 
-    Answers of a language model come from the recorded calls alone; the first request that was never recorded ends it.
+    Language model answers come only from recorded calls; a request that was not recorded stops the replay.
     """
     from townsquare.experiments.replay import check_replayable
     from townsquare.experiments.replay import replay as again
@@ -26,7 +26,7 @@ def replay(folder: options.Folder, /, *, shown: options.Shown = options.SHOWN) -
     if shown.as_json:
         show_json({"event": "result", "run": str(folder), "steps": compared, "content_hash": run.content_hash})
     elif not shown.quiet:
-        print(f"the same {compared} steps, hash by hash\ncontent  {run.content_hash}")
+        print(f"{compared} steps are identical\ncontent  {run.content_hash}")
     return 0
 
 
@@ -39,14 +39,14 @@ def branch(
     out: options.Out = None,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Execute a recorded run with other settings from a step on; what came before is shared.
+    """Re-run a recorded run with other settings from a given step; earlier steps are shared.
 
-    Calls of a language model that the run recorded are not asked again. Says which step differs first, and in what.
+    Recorded language model calls are reused. Reports the first step that differs.
 
-    Parameters
-    ----------
-    at
-        The first step that is executed under the new settings.
+        Parameters
+        ----------
+        at
+    First step with the new settings.
     """
     from townsquare.cli.calls import approved_settings, show_servers_of
     from townsquare.core.errors import SettingError
@@ -60,7 +60,7 @@ def branch(
 
     check_single(folder)
     if not sets:
-        do = "say what is to be different, such as `--set moderation.strategy=hybrid`"
+        do = "give a new setting, such as `--set moderation.strategy=hybrid`"
         raise SettingError("--set", got="nothing", do=do)
     old = Run.open(folder)
     settings = branch_settings(approved_settings(old, folder), at, layer_of(sets), folder)
@@ -79,7 +79,7 @@ def branch(
         write_report(result.run, new / "report.html")
     facts = {"content_hash": result.run.content_hash, "first_step": result.step, "difference": result.difference}
     if not shown.is_told(new, {"run": str(new), **facts}):
-        same = "no step differs: the settings made no difference"
+        same = "no step differs"
         print(f"run      {new}\nreport   {new / 'report.html'}")
         print(f"differs  {f'from step {result.step} on; {result.difference}' if result.step is not None else same}")
     if result.run.health:

@@ -20,23 +20,23 @@ def report(
     safe_cells: options.SafeCells = False,
     as_json: options.AsJson = False,
 ) -> int:
-    """Write report.html into each folder; with --out, all its figures and tables as files too.
+    """Write report.html into each folder; with --out, also all figures and tables as files.
 
-    Parameters
-    ----------
-    out
-        Write the page there, with every figure as SVG and PNG and every table as CSV.
-    folders
-        Folders of runs, comparisons or debates.
+        Parameters
+        ----------
+        out
+    Output folder for the page, figures (SVG and PNG) and tables (CSV).
+        folders
+            Folders of runs, comparisons or debates.
     """
     from townsquare.core.errors import SettingError
 
     if not folders:
-        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run, a comparison or debates")
+        raise SettingError("RUN", got="nothing", allowed="at least one folder of a run, comparison or debates")
     if out is not None and len({folder.resolve().name for folder in folders}) < len(folders):
-        raise SettingError("RUN", got="folders of one name", allowed="folders of different names, with --out")
+        raise SettingError("RUN", got="folders with the same name", allowed="folders with different names, with --out")
     if safe_cells and out is None:
-        raise SettingError("--safe-cells", got="without --out", allowed="with --out, which writes tables as CSV")
+        raise SettingError("--safe-cells", got="without --out", allowed="together with --out, which writes CSV tables")
     pages, files = [], []
     for folder in folders:
         into = out if out is None or len(folders) == 1 else out / folder.resolve().name

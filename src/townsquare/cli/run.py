@@ -34,7 +34,7 @@ def run(
 ) -> int:
     """Simulate a scenario and record everything.
 
-    Settings come from, later ones winning: defaults, the scenario, a configuration file, the options, --set.
+    Settings come from defaults, the scenario, a configuration file, the options and --set; later ones win.
     """
     from townsquare.experiments.run_folders import check_unused, check_unused_address, folder_for
     from townsquare.experiments.run_notes import facts_of_settings, setting_notes
@@ -58,10 +58,10 @@ def run(
 
 
 def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: options.Shown = options.SHOWN) -> int:
-    """Go on with a run that was stopped; its recorded steps are executed again and compared.
+    """Resume a stopped run; its recorded steps are executed again and compared.
 
-    --set takes settings of `budget` and `serving` only: the others make a run what it is. Servers, variables and files
-    that the record of somebody else's run names are used only if they are given here, by --set.
+    --set takes only settings of `budget` and `serving`; others would change the run. Servers, variables and files
+    named by someone else's run are used only if you give them here with --set.
     """
     from townsquare.cli.calls import approved_settings
     from townsquare.experiments.run_folders import check_single, settings_of
@@ -71,11 +71,11 @@ def resume(folder: options.Folder, /, *, sets: options.Sets = None, shown: optio
     check_single(folder)
     recorded = Run.open(folder)
     if recorded.state == "finished" and complete(folder):
-        complain(f"closing {folder} had been interrupted: run.db is one whole file now", kind="note")
+        complain(f"completed the interrupted closing of {folder}: run.db is a single file now", kind="note")
     if recorded.state == "finished":
         settings_of(recorded, str(folder), sets or ())
         _show_result(recorded, folder, shown)
-        complain(f"{folder} is finished already: nothing to do", kind="note")
+        complain(f"{folder} is already finished", kind="note")
         return 0
     settings = approved_settings(recorded, folder, sets)
     return _execute(folder, settings, shown)
@@ -111,7 +111,7 @@ def _execute(
                 recorded = go_on(folder, settings, on_step, on_call, address, with_copy=with_copy)
         except BudgetReached as reached:
             setting = reached.where.partition(" ")[0]
-            why = f"{reached.where}: {reached.got} of {reached.allowed} spent"
+            why = f"{reached.where}: {reached.got} of {reached.allowed} used"
             complain(f"{why}\n{_what_is_safe(folder, total)} --set {setting}=...", kind="paused")
             return PAUSED
         except KeyboardInterrupt:
@@ -129,8 +129,8 @@ def _what_is_safe(folder: Path, total: int) -> str:
     from townsquare.record.run import Run
 
     if not holds_run(folder):
-        return "nothing is recorded yet: give the same command again"
-    return f"{max(0, Run.open(folder).last_step)} of {total} steps are safe. Go on with:\n  townsquare resume {folder}"
+        return "nothing is recorded yet; give the same command again"
+    return f"{max(0, Run.open(folder).last_step)} of {total} steps are saved. To resume:\n  townsquare resume {folder}"
 
 
 def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
@@ -162,10 +162,10 @@ def _show_result(recorded: Run, folder: Path, shown: options.Shown) -> None:
         rows = [(what.title, value, what.unit) for name, value in values.items() for what in [describe(name)]]
         show("", rows, (str, "outcome"), (number, "value"), (str, "unit"))
     if calls:
-        asked = f"{calls['asked']:,} asked of a model, {calls['failed']:,} failed"
-        print(f"calls   {asked}; {calls['silent_agents']:,} times an agent had no answer")
+        asked = f"{calls['asked']:,} calls to a model, {calls['failed']:,} failed"
+        print(f"calls   {asked}; {calls['silent_agents']:,} times an agent got no answer")
     for sentence in answer_notes(facts):
         print(f"note    {sentence}")
     print(f"run     {folder}")
-    late = f"not yet, of {exposures:,} exposures it takes long: `townsquare report {folder}`"
+    late = f"not written, since {exposures:,} exposures take long: `townsquare report {folder}`"
     print(f"report  {late if page is None else page}")

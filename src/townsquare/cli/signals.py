@@ -1,4 +1,4 @@
-"""Ctrl-C, an order to end, a terminal that is gone: finish the step in hand, then stop."""
+"""Ctrl-C, SIGTERM and SIGHUP: finish the current step, then stop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def no_interrupt_lost() -> Iterator[None]:
-    """Have Ctrl-C come again where it fell into code whose errors Python prints and drops, such as ``__del__``."""
+    """Repeat Ctrl-C if it was raised in code whose errors Python drops, such as ``__del__``."""
     before = sys.unraisablehook
 
     def hook(dropped: UnraisableHookArgs) -> None:
@@ -44,7 +44,7 @@ def no_interrupt_lost() -> Iterator[None]:
 
 
 class _Handlers(ABC):
-    """While the context lasts, signals go to :meth:`_came`; only the main thread may set that."""
+    """Sends signals to :meth:`_came` while the context lasts; works only in the main thread."""
 
     def __init__(self, numbers: tuple[signal.Signals, ...]) -> None:
         self._numbers = numbers
@@ -79,7 +79,7 @@ class _Handlers(ABC):
 
 
 def _leave_terminal() -> None:
-    """Have what is printed go nowhere if the terminal is gone: writing to it would be an error."""
+    """Discard output if the terminal is gone."""
     for stream in (sys.stdout, sys.stderr):
         try:
             termios.tcgetattr(stream.fileno())
@@ -91,7 +91,7 @@ def _leave_terminal() -> None:
 
 
 class OrderToEnd(_Handlers):
-    """While the context lasts, SIGTERM and SIGHUP interrupt as Ctrl-C does: for commands that then clean up.
+    """Interrupts on SIGTERM and SIGHUP as on Ctrl-C, for commands that clean up.
 
     ``code`` is the exit code of a command that was interrupted: 130, 143 after SIGTERM, 129 after SIGHUP.
     """
@@ -106,7 +106,7 @@ class OrderToEnd(_Handlers):
 
 
 class StopRequest(_Handlers):
-    """While the context lasts, a first signal is remembered and a second one interrupts at once.
+    """Remembers a first signal while the context lasts; a second signal interrupts at once.
 
     ``signal`` is the number of the signal that came, or 0.
     """
@@ -116,7 +116,7 @@ class StopRequest(_Handlers):
         self.signal = 0
 
     def check(self) -> None:
-        """Raise ``KeyboardInterrupt`` if a signal came: call it where it is safe to stop."""
+        """Raise ``KeyboardInterrupt`` if a signal came; call where it is safe to stop."""
         if self.signal:
             raise KeyboardInterrupt
 
@@ -124,4 +124,4 @@ class StopRequest(_Handlers):
         if self.signal:
             raise KeyboardInterrupt
         self.signal = number
-        print("\nstopping after the step in hand; once more to stop at once", file=sys.stderr, flush=True)
+        print("\nfinishing the current step; repeat to stop at once", file=sys.stderr, flush=True)

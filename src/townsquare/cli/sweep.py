@@ -20,17 +20,17 @@ def sweep(
     placed: places.Placed = places.PLACED,
     shown: options.Shown = options.SHOWN,
 ) -> int:
-    """Hold debates for every combination of settings: one agent against a fixed opponent, unless `preset` is `pair`.
+    """Run debates for every combination of settings: one agent against a fixed opponent, unless `preset` is `pair`.
 
-    Arms that start further apart than `start.tolerance` are refused. A sweep that was stopped goes on when the same
-    command is given with its --out.
+    Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
+    command with its --out.
 
-    Parameters
-    ----------
-    over
-        A setting and its values, as u=0.2,0.4 or topic=austerity,adopt-atheism. Repeated: all combinations.
-    once
-        Vary one setting after the other, not all combinations.
+        Parameters
+        ----------
+        over
+    A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
+        once
+    Vary one setting at a time, not all combinations.
     """
     from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import resolve_debates

@@ -24,18 +24,18 @@ def view(
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
     token: Annotated[bool, Parameter(negative="--no-token")] = True,
 ) -> int:
-    """Show runs in the browser, live while they go on. Only whoever has the printed address can see them.
+    """Show runs in the browser, live while they run. Only the printed address gives access.
 
-    Parameters
-    ----------
-    folder
-        A run, a comparison, or a folder of them.
-    port
-        Port on this machine; 0 for any that is free.
-    browser
-        Open the page in the browser.
-    token
-        Answer only with the token of the printed address.
+        Parameters
+        ----------
+        folder
+    A run, a comparison, or a folder of runs.
+        port
+    Local port; 0 for any free port.
+        browser
+    Open the browser.
+        token
+    Require the token of the printed address.
     """
     from townsquare.pages.view.access import new_token
     from townsquare.pages.view.serving import address, listen, server
@@ -47,7 +47,7 @@ def view(
     where = address(socket, secret)
     if record_file(folder).is_file():
         where += f"#/run/{quote(folder.resolve().name, safe='')}/overview"
-    print(f"{where}  (Ctrl-C ends it)", flush=True)
+    print(f"{where}  (press Ctrl-C to stop)", flush=True)
     with socket, ExitStack() as undo:
         if browser and _has_screen():
             folder_of_page = undo.enter_context(TemporaryDirectory(prefix="townsquare-view-")) if secret else ""

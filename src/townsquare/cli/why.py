@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.console import cut, digits, exact, known, safe, show, show_json, signed
@@ -16,40 +18,39 @@ if TYPE_CHECKING:
 
 LARGEST = 10
 LONGEST_TEXT = 60
-_WORDS = {"anchor": "back to where it started", "clip": "kept within bounds", "own": "what it wrote itself"}
+_WORDS = {"anchor": "anchor (pull toward initial stance)", "clip": "clipping to the allowed range", "own": "own posts"}
 
 
 def why(
     folder: options.Folder,
     /,
     *,
-    agent: options.Whole,
+    agent: Annotated[str, Parameter(help=options.AGENT)],
     step: options.Whole | None = None,
     proposition: str | None = None,
     without_record: int | None = None,
     as_json: options.AsJson = False,
 ) -> int:
-    """Show which posts and argument records, by whom, moved an agent's beliefs, and by how much.
+    """Show which posts and argument records moved an agent's beliefs, by whom and by how much.
 
-    Parameters
-    ----------
-    agent
-        The agent, by its number.
-    step
-        One step; without it, the largest moves of the run.
-    proposition
-        One proposition, by its name.
-    without_record
-        Compute the belief again without this argument record (rules in log odds).
+        Parameters
+        ----------
+        step
+    The step; default: the largest changes of the run.
+        proposition
+    Only this proposition.
+        without_record
+    Recompute the belief without this argument record (log-odds rules).
     """
     from townsquare.analysis.causes.records import evidence, has_records
     from townsquare.analysis.causes.why import why as explain
     from townsquare.record.run import Run
 
     run = Run.open(folder)
-    causes = explain(run, agent, step, proposition)
+    person = options.agent_number(run, agent)
+    causes = explain(run, person, step, proposition)
     counted = has_records(run) or without_record is not None
-    records = evidence(run, agent, step, proposition) if counted else ()
+    records = evidence(run, person, step, proposition) if counted else ()
     if as_json:
         return show_json(_plain(causes) | (_plain_records(records, without_record) if records else {}))
     if without_record is not None:
@@ -72,13 +73,13 @@ def _plain(causes: Why) -> dict[str, Any]:
 
 
 def _show_move(causes: Why, move: Move) -> None:
-    before = "not on record (it joined in this step)" if move.before is None else f"{move.before:+.6f}"
+    before = "not recorded (joined in this step)" if move.before is None else f"{move.before:+.6f}"
     print(f"Agent {causes.agent}, step {move.step}, {safe(move.proposition)}: {before} -> {move.after:+.6f}")
     if move.causes:
         rows = [{**asdict(cause), "by": safe(cause.name, 30) or _kind(cause)} for cause in move.causes]
         show(
-            "", rows, (exact, "moved by=amount"), (str, "by"), (known(digits(3)), "trust"),
-            (known(digits(3, sign=True)), "says=stance"), (str, "label"), (known(digits(3)), "weight"),
+            "", rows, (exact, "change=amount"), (str, "by"), (known(digits(3)), "trust"),
+            (known(digits(3, sign=True)), "post stance=stance"), (str, "label"), (known(digits(3)), "weight"),
             ({None: "", True: "yes", False: "no"}.__getitem__, "first seen=first_seen"), (known(str), "post"),
             (cut(LONGEST_TEXT), "text"), words=("by", "label", "first seen", "text"),
         )  # fmt: skip
@@ -92,34 +93,32 @@ def _kind(cause: Cause) -> str:
 def _sum(causes: Why, move: Move) -> str:
     total = f"sum of {len(move.causes)} contributions {move.explained:+.9f}"
     if move.agrees is None:
-        return f"{total}; there is no recorded change to compare with"
-    verdict = "they agree" if move.agrees else f"THEY DISAGREE by {abs(move.explained - move.change):.3g}"
-    scaled = (
-        "" if causes.unit == "stance" else f" (the rule counts in {causes.unit}; contributions are scaled to stance)"
-    )
+        return f"{total}; no recorded change to compare with"
+    verdict = "equal" if move.agrees else f"THEY DIFFER by {abs(move.explained - move.change):.3g}"
+    scaled = "" if causes.unit == "stance" else f" (rule unit: {causes.unit}; contributions are scaled to stance)"
     return f"{total}, recorded change {move.change:+.9f}: {verdict}{scaled}"
 
 
 def _show_largest(causes: Why, folder: str) -> None:
     largest = [move for move in causes.largest(LARGEST) if move.change]
     if not largest:
-        print(f"Agent {causes.agent} never moved.")
+        print(f"The beliefs of agent {causes.agent} did not change.")
         return
     rows = [(move.step, move.proposition, move.change, move.before, move.after, _strongest(move)) for move in largest]
-    title = f"Largest moves of agent {causes.agent} (rule {causes.rule})"
-    columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "most by")
+    title = f"Largest changes of agent {causes.agent} (rule {causes.rule})"
+    columns = (str, "step", "proposition"), (signed, "change", "from", "to"), (str, "main cause")
     show(title, rows, *columns)
     totals = causes.by_author[:LARGEST]
     show(
-        "In all, by author", totals, (str, "author=name", "proposition"), (exact, "moved it by=amount"),
+        "Total by author", totals, (str, "author=name", "proposition"), (exact, "total change=amount"),
         (str, "exposures=rows"),
     )  # fmt: skip
     unexplained = [move for move in causes.moves if move.agrees is False]
     if unexplained:
-        print(f"{len(unexplained)} of {len(causes.moves)} recorded changes are NOT the sum of their contributions.")
+        print(f"{len(unexplained)} of {len(causes.moves)} recorded changes differ from the sum of their contributions.")
     else:
-        print(f"All {len(causes.moves)} recorded changes agree with the sum of their contributions.")
-    print(f"One step in full: townsquare why {folder} --agent {causes.agent} --step {largest[0].step}")
+        print(f"All {len(causes.moves)} recorded changes equal the sum of their contributions.")
+    print(f"Details of one step: townsquare why {folder} --agent {causes.agent} --step {largest[0].step}")
 
 
 def _strongest(move: Move) -> str:
@@ -171,7 +170,7 @@ def _show_without(evidence: tuple[Evidence, ...], claim: int) -> None:
     log_odds = f"L {basis.log_odds:+.6f} -> {left.log_odds:+.6f}"
     print(f"  {safe(basis.proposition)}: {log_odds}, S {basis.stance:+.6f} -> {left.stance:+.6f}")
     if not record.active:
-        print("  nothing changes: the record is archived")
+        print("  no change: the record is archived")
 
 
 def _holding(evidence: tuple[Evidence, ...], claim: int) -> Evidence:
@@ -179,7 +178,7 @@ def _holding(evidence: tuple[Evidence, ...], claim: int) -> Evidence:
         if any(record.claim == claim for record in basis.records):
             return basis
     known = ", ".join(str(record.claim) for basis in evidence for record in basis.records if record.active)
-    raise SettingError("--without-record", got=str(claim), allowed=known or "none: the agent holds no records")
+    raise SettingError("--without-record", got=str(claim), allowed=known or "none: the agent has no records")
 
 
 def _show_table_of(title: str, records: Sequence[HeldRecord]) -> None:
@@ -205,4 +204,4 @@ def _show_table_of(title: str, records: Sequence[HeldRecord]) -> None:
 
 
 def _comparison(basis: Evidence) -> str:
-    return "as recorded" if basis.agrees else f"NOT the recorded {basis.recorded:+.6f}"
+    return "as recorded" if basis.agrees else f"NOT EQUAL to the recorded {basis.recorded:+.6f}"

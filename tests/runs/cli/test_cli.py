@@ -117,7 +117,7 @@ def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureF
     words = ["compare", "made:20", "--agents", "20", "--steps", "2", "--seeds", "2", "--workers", "2"]
     assert main([*words, "--vary", "policy=statistical,silent", "--out", "both"]) == 0
     out = capsys.readouterr().out
-    assert "Differences are to" in out
+    assert "Differences from" in out
     assert "silent" in out
     (tmp_path / "both" / "report.html").unlink()
     assert main(["report", "both", str(recorded)]) == 0

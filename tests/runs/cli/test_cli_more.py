@@ -108,7 +108,7 @@ def test_a_survey_becomes_personas(capsys: Capture) -> None:
     out, err = capsys.readouterr()
     assert "2 personas" in out
     assert "left out: answers.csv, row 2 (line 3), column 'sex'" in err
-    assert "note: columns that the mapping does not name: other" in err
+    assert "note: columns not in the mapping: other" in err
     facts = told(capsys, *words, "--skip-bad", "--replace")
     assert (facts["n"], facts["columns_not_used"]) == (2, ["other"])
     assert len(facts["left_out"]) == 1

@@ -123,7 +123,7 @@ def test_the_commands(run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     digest = json.loads(capsys.readouterr().out)["digest"]
     assert main(["bundle", str(run_folder), "--out", str(out)]) == 2
     assert main(["verify", str(out), "--digest", digest]) == 0
-    assert "No check failed" in capsys.readouterr().out
+    assert "All checks passed" in capsys.readouterr().out
     assert main(["verify", str(out), "--digest", "0" * 64, "--sample", "0", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["state"] == "FAILED"
     plan = tmp_path / "plan.json"

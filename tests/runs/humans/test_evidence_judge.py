@@ -252,7 +252,7 @@ def test_a_recorded_run_is_sampled_labeled_and_judged(tmp_path: Path, capsys: py
     assert main(["run", "health-rumor", "--agents", "30", "--steps", "2", "--out", str(run), "--quiet"]) == 0
     sample = tmp_path / "sample.csv"
     assert main(["check", "judge", "--sample", str(run), "--out", str(sample), "--texts", "6"]) == 0
-    assert main(["check", "judge", "--sample", str(run), "--out", str(sample)]) == 2  # labels may be in it
+    assert main(["check", "judge", "--sample", str(run), "--out", str(sample)]) == 2  # may contain labels
     with sample.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     for row, side in zip(rows, ["pro", "con", "none"] * 4, strict=True):

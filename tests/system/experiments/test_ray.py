@@ -132,7 +132,7 @@ def test_an_order_to_end(number: signal.Signals, tmp_path: Path) -> None:
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     _, errors = process.communicate(timeout=PATIENCE * 3)
     assert process.returncode == 128 + number, errors
-    assert "runs are finished and safe" in errors
+    assert "runs are finished and saved" in errors
     stopped = [run for run in Experiment.load(tmp_path / "out").runs if (tmp_path / "out" / run.folder).is_dir()]
     assert stopped
     assert all(Run.open(tmp_path / "out" / run.folder).last_step > 0 for run in stopped)
