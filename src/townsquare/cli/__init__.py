@@ -34,10 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     It takes over the process, see :func:`townsquare.core.runtime.take_over`.
 
-        Parameters
-        ----------
-        arguments : sequence of str, optional
-    Arguments without the program name; default: those of this process.
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Arguments without the program name; default: those of this process.
     """
     take_over()
     try:

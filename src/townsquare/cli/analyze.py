@@ -27,22 +27,22 @@ def analyze(
     markdown: bool = False,
     as_json: options.AsJson = False,
 ) -> int:
-"""Write the tables of all analyses of a run as CSV, or print them with --json.
+    """Write the tables of all analyses of a run as CSV, or print them with --json.
 
     Parameters
     ----------
     folder
         The folder of a recorded run.
     only
-Analyses by name, such as cascades,homophily; default: all. See --list.
+        Analyses by name, such as cascades,homophily; default: all. See --list.
     without
-The paired run without moderation, with the same scenario and seed.
+        The paired run without moderation, with the same scenario and seed.
     out
-Output folder; default: RUN/analysis.
+        Output folder; default: RUN/analysis.
     list_them
-List the measures with units, directions and definitions; write nothing.
+        List the measures with units, directions and definitions; write nothing.
     markdown
-With --list: print the page docs/measure-list.md.
+        With --list: print the page docs/measure-list.md.
     """
     from townsquare.analysis.catalog import analyze as each
     from townsquare.core.errors import SettingError

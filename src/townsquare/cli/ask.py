@@ -44,18 +44,18 @@ def interview(
 ) -> int:
     """Ask agents of a recorded run a question, as they were after a step. The run does not change.
 
-        Calls are recorded in RUN/interviews/calls.db; repeated questions are answered from there.
+    Calls are recorded in RUN/interviews/calls.db; repeated questions are answered from there.
 
-        Parameters
-        ----------
-        agents
-    People by number or name, such as 3,R_038,40-49, or `all`.
-        question
-    The question.
-        model
-    provider/model, as in the setting `model`; `fake` needs no model.
-        step
-    The step; default: the last.
+    Parameters
+    ----------
+    agents
+        People by number or name, such as 3,R_038,40-49, or `all`.
+    question
+        The question.
+    model
+        provider/model, as in the setting `model`; `fake` needs no model.
+    step
+        The step; default: the last.
     """
     from townsquare.experiments.interview import interview as ask
     from townsquare.experiments.interview import persons_at
@@ -105,14 +105,14 @@ def panel(
 ) -> int:
     """Show given feeds to people once, without a network, and record their reactions.
 
-        Parameters
-        ----------
-        posts
-    File of posts; a column `feed` defines several feeds.
-        personas
-    Personas as JSON lines.
-        policy
-    The policy of the people.
+    Parameters
+    ----------
+    posts
+        File of posts; a column `feed` defines several feeds.
+    personas
+        Personas as JSON lines.
+    policy
+        The policy of the people.
     """
     from townsquare.cli.calls import show_servers_of
     from townsquare.core.spreadsheets import as_cells
@@ -161,14 +161,14 @@ def rewrite(
 ) -> int:
     """Rewrite personas with a language model; a rewrite that loses an answer is discarded.
 
-        Parameters
-        ----------
-        file
-    Personas as JSON lines.
-        out
-    Output file of personas.
-        model
-    provider/model, as in the setting `model`; `fake` needs no model.
+    Parameters
+    ----------
+    file
+        Personas as JSON lines.
+    out
+        Output file of personas.
+    model
+        provider/model, as in the setting `model`; `fake` needs no model.
     """
     from townsquare.experiments.rewrite import rewrite as again
     from townsquare.scenario.population.personas import read_personas, write_personas

@@ -28,15 +28,14 @@ def attribute(
 ) -> int:
     """Show how much each post, author, veracity or label contributed to belief change.
 
-        Parameters
-        ----------
-        by
-    Group by post, author, writer, veracity, label, cause or step.
-
-        proposition
-    Only this proposition.
-        every
-    Print all groups, not only the largest.
+    Parameters
+    ----------
+    by
+        Group by post, author, writer, veracity, label, cause or step.
+    proposition
+        Only this proposition.
+    every
+        Print all groups, not only the largest.
     """
     from townsquare.analysis.beliefs import of_proposition
     from townsquare.analysis.causes.attribution import attribution, attribution_error

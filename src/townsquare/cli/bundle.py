@@ -24,16 +24,16 @@ def bundle(
 ) -> int:
     """Freeze settings, hypotheses, measures, versions and hashes in one file; before the runs, it is a preregistration.
 
-        Parameters
-        ----------
-        out
-    Output file.
-        hypotheses
-    A YAML list (outcome, arm, expect) or plain text.
-        seeds
-    Seeds of planned runs: a number (10), a list (3,5,8) or a range (1-20).
-        targets
-    Folders of runs or comparisons, or a scenario to plan.
+    Parameters
+    ----------
+    out
+        Output file.
+    hypotheses
+        A YAML list (outcome, arm, expect) or plain text.
+    seeds
+        Seeds of planned runs: a number (10), a list (3,5,8) or a range (1-20).
+    targets
+        Folders of runs or comparisons, or a scenario to plan.
     """
     from townsquare.experiments.arms import parse_seeds
     from townsquare.experiments.bundle.freeze import freeze, planned, recorded
@@ -78,16 +78,16 @@ def verify(
 ) -> int:
     """Check a bundle and its runs, re-run a sample, and report the outcome of each hypothesis.
 
-        Parameters
-        ----------
-        file
-    A file written by `townsquare bundle`.
-        runs
-    Later runs or comparisons to check against the plan.
-        sample
-    Number of runs to re-run.
-        digest
-    The published digest of the bundle.
+    Parameters
+    ----------
+    file
+        A file written by `townsquare bundle`.
+    runs
+        Later runs or comparisons to check against the plan.
+    sample
+        Number of runs to re-run.
+    digest
+        The published digest of the bundle.
     """
     from townsquare.experiments.bundle.check import FAILED, Finding, check
     from townsquare.experiments.bundle.freeze import Bundle

@@ -14,10 +14,10 @@ from townsquare.cli.console import MOST_SHOWN, list_some, number, picked, show, 
 def golden(*files: Annotated[Path, Parameter(name="FILE")], as_json: options.AsJson = False) -> int:
     """Compare golden files of SimSwarm's published functions with computed values; exit 1 if one differs.
 
-        Parameters
-        ----------
-        files
-    Recorded inputs and outputs as JSON lines.
+    Parameters
+    ----------
+    files
+        Recorded inputs and outputs as JSON lines.
     """
     from townsquare.core.errors import SettingError
     from townsquare.testing.golden.golden import check

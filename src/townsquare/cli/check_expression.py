@@ -19,14 +19,14 @@ def expression(
 ) -> int:
     """Vary the stance of a speaker, judge only the text, and compare r, slope and intercept with the paper's.
 
-        Parameters
-        ----------
-        levels
-    Number of stances, evenly spaced from -1 to 1.
-        trials
-    Texts per stance and topic.
-        topics
-    Bundled topics or files of arguments; default: all ten.
+    Parameters
+    ----------
+    levels
+        Number of stances, evenly spaced from -1 to 1.
+    trials
+        Texts per stance and topic.
+    topics
+        Bundled topics or files of arguments; default: all ten.
     """
     from townsquare.beliefs.evidence.bank_files import bundled_topics
     from townsquare.debate import expression as check

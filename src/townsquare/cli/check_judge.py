@@ -44,22 +44,22 @@ def judge(
     """Judge every argument of a file with the embedded judges and compare with its labels and simple baselines.
 
     With --sample RUN, write texts of a run to label: fill in the columns side (pro, con, none) and quality, then pass
-        the file to this command.
+    the file to this command.
 
-        Parameters
-        ----------
-        file
-    CSV or JSON lines with topic, side, argument and optionally quality.
-        bank
-    Other arguments on the same topics, from which 'as shipped' learns.
-        quality
-    Column of ratings; default: quality, WA, MACE-P, strength or score.
-        sample
-    A run from which to write texts to label.
-        out
-    With --sample: output CSV; default: RUN/to-label.csv.
-        texts
-    With --sample: number of texts.
+    Parameters
+    ----------
+    file
+        CSV or JSON lines with topic, side, argument and optionally quality.
+    bank
+        Other arguments on the same topics, from which 'as shipped' learns.
+    quality
+        Column of ratings; default: quality, WA, MACE-P, strength or score.
+    sample
+        A run from which to write texts to label.
+    out
+        With --sample: output CSV; default: RUN/to-label.csv.
+    texts
+        With --sample: number of texts.
     """
     from townsquare.core.errors import SettingError
     from townsquare.humans.judges.judge_report import judge_report

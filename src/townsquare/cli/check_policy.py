@@ -35,14 +35,14 @@ def policy(
     Also compared: language-model agents of the same people, if the folder has their actions, and one half of the
     people against the other half, the best agreement to expect.
 
-        Parameters
-        ----------
-        folder
-    Human actions on fixed feeds; see docs/policy-fit.md for the format.
-        held_out
-    Also refit with people and posts held out (slow).
-        draws
-    Bootstrap resamples of people.
+    Parameters
+    ----------
+    folder
+        Human actions on fixed feeds; see docs/policy-fit.md for the format.
+    held_out
+        Also refit with people and posts held out (slow).
+    draws
+        Bootstrap resamples of people.
     """
     from townsquare.humans.policy.check import check_policy_against
     from townsquare.humans.policy.data import read_panel

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def theta(file: Path | None = None, /, *, sets: options.Sets = None, as_json: options.AsJson = False) -> int:
-"""Measure precision and recall of near-duplicates by threshold, and choose theta and theta_self.
+    """Measure precision and recall of near-duplicates by threshold, and choose theta and theta_self.
 
-Choose the embedder as in a run, such as --set embedder=given --set embedder.file=vectors.jsonl.
+    Choose the embedder as in a run, such as --set embedder=given --set embedder.file=vectors.jsonl.
 
     Parameters
     ----------
     file
-CSV or JSON lines with topic, side, text, paraphrase and optionally near_miss, kind, split; default: bundled pairs.
+        CSV or JSON lines with topic, side, text, paraphrase and optionally near_miss, kind, split; default: bundled.
     """
     from townsquare.beliefs.evidence.near import Vectors
     from townsquare.humans.judges.paraphrases import bundled_pairs, calibrated, read_pairs

@@ -54,16 +54,16 @@ def compare(
 
     To resume a stopped comparison, give the same command with its --out.
 
-        Parameters
-        ----------
-        multiverse
-    Repeat the comparison under every combination of modeling choices.
-        across
-    With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
-        seeds
-    Seeds: a number (10), a list (3,5,8) or a range (1-20).
-        every
-    Print all outcomes, not only the main ones.
+    Parameters
+    ----------
+    multiverse
+        Repeat the comparison under every combination of modeling choices.
+    across
+        With --multiverse: a modeling choice and its values, such as feed.ranker=recent,random.
+    seeds
+        Seeds: a number (10), a list (3,5,8) or a range (1-20).
+    every
+        Print all outcomes, not only the main ones.
     """
     from townsquare.cli.calls import show_servers_of
     from townsquare.experiments import comparison

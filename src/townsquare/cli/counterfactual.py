@@ -30,15 +30,14 @@ def counterfactual(
 ) -> int:
     """Recompute beliefs without some posts, authors or records, with exposures held fixed, or in a new run.
 
-        Parameters
-        ----------
-        leave_out
-    post=N, author=N, record=N or veracity=false; repeatable.
-
-        again
-    Simulate again without it, so that exposures change too.
-        seeds
-    With --run: a number of seeds (10), a list (3,5) or a range (1-20).
+    Parameters
+    ----------
+    leave_out
+        post=N, author=N, record=N or veracity=false; repeatable.
+    again
+        Simulate again without it, so that exposures change too.
+    seeds
+        With --run: a number of seeds (10), a list (3,5) or a range (1-20).
     """
     from townsquare.analysis.causes.attribution import check_person
     from townsquare.core.errors import SettingError

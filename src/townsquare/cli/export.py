@@ -23,16 +23,16 @@ def export(
 
     To resume a stopped export, give the same command again.
 
-        Parameters
-        ----------
-        to
-    csv, parquet, jsonl (one file per table), or sqlite (one database).
-        tables
-    Table names from `townsquare inspect`, such as exposures,actions; default: all.
-        out
-    Output folder; default: RUN/export-<format>.
-        codes
-    Write codes as numbers: 1 instead of like.
+    Parameters
+    ----------
+    to
+        csv, parquet, jsonl (one file per table), or sqlite (one database).
+    tables
+        Table names from `townsquare inspect`, such as exposures,actions; default: all.
+    out
+        Output folder; default: RUN/export-<format>.
+    codes
+        Write codes as numbers: 1 instead of like.
     """
     from townsquare.record.export import Plan
     from townsquare.record.export import export as write

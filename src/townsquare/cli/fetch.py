@@ -14,12 +14,12 @@ def fetch(address: str, /, *, out: Path | None = None, shown: options.Shown = op
 
     Runs already in the folder are not copied again.
 
-        Parameters
-        ----------
-        address
-    The address, such as s3://BUCKET/PREFIX.
-        out
-    Output folder; default: a folder under runs/ with the last part of the address.
+    Parameters
+    ----------
+    address
+        The address, such as s3://BUCKET/PREFIX.
+    out
+        Output folder; default: a folder under runs/ with the last part of the address.
     """
     from townsquare.experiments.cluster.fetching import fetch_all
     from townsquare.experiments.cluster.stores import store_at

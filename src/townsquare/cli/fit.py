@@ -72,16 +72,16 @@ def fit(
     Errors are compared with baselines: no change, start only, net evidence, mean of the messages received, and a
     regression.
 
-        Parameters
-        ----------
-        data
-            A folder or file of human data; see docs/humans.md.
-        form
-    persuasiontrace, nyu, delidata or plain; default: detected.
-        mapping
-    YAML that maps the columns, or `debate`; see docs/humans.md.
-        apply
-    A fit.json or its folder: evaluate it on these people without fitting.
+    Parameters
+    ----------
+    data
+        A folder or file of human data; see docs/humans.md.
+    form
+        persuasiontrace, nyu, delidata or plain; default: detected.
+    mapping
+        YAML that maps the columns, or `debate`; see docs/humans.md.
+    apply
+        A fit.json or its folder: evaluate it on these people without fitting.
     """
     from townsquare.humans.read import read_humans
 

@@ -33,18 +33,18 @@ def fit_policy(
     The penalty is chosen on held-out people and posts. Use the file with `townsquare run FILE`, or copy
     its sections. Settings that the study cannot identify (flags, dislikes, follows, stances) keep their defaults.
 
-        Parameters
-        ----------
-        folder
-    Human actions on fixed feeds; see docs/policy-fit.md for the format.
-        headlines
-    A table of headlines, or its folder, with the effects of fact checks on sharing and belief.
-        out
-    Output YAML; default: print the settings.
-        penalty
-    Ridge penalty; default: the best on held-out data.
-        repeats
-    Random splits of people into halves and posts into folds.
+    Parameters
+    ----------
+    folder
+        Human actions on fixed feeds; see docs/policy-fit.md for the format.
+    headlines
+        A table of headlines, or its folder, with the effects of fact checks on sharing and belief.
+    out
+        Output YAML; default: print the settings.
+    penalty
+        Ridge penalty; default: the best on held-out data.
+    repeats
+        Random splits of people into halves and posts into folds.
     """
     import yaml
 

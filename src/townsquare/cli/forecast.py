@@ -20,15 +20,15 @@ def forecast(
 ) -> int:
     """Estimate calls, tokens and cost of a run with a language model, without calling one.
 
-The run is simulated with the statistical policy, and its prompts are built. Reply lengths are
-assumed unless --like names a recorded run.
+    The run is simulated with the statistical policy, and its prompts are built. Reply lengths are
+    assumed unless --like names a recorded run.
 
     Parameters
     ----------
     like
-A recorded run whose reply lengths are used.
+        A recorded run whose reply lengths are used.
     sample
-Maximum number of agents per step whose prompts are built.
+        Maximum number of agents per step whose prompts are built.
     """
 
     from townsquare.core.errors import SettingError
@@ -100,20 +100,20 @@ def prompts_show(
     sets: options.Sets = None,
     raw: bool = False,
 ) -> int:
-"""Print a prompt as a run of a scenario would send it to the model.
+    """Print a prompt as a run of a scenario would send it to the model.
 
-The run is simulated up to the step with the statistical policy in place of the model.
+    The run is simulated up to the step with the statistical policy in place of the model.
 
     Parameters
     ----------
     name
-A name from `townsquare prompts list`.
+        A name from `townsquare prompts list`.
     agent
-The agent's number; default: any agent.
+        The agent's number; default: any agent.
     step
-The step.
+        The step.
     raw
-Print the template itself, with its $placeholders.
+        Print the template itself, with its $placeholders.
     """
     from townsquare.experiments.forecast import prompt_of
     from townsquare.models.prompts.filling import template

@@ -22,14 +22,14 @@ def export_graph(
 ) -> int:
     """Write the follow graph after a step, with the stances and traits of that step as node attributes.
 
-        Parameters
-        ----------
-        step
-    The step; default: the last.
-        to
-    Output format.
-        out
-    Output file; default: graph-step<n>.<format> in the run.
+    Parameters
+    ----------
+    step
+        The step; default: the last.
+    to
+        Output format.
+    out
+        Output file; default: graph-step<n>.<format> in the run.
     """
     from townsquare.analysis.follow_graph import graph_at, write_graph
     from townsquare.core.errors import SettingError

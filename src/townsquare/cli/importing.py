@@ -21,16 +21,16 @@ def import_files(
 ) -> int:
     """Create a scenario in a new folder from a platform's accounts, follows and posts.
 
-        Parameters
-        ----------
-        name
-    The importer: `tables` for any CSV, JSON lines or Parquet, or one from another package.
-        files
-    Files exported from the platform.
-        into
-    Output folder of the scenario.
-        mapping
-    YAML that maps the columns, if the importer needs one; see docs/scenarios.md.
+    Parameters
+    ----------
+    name
+        The importer: `tables` for any CSV, JSON lines or Parquet, or one from another package.
+    files
+        Files exported from the platform.
+    into
+        Output folder of the scenario.
+    mapping
+        YAML that maps the columns, if the importer needs one; see docs/scenarios.md.
     """
     from townsquare.core.documents import read_yaml
     from townsquare.core.errors import SettingError

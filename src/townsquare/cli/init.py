@@ -14,12 +14,12 @@ from townsquare.core.files import bundled_folder
 
 
 def init(folder: Annotated[Path, Parameter(name="DIR")], /, *, as_json: options.AsJson = False) -> int:
-"""Write a commented, runnable scenario: scenario.yaml, posts.csv, arguments.csv.
+    """Write a commented, runnable scenario: scenario.yaml, posts.csv, arguments.csv.
 
     Parameters
     ----------
     folder
-Output folder, created if missing.
+        Output folder, created if missing.
     """
 
     files = write_starter(folder)
@@ -41,7 +41,7 @@ def write_starter(folder: Path) -> list[Path]:
     Raises
     ------
     SettingError
-One of the files already exists; nothing is written.
+        One of the files already exists; nothing is written.
     DataError
         The file system refuses.
     """

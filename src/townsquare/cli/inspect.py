@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def inspect(folder: options.Folder, /, *, verify: bool = False, as_json: options.AsJson = False) -> int:
     """Show the state, row counts, health and content hash of a run or a comparison.
 
-        Parameters
-        ----------
-        verify
-    Recompute all hashes and compare them.
+    Parameters
+    ----------
+    verify
+        Recompute all hashes and compare them.
     """
     from townsquare.experiments.manifest import FILE
     from townsquare.record.run import Run

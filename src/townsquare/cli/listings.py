@@ -25,10 +25,10 @@ def scenarios(*, as_json: options.AsJson = False) -> int:
 def schema(*, markdown: bool = False) -> int:
     """Print the JSON Schema of a configuration file: every setting, its range, unit, default and meaning.
 
-        Parameters
-        ----------
-        markdown
-    Print the settings page of the documentation instead.
+    Parameters
+    ----------
+    markdown
+        Print the settings page of the documentation instead.
     """
     from townsquare.settings.page import settings_page
     from townsquare.settings.schema import json_schema

@@ -29,14 +29,14 @@ def from_survey(
 ) -> int:
     """Create one persona for each survey respondent.
 
-        Parameters
-        ----------
-        answers
-    CSV, TSV, JSONL or Parquet with one row per respondent.
-        mapping
-    YAML that maps the columns; see docs/populations.md.
-        out
-    Output file of personas (JSON lines).
+    Parameters
+    ----------
+    answers
+        CSV, TSV, JSONL or Parquet with one row per respondent.
+    mapping
+        YAML that maps the columns; see docs/populations.md.
+    out
+        Output file of personas (JSON lines).
     """
     from townsquare.scenario.population.personas import write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
@@ -70,14 +70,14 @@ def sample(
 ) -> int:
     """Sample personas as a run with the same settings and seed would.
 
-        Margins and a file of personas are settings: --set 'population.margins={gender: {Male: 0.5, Female: 0.5}}'.
+    Margins and a file of personas are settings: --set 'population.margins={gender: {Male: 0.5, Female: 0.5}}'.
 
-        Parameters
-        ----------
-        n
-    Number of people.
-        out
-    Output file of personas (JSON lines).
+    Parameters
+    ----------
+    n
+        Number of people.
+    out
+        Output file of personas (JSON lines).
     """
     from townsquare.scenario.population.personas import write_personas
     from townsquare.scenario.population.question_bank import bundled_bank
@@ -101,12 +101,12 @@ def describe(
 ) -> int:
     """Compare the answers of personas, from a file or sampled, with the shares in the question bank.
 
-        Parameters
-        ----------
-        file
-    Personas as JSON lines.
-        n
-    Number of people.
+    Parameters
+    ----------
+    file
+        Personas as JSON lines.
+    n
+        Number of people.
     """
     from townsquare.core.errors import SettingError
     from townsquare.scenario.population.personas import persona_shares, read_personas

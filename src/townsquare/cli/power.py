@@ -25,20 +25,20 @@ def power(
 ) -> int:
     """Compute how many seeds detect an effect, from the SD of paired differences in a pilot comparison.
 
-        Parameters
-        ----------
-        folder
-    Folder of the pilot comparison.
-        outcome
-    An outcome, such as shift.vaccine_safe; repeatable.
-        effect
-    Smallest difference to detect, in the outcome's unit; default: the pilot's difference.
-        chance
-    Statistical power.
-        level
-    Two-sided significance level.
-        tests
-    Number of tests that share the level (Bonferroni).
+    Parameters
+    ----------
+    folder
+        Folder of the pilot comparison.
+    outcome
+        An outcome, such as shift.vaccine_safe; repeatable.
+    effect
+        Smallest difference to detect, in the outcome's unit; default: the pilot's difference.
+    chance
+        Statistical power.
+    level
+        Two-sided significance level.
+    tests
+        Number of tests that share the level (Bonferroni).
     """
     from townsquare.core.former_names import current_name
     from townsquare.experiments.manifest import Experiment

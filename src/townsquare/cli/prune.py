@@ -34,18 +34,18 @@ def prune(
 
     Never touches runs being written, or files that Townsquare did not write.
 
-        Parameters
-        ----------
-        folder
-    A folder of runs and comparisons, or of one of them.
-        older
-    Minimum age since the last write: hours, days or weeks, such as 12h, 30d, 2w.
-        keep_reports
-    Also remove the records of finished runs, except report.html and run.yaml.
-        calls
-    Also remove recorded language model calls (calls.db) of finished runs.
-        yes
-    Remove without confirmation.
+    Parameters
+    ----------
+    folder
+        A folder of runs and comparisons, or of one of them.
+    older
+        Minimum age since the last write: hours, days or weeks, such as 12h, 30d, 2w.
+    keep_reports
+        Also remove the records of finished runs, except report.html and run.yaml.
+    calls
+        Also remove recorded language model calls (calls.db) of finished runs.
+    yes
+        Remove without confirmation.
     """
     from townsquare.cli.doctor import in_units
     from townsquare.experiments.pruning import plan

@@ -43,10 +43,10 @@ def branch(
 
     Recorded language model calls are reused. Reports the first step that differs.
 
-        Parameters
-        ----------
-        at
-    First step with the new settings.
+    Parameters
+    ----------
+    at
+        First step with the new settings.
     """
     from townsquare.cli.calls import approved_settings, show_servers_of
     from townsquare.core.errors import SettingError

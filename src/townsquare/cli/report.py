@@ -22,12 +22,12 @@ def report(
 ) -> int:
     """Write report.html into each folder; with --out, also all figures and tables as files.
 
-        Parameters
-        ----------
-        out
-    Output folder for the page, figures (SVG and PNG) and tables (CSV).
-        folders
-            Folders of runs, comparisons or debates.
+    Parameters
+    ----------
+    out
+        Output folder for the page, figures (SVG and PNG) and tables (CSV).
+    folders
+        Folders of runs, comparisons or debates.
     """
     from townsquare.core.errors import SettingError
 

@@ -25,12 +25,12 @@ def sweep(
     Arms whose starts differ by more than `start.tolerance` are refused. To resume a stopped sweep, give the same
     command with its --out.
 
-        Parameters
-        ----------
-        over
-    A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
-        once
-    Vary one setting at a time, not all combinations.
+    Parameters
+    ----------
+    over
+        A setting and its values, such as u=0.2,0.4 or topic=austerity,adopt-atheism; repeat for all combinations.
+    once
+        Vary one setting at a time, not all combinations.
     """
     from townsquare.core.errors import SettingError
     from townsquare.debate.resolve import resolve_debates

@@ -26,16 +26,16 @@ def view(
 ) -> int:
     """Show runs in the browser, live while they run. Only the printed address gives access.
 
-        Parameters
-        ----------
-        folder
-    A run, a comparison, or a folder of runs.
-        port
-    Local port; 0 for any free port.
-        browser
-    Open the browser.
-        token
-    Require the token of the printed address.
+    Parameters
+    ----------
+    folder
+        A run, a comparison, or a folder of runs.
+    port
+        Local port; 0 for any free port.
+    browser
+        Open the browser.
+    token
+        Require the token of the printed address.
     """
     from townsquare.pages.view.access import new_token
     from townsquare.pages.view.serving import address, listen, server

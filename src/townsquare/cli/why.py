@@ -33,14 +33,14 @@ def why(
 ) -> int:
     """Show which posts and argument records moved an agent's beliefs, by whom and by how much.
 
-        Parameters
-        ----------
-        step
-    The step; default: the largest changes of the run.
-        proposition
-    Only this proposition.
-        without_record
-    Recompute the belief without this argument record (log-odds rules).
+    Parameters
+    ----------
+    step
+        The step; default: the largest changes of the run.
+    proposition
+        Only this proposition.
+    without_record
+        Recompute the belief without this argument record (log-odds rules).
     """
     from townsquare.analysis.causes.records import evidence, has_records
     from townsquare.analysis.causes.why import why as explain
