@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.analysis.contract import library
+from townsquare.core.extras import library
 
 MOST_TOPICS = 10
 DIMENSIONS = 50

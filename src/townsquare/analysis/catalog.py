@@ -19,7 +19,6 @@ from townsquare.analysis.contract import (
     FAMILY,
     CachedRun,
     Measure,
-    MissingExtra,
     Reads,
     TableOf,
     definition_of,
@@ -34,6 +33,7 @@ from townsquare.analysis.network import community_of
 from townsquare.analysis.treatments import treatment_effect
 from townsquare.core import registry
 from townsquare.core.errors import UnknownName
+from townsquare.core.extras import MissingExtra
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.registry import did_you_mean
 

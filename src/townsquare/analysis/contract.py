@@ -8,13 +8,11 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial, wraps
-from importlib import import_module
 from typing import Any, Literal, Protocol, TypeVar
 
 import polars as pl
 
 from townsquare.core import registry
-from townsquare.core.errors import TownsquareError
 from townsquare.core.frames import collected
 from townsquare.core.member_errors import breach, call_member
 from townsquare.core.schema import TABLES
@@ -299,28 +297,3 @@ def setting(run: Reads, *path: str, default: Any = None) -> Any:
             return default
         value = value[name]
     return value
-
-
-# Libraries of the extra `analysis`: imported when a measure needs one, so that all others work without them.
-
-
-class MissingExtra(TownsquareError):
-    """A measure needs a library that is not installed."""
-
-
-def library(name: str) -> Any:
-    """A module of the extra.
-
-    Raises
-    ------
-    MissingExtra
-        It is not installed.
-    """
-    try:
-        return import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] != name.partition(".")[0]:
-            raise
-        raise MissingExtra(
-            f"analysis with {name}", got="not installed", do="pip install 'townsquare[analysis]'"
-        ) from None

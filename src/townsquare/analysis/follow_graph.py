@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from townsquare.analysis.contract import Reads, library
+from townsquare.analysis.contract import Reads
 from townsquare.core.array_types import Int64
 from townsquare.core.errors import SettingError
+from townsquare.core.extras import library
 from townsquare.core.frames import as_words, collected
 from townsquare.core.registry import did_you_mean
 from townsquare.core.schema import AgentKind
@@ -262,7 +263,7 @@ def write_graph(graph: GraphAt, path: Path, format: str, *, safe_cells: bool = F
         as_cells(graph.follows, safe=safe_cells).write_csv(path)
         as_cells(graph.nodes, safe=safe_cells).write_csv(nodes_path)
         return [path, nodes_path]
-    import networkx
+    networkx = library("networkx", f"a follow graph as {format}")
 
     made = networkx.DiGraph(step=graph.step)
     made.add_nodes_from(_attributes(graph.nodes))

@@ -20,9 +20,10 @@ import numpy.typing as npt
 import polars as pl
 from scipy import optimize
 
-from townsquare.analysis.contract import columns, library
+from townsquare.analysis.contract import columns
 from townsquare.analysis.statistics import tidy
 from townsquare.core.array_types import Float
+from townsquare.core.extras import library
 
 FITS = columns("model:str formula:str n:int a b c r2 aic")
 SIZES = columns("model:str x_min n:int n_tail:int alpha low high ks against:str log_ratio p better:str")

@@ -16,9 +16,10 @@ import polars as pl
 from scipy import stats
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, columns, library
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
 from townsquare.analysis.posts import roots
+from townsquare.core.extras import library
 from townsquare.core.frames import collected
 from townsquare.core.schema import PostKind
 

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from townsquare.analysis import statistics
-from townsquare.analysis.contract import Reads, columns, library
+from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.groups import trait_groups
 from townsquare.analysis.reasoning import reasons
+from townsquare.core.extras import library
 
 TYPICAL = 10
 """Words given of each group."""

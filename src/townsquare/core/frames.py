@@ -11,10 +11,10 @@ ORDERED: Literal["in-memory"] = "in-memory"
 """The engine for sums and means of reals: the streaming one adds them in the order in which threads happen to end, so
 that equal runs would differ in the last digit. Counts may use either."""
 
-AS_WRITTEN = pl.QueryOptFlags(join_order=False)
+AS_WRITTEN = pl.QueryOptFlags(**{name: False for name in ("join_order",) if hasattr(pl.QueryOptFlags, name)})
 """Every optimization but the order of joins, which Polars 2.1 takes from the sizes of tables alone: smallest first,
 even where the two have but a proposition in common. A trail of 700,000 rows was joined with all posts of the same
-proposition before it was joined with the post it names, and took all memory."""
+proposition before it was joined with the post it names, and took all memory. Older versions keep the order anyway."""
 
 
 def collected(rows: pl.LazyFrame, engine: Literal["auto", "in-memory"] = "auto") -> pl.DataFrame:

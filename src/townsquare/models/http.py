@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-import aiohttp
 import orjson
 
+from townsquare.core.extras import library
 from townsquare.models.contract import Request
 
 
@@ -130,6 +130,9 @@ def asked_wait(header: str | None, milliseconds: str | None, now: datetime) -> f
 # Requests over HTTP: OpenAI's chat completions by aiohttp and orjson, thousands in flight over kept connections.
 
 
+if TYPE_CHECKING:
+    import aiohttp
+
 if sys.platform != "win32":
     import resource
 
@@ -154,6 +157,7 @@ class HttpTransport:
     """
 
     def __init__(self, key: str | None, timeout: float, most: int) -> None:
+        library("aiohttp", "a language model on a server")
         self._key = key
         self._timeout = timeout
         self._most = most
@@ -164,6 +168,8 @@ class HttpTransport:
 
     async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """One request, one response; no redirects, which could carry the key elsewhere."""
+        import aiohttp
+
         session = self._session(is_local(url))
         try:
             async with session.post(
@@ -194,6 +200,8 @@ class HttpTransport:
 
     def _session(self, local: bool) -> aiohttp.ClientSession:
         """The session for this machine, or for others, where the proxies of the environment hold."""
+        import aiohttp
+
         if local not in self._sessions:
             allow_files(self._most + SPARE_FILES)
             self._sessions[local] = aiohttp.ClientSession(
@@ -207,6 +215,8 @@ class HttpTransport:
 
 def _in_words(error: Exception) -> str:
     """Why no response came: in words where a server cannot be reached at all."""
+    import aiohttp
+
     match error:
         case aiohttp.ClientConnectorDNSError():
             return "no host of this name is known"

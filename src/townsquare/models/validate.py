@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import jsonschema_rs
 import orjson
+
+from townsquare.core.extras import library
 
 MOST_ERROR = 300
 
@@ -47,7 +48,8 @@ def schema_fault(schema: Mapping[str, Any], value: Any) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(schema: bytes) -> jsonschema_rs.Draft202012Validator:
+def _compiled(schema: bytes) -> Any:
+    jsonschema_rs = library("jsonschema_rs", "replies of language models")
     try:
         return jsonschema_rs.Draft202012Validator(orjson.loads(schema), retriever=_refuse)
     except Exception as error:  # the library has errors of its own for references, of no common base

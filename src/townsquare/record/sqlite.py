@@ -15,6 +15,7 @@ import yaml
 
 from townsquare.core import schema
 from townsquare.core.errors import RecordError, RunBusy
+from townsquare.core.extras import library
 from townsquare.core.identity import canonical_json
 from townsquare.core.private_files import make_file, make_folder
 from townsquare.record import database
@@ -64,6 +65,8 @@ class FolderRecorder:
         """Start a run, or go on with one: takes the lock, compares the header, removes what was never committed."""
         if self._lock is not None:
             raise ValueError(f"{self.folder} is open already")
+        if header.bulky:
+            library("pyarrow", "a run with more exposures than record.parquet_above, recorded in Parquet")
         with database.explained(self.folder, _UNREADABLE):
             make_folder(self.folder)
             self._lock = RunLock(self.folder)

@@ -17,15 +17,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
-from aiohttp import web
 
+from townsquare.core.extras import library
 from townsquare.models.capabilities import INSTRUCTION
 from townsquare.models.contract import Message, Request
 from townsquare.models.fake import made, written
 from townsquare.models.usage import estimate
+
+if TYPE_CHECKING:
+    from aiohttp import web
+else:
+    web = library("aiohttp.web", "the chat server")
 
 FORMATS = frozenset({"json_schema", "json_object", "tools"})
 HANG = 3600.0

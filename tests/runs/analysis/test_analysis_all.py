@@ -19,11 +19,11 @@ from small_worlds import run_of, settings_of
 from townsquare import Run, made_scenario, simulate
 from townsquare.analysis import contract
 from townsquare.analysis.catalog import analyze, measures
-from townsquare.analysis.contract import MissingExtra, library
 from townsquare.analysis.follow_graph import measured_steps
 from townsquare.analysis.statistics import tidy
 from townsquare.cli import main
 from townsquare.core.errors import UnknownName
+from townsquare.core.extras import MissingExtra, library
 
 SHARED = repository.SHARED / "data" / "mosaic"
 

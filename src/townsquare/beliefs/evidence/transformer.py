@@ -8,7 +8,6 @@ output goes through a logistic function to [0, 1].
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import Field
 from townsquare.beliefs.evidence.contract import StrengthJudge
 from townsquare.core.array_types import Float
 from townsquare.core.errors import DataError, SettingError
+from townsquare.core.extras import library
 from townsquare.settings.base import MemberParams
 
 
@@ -199,7 +199,7 @@ def _encode(tokenizer: Any, statements: Sequence[str], texts: Sequence[str], lon
 def _libraries() -> tuple[ModuleType, ModuleType]:
     """torch and transformers, imported when they are first used."""
     try:
-        return importlib.import_module("torch"), importlib.import_module("transformers")
+        return library("torch", "strength: transformer"), library("transformers", "strength: transformer")
     except ImportError as error:
         do = "pip install 'townsquare[quality]'"
         raise SettingError("strength: transformer", got=str(error), allowed="torch and transformers", do=do) from None

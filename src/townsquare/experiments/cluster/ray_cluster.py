@@ -26,6 +26,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from townsquare.core.errors import SettingError, TownsquareError, WrongVersion
+from townsquare.core.extras import library
 from townsquare.experiments.workers import ONE_THREAD, in_environment
 from townsquare.settings.resolve import current_version
 
@@ -71,17 +72,12 @@ def driver() -> Any:
 
     Raises
     ------
-    SettingError
+    MissingExtra
         It is not installed.
     """
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
-    try:
-        ray = import_module("ray")
-    except ModuleNotFoundError as error:
-        if error.name != "ray":
-            raise
-        raise SettingError("--on", got="ray is not installed", do="pip install 'townsquare[cluster]'") from None
+    ray = library("ray", "--on")
     for name in ("ray", "ray.client_builder"):  # the first is set anew when Ray connects
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return ray

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from townsquare.core.errors import RecordError, SettingError
+from townsquare.core.extras import library
 from townsquare.core.private_files import make_folder
 from townsquare.record import database
 from townsquare.record.lock import FILE as LOCK
@@ -208,12 +208,7 @@ def as_path(text: str) -> Path:
 
 
 def _fsspec() -> Any:
-    try:
-        return import_module("fsspec")
-    except ModuleNotFoundError as error:
-        if error.name != "fsspec":
-            raise
-        raise SettingError("--out", got="fsspec is not installed", do="pip install 'townsquare[cluster]'") from None
+    return library("fsspec", "--out")
 
 
 def _checked(name: str) -> str:

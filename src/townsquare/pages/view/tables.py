@@ -10,10 +10,11 @@ import polars as pl
 
 from townsquare.analysis.beliefs import belief_course, stance_bins, stance_lines
 from townsquare.analysis.catalog import analyze
-from townsquare.analysis.contract import CachedRun, MissingExtra
+from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.engagement import engagement
 from townsquare.analysis.health import participation
 from townsquare.analysis.moderation import moderation_events
+from townsquare.core.extras import MissingExtra
 from townsquare.pages.view import agent as agents
 from townsquare.pages.view import network, overview, post_queries, queries
 from townsquare.pages.view import post as posts

@@ -7,10 +7,10 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from townsquare.core.errors import RecordError, RunBusy
+from townsquare.core.extras import library
 from townsquare.record.postgresql.address import Address
 
 if TYPE_CHECKING:
@@ -36,17 +36,14 @@ def driver() -> Any:
 
     Raises
     ------
-    RecordError
+    MissingExtra
         It is not installed.
+    RecordError
+        It is installed without libpq.
     """
     try:
-        return import_module("psycopg")
-    except ModuleNotFoundError as error:
-        if error.name != "psycopg":
-            raise
-        do = "pip install 'townsquare[postgresql]'"
-        raise RecordError("a record in PostgreSQL", got="psycopg is not installed", do=do) from None
-    except ImportError as error:  # psycopg without libpq
+        return library("psycopg", "a record in PostgreSQL")
+    except ImportError as error:
         do = "pip install 'townsquare[postgresql]', which brings libpq"
         raise RecordError("a record in PostgreSQL", got=str(error).splitlines()[0], do=do) from None
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from townsquare.core import files
 from townsquare.core.errors import DataError
+from townsquare.core.extras import library
 from townsquare.scenario.graphs.agent_rows import AgentRows, check_distinct
 from townsquare.scenario.graphs.contract import Edges
 
@@ -71,8 +72,7 @@ def _row(rows: AgentRows, node: str, label: str, where: str) -> int:
 
 
 def _parse(path: Path) -> Any:
-    # A third of a second: only who gives such a file waits for it.
-    import networkx
+    networkx = library("networkx", str(path))  # a third of a second: only who gives such a file waits for it
 
     text = files.read_text(path)
     if _DEFINES.search(text):
