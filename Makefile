@@ -1,22 +1,26 @@
 # `make` lists the targets. Everything runs in .venv, which the first target that needs it creates.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-fast test-slow test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock clean
+.PHONY: help setup run test test-fast test-slow test-oldest test-quality coverage lint types documentation check bench peers bench-peers docs viewer screenshots lock clean
 
 BIN := .venv/bin
 READY := .venv/.ready
+DEV := .venv/.ready-dev
 CODE := $(wildcard src tests benchmarks docs/notebooks)
 WORKERS ?= 2
 ARGS ?=
 export PYTHON
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml requirements.lock scripts/setup.sh
 	@scripts/setup.sh
 
-setup: $(READY) ## create .venv from requirements.lock (PYTHON=... chooses the interpreter)
+$(DEV): pyproject.toml requirements.lock requirements-dev.lock scripts/setup.sh
+	@scripts/setup.sh dev
+
+setup: $(DEV) ## create .venv with all that development needs (PYTHON=... chooses the interpreter)
 
 run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--steps 5" passes options)
 	$(BIN)/townsquare run health-rumor $(ARGS)
@@ -24,67 +28,77 @@ run: $(READY) ## run the first scenario into a new folder under runs/ (ARGS="--s
 # Files stay whole, so that what a file records is recorded once; the long ones of runs/ and system/ come first.
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 10
 
-test: $(READY) ## lint, types and documentation, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
+test: $(DEV) ## lint, types and documentation, then the tests (ARGS="-k feed" passes options, WORKERS=4 processes)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint types documentation
 	$(PYTEST) -m "not slow" $(ARGS)
 	@echo "Tests marked slow (kills, full disks, 10,000 agents in the viewer, a real model server): make test-slow"
 
-test-fast: $(READY) ## format, lint and the unit tests: for every save
+test-fast: $(DEV) ## format, lint and the unit tests: for every save
 	@$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" tests/test_structure.py tests/unit $(ARGS)
 
-test-slow: $(READY) ## the tests that take long: kills, full disks, large runs, a real model server
+test-slow: $(DEV) ## the tests that take long: kills, full disks, large runs, a real model server
 	$(PYTEST) -m slow $(ARGS)
 
-coverage: $(READY) ## the tests again, counting which lines of the package they run (kernels are compiled: not counted)
+coverage: $(DEV) ## the tests again, counting which lines of the package they run (kernels are compiled: not counted)
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -q -m "not slow" $(ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --sort=cover
 
+OLDEST := .venv-oldest
+UV = $(shell command -v uv || echo $(BIN)/uv)
+test-oldest: $(DEV) ## unit tests and reference runs with the oldest packages that pyproject.toml allows, in .venv-oldest
+	$(UV) venv --quiet --clear --python $(BIN)/python $(OLDEST)
+	$(UV) pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --only-binary :all: \
+		--group dev --editable '.[all]'
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" tests/unit tests/runs $(ARGS)
+
 QUALITY := .venv-quality/bin
 TORCH ?= torch==2.13.0
-test-quality: $(READY) ## the transformer strength judge (extra `quality`), with torch in .venv-quality
+test-quality: $(DEV) ## the transformer strength judge (extra `quality`), with torch in .venv-quality
 	test -x $(QUALITY)/python || $(BIN)/python -m venv .venv-quality
 	$(QUALITY)/python -m pip install --quiet --editable '.[quality]' '$(TORCH)' 'pytest>=9.2'
 	$(QUALITY)/python -m pytest -q tests/system/quality $(ARGS)
 
-lint: $(READY) ## format and lint
+lint: $(DEV) ## format and lint
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/ruff check $(CODE)
 
-types: $(READY) ## types of the package and of the tests
+types: $(DEV) ## types of the package and of the tests
 	$(BIN)/mypy
 
-documentation: $(READY) ## build the documentation, strictly
+documentation: $(DEV) ## build the documentation, strictly
 	$(BIN)/mkdocs build --strict --quiet
 
 check: lint types documentation ## all of these, the structure and the examples in docstrings
 	$(BIN)/python -m pytest -q tests/test_structure.py tests/unit/program/test_docstrings.py
 
-bench: $(READY) ## run the benchmarks
+bench: $(DEV) ## run the benchmarks
 	$(BIN)/python benchmarks/run.py $(ARGS)
 
-peers: $(READY) ## install what bench-peers measures beside Townsquare into .venv-peers (1.5 to 7 GB; TORCH=... chooses torch)
+peers: $(DEV) ## install what bench-peers measures beside Townsquare into .venv-peers (1.5 to 7 GB; TORCH=... chooses torch)
 	TORCH='$(TORCH)' scripts/peers.sh
 
 bench-peers: peers ## Townsquare beside NDlib, Mesa, mesa-frames and camel-oasis: about ten minutes
 	$(BIN)/python benchmarks/peers/run.py $(ARGS)
 
-docs: $(READY) ## build the documentation into site/
+docs: $(DEV) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 viewer: ## build the page of `townsquare view` from viewer/ (needs Node 20 and the network)
 	cd viewer && npm ci && npm run build
 
-screenshots: $(READY) ## record two runs and draw each view of the viewer into docs/images/ (needs Chromium)
+screenshots: $(DEV) ## record two runs and draw each view of the viewer into docs/images/ (needs Chromium)
 	$(BIN)/python scripts/screenshots.py
 
-lock: $(READY) ## write requirements.lock anew from pyproject.toml (needs uv and the network)
-	uv pip compile --upgrade --universal --generate-hashes --no-header --no-annotate --group dev \
-		pyproject.toml -o requirements.lock --quiet
-	@! grep -n '://' requirements.lock || { echo "requirements.lock must name no host" >&2; exit 1; }
+LOCK = $(UV) pip compile --upgrade --universal --generate-hashes --no-annotate \
+	--custom-compile-command 'make lock' --quiet pyproject.toml
+lock: $(DEV) ## write both lock files anew from pyproject.toml (needs the network)
+	$(LOCK) --group dev --extra all --output-file requirements-dev.lock
+	$(LOCK) --group build --constraint requirements-dev.lock --output-file requirements.lock
+	@! grep -n '://' requirements*.lock || { echo "lock files must name no host" >&2; exit 1; }
 
 clean: ## remove .venv, built files and caches; keeps runs/
-	rm -rf .venv .venv-quality .venv-peers build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-quality .venv-oldest .venv-peers build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find src tests $(wildcard benchmarks) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Makes .venv from requirements.lock. Called by `make setup`, which runs it only when something it depends on has changed.
+# Makes .venv. `scripts/setup.sh` installs requirements.lock, all that a run needs (`make run`); `scripts/setup.sh dev`
+# installs requirements-dev.lock, all that tests need (`make setup`). The Makefile calls it only when a lock has changed.
 # Once set up, running it again needs no network: every pinned version is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+lock=requirements.lock kernels=
+if [ "${1:-}" = dev ]; then lock=requirements-dev.lock kernels=--all; fi
 
 supported() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' >/dev/null 2>&1; }
 
@@ -30,7 +33,7 @@ make_venv() {
 # uv takes seconds where pip takes most of a minute. But uv does not read pip's configuration, so where only pip knows
 # the package index, uv fails and pip does the work.
 install_lock() {
-    local options=(--quiet --require-hashes --only-binary :all: --requirement requirements.lock) uv
+    local options=(--quiet --require-hashes --only-binary :all: --requirement "$lock") uv
     uv=$(command -v .venv/bin/uv || command -v uv || true)
     if [ -z "$uv" ] && "${pip[@]}" --quiet --retries 1 uv 2>/dev/null; then uv=.venv/bin/uv; fi
     if [ -n "$uv" ]; then
@@ -45,14 +48,15 @@ if ! [ -x .venv/bin/python ] || ! supported .venv/bin/python || ! .venv/bin/pyth
     make_venv "$python"
 fi
 pip=(.venv/bin/python -m pip --disable-pip-version-check install)
-echo "setup: installing requirements.lock"
+echo "setup: installing $lock"
 install_lock
 "${pip[@]}" --quiet --no-index --no-deps --no-build-isolation --editable .
 # Bytecode once here instead of at every start: uv leaves it out, and some environments forbid writing it later.
-.venv/bin/python -m compileall -q -j 0 .venv/lib src || true
-if [ -f src/townsquare/cli/warm.py ]; then
-    echo "setup: compiling kernels, once: one to three minutes on two cores"
-    .venv/bin/python -m townsquare.cli.warm || echo "setup: compiling failed; kernels compile when first used" >&2
-fi
+# One processor writes it while another compiles kernels. Tests of other packages are left out: nobody runs them.
+.venv/bin/python -m compileall -q -x '/tests?/' .venv/lib src >/dev/null 2>&1 &
+bytecode=$!
+.venv/bin/python -m townsquare.cli.warm $kernels || echo "setup: compiling failed; kernels compile when first used" >&2
+wait "$bytecode" || true
 touch .venv/.ready
+if [ "$lock" = requirements-dev.lock ]; then touch .venv/.ready-dev; fi
 echo "setup: ready"

@@ -352,7 +352,8 @@ def test_no_path_of_one_machine() -> None:
 
 
 def test_the_lock_names_no_host() -> None:
-    assert "://" not in (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    for name in ("requirements.lock", "requirements-dev.lock"):
+        assert "://" not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
 # --- the public names --------------------------------------------------------------------------------------

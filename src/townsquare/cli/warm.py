@@ -1,23 +1,33 @@
-"""``python -m townsquare.cli.warm``: compile every kernel, and show progress; ``make setup`` calls it."""
+"""``python -m townsquare.cli.warm``: compile the kernels of the first run, and show how far that is.
+
+``make run`` calls it. With ``--all``, as ``make setup`` and ``make test`` have it, every kernel is compiled; without,
+others are compiled when first used.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from townsquare.cli.progress import ProgressDisplay, mode
 
 POLLED_EVERY = 0.5  # seconds
+FIRST_RUN = 51
+"""Kernels of the first run."""
 
 
-def show_compiling(work: Callable[[], None]) -> int:
-    """Do work, show how many kernels are compiled meanwhile, and return that number."""
+def show_compiling(work: Callable[[], None], expected: int = 0) -> int:
+    """Do work, show how many kernels are compiled meanwhile, and return that number.
+
+    ``expected`` is how many there will be; by default, all kernels of the modules that are loaded.
+    """
     from townsquare.simulation.warm import counted
 
     display = mode(quiet=False, as_json=False)
     with counted() as count, ThreadPoolExecutor(1) as pool:
-        with ProgressDisplay(count.total, display, "compiling kernels", "kernel") as progress:
+        with ProgressDisplay(expected or count.total, display, "compiling kernels", "kernel") as progress:
             working = pool.submit(work)
             while not wait([working], POLLED_EVERY).done:
                 progress.at(count.compiled)
@@ -26,20 +36,23 @@ def show_compiling(work: Callable[[], None]) -> int:
         return count.compiled
 
 
-def main() -> None:
-    """Compile every kernel that is not compiled yet."""
+def main(arguments: Sequence[str]) -> None:
+    """Compile the kernels of the first run that are not compiled yet; with ``--all``, every kernel."""
     from townsquare.core.runtime import take_over
 
     take_over()
     began = time.monotonic()
     print("compiling kernels: loading", flush=True)
 
-    from townsquare.simulation.warm import load, warm
+    from townsquare.simulation.warm import load, warm, warm_first_run
 
-    load()
-    compiled = show_compiling(warm)
+    if "--all" in arguments:
+        load()
+        compiled = show_compiling(warm)
+    else:
+        compiled = show_compiling(warm_first_run, FIRST_RUN)
     print(f"kernels are ready: {compiled} compiled now, in {time.monotonic() - began:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Compile every kernel once, so that the first run does not wait: ``python -m townsquare.cli.warm``.
+"""Compile kernels before the first run: those of the first scenario, or with ``--all`` every kernel.
 
 Numba keeps what it compiled beside the package, or in ``NUMBA_CACHE_DIR``.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,10 @@ from numba.core import event
 from numba.core.dispatcher import Dispatcher
 
 from townsquare.core import registry
+from townsquare.core.pairs import empty_block, upsert
 from townsquare.record.memory import MemoryRecorder
-from townsquare.scenario.load import made_scenario
+from townsquare.scenario.load import load_scenario, made_scenario
+from townsquare.scenario.settings import resolve_with_scenario
 from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.feed.rankers.contract import ReaderRanker
@@ -26,6 +30,8 @@ from townsquare.simulation.run import simulate
 PACKAGE = "townsquare."
 FAMILIES = ("beliefs", "ranker", "policy", "graph", "moderation")
 """Families of which some members have kernels."""
+FIRST_SCENARIO = "health-rumor"
+"""What ``make run`` runs."""
 
 
 class KernelCount(event.Listener):
@@ -69,6 +75,25 @@ def load() -> None:
     for family in FAMILIES:
         for name in registry.bundled(family):
             registry.get(family, name)
+
+
+def warm_first_run() -> None:
+    """Run the first scenario with few agents. Another process compiles the kernels of pairs that it needs late."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as other:
+        other.submit(warm_pairs)
+        settings = resolve_with_scenario({"scenario": FIRST_SCENARIO, "agents": 40, "steps": 4})
+        simulate(settings, MemoryRecorder(), scenario=load_scenario(FIRST_SCENARIO))
+
+
+def warm_pairs() -> None:
+    """Add a pair to each kind of store: reactions, seen roots, and trust, which is read-only between steps."""
+    indptr, keys = np.array([0, 1], np.int64), np.zeros(1, np.int32)
+    for dtype in (np.uint8, np.int16):
+        upsert(empty_block(1, dtype), indptr, keys, np.zeros(1, dtype))
+    trust = empty_block(1, np.float64)
+    for array in (*trust, indptr, keys):
+        array.flags.writeable = False
+    upsert(trust, indptr, keys, np.zeros(1))
 
 
 def warm() -> None:
