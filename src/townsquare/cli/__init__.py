@@ -68,7 +68,6 @@ def _former_names_as_notes() -> Iterator[None]:
 
 def _called(words: list[str]) -> int:
     from cyclopts import CycloptsError
-    from pydantic import ValidationError
 
     from townsquare.cli.app import app
 
@@ -77,6 +76,8 @@ def _called(words: list[str]) -> int:
             code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
     except CycloptsError as error:
+        from pydantic import ValidationError
+
         if isinstance(error.__cause__, ValidationError):  # of a group of options that is a model
             problem = error.__cause__.errors()[0]
             option = str(problem["loc"][-1]).replace("_", "-")

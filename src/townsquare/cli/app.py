@@ -1,15 +1,12 @@
-"""The commands, as ``data/commands.yaml`` lists them. Each is imported when it is called, or when its help is shown."""
+"""The commands, as ``data/commands.csv`` lists them. Each is imported when it is called, or when its help is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
 from importlib.metadata import version
-from typing import Any, cast
+from pathlib import Path
 
 from cyclopts import App, Parameter
-
-from townsquare.core.documents import read_yaml
-from townsquare.core.files import bundled_folder
 
 app = App(
     name="townsquare",
@@ -21,15 +18,12 @@ app = App(
 )
 
 
-def _add(to: App, commands: Mapping[str, Mapping[str, Any]]) -> None:
-    """Add commands, and groups of commands, as ``data/commands.yaml`` has them."""
-    for name, entry in commands.items():
-        if "commands" in entry:
-            to.command(group := App(name=name, help=entry["help"], help_format="plaintext"))
-            _add(group, entry["commands"])
+_GROUPS = {"": app}
+with (Path(__file__).parents[1] / "data" / "commands.csv").open(encoding="utf-8", newline="") as _file:
+    for _row in csv.DictReader(_file):
+        if _row["call"]:
+            _GROUPS[_row["group"]].command(f"townsquare.cli.{_row['call']}", name=_row["name"], help=_row["help"])
         else:
-            to.command(f"townsquare.cli.{entry['call']}", name=name, help=entry["help"])
-
-
-_add(app, cast("dict[str, Any]", read_yaml(bundled_folder() / "commands.yaml")))
+            _GROUPS[_row["name"]] = App(name=_row["name"], help=_row["help"], help_format="plaintext")
+            app.command(_GROUPS[_row["name"]])
 app.register_install_completion_command(help="Install completion of commands and options for this shell.")
