@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -110,20 +108,6 @@ def test_any_text_on_any_statement_is_judged(text: str, statement: str) -> None:
     assert set(said.polarity.tolist()) <= {-1, 1}
     assert np.isfinite(said.score).all()
     assert ((said.confidence >= 0.5) & (said.confidence <= 1)).all()
-
-
-def test_salted_hashes_play_no_part() -> None:
-    code = (
-        "from townsquare.beliefs.evidence.polarity import judge_polarity;"
-        "print(judge_polarity(['It ruins sleep.', 'It saves lives.'], 'We should ban night flights').score.tolist())"
-    )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": salt, "PATH": ""}, capture_output=True, check=True
-        ).stdout
-        for salt in ("1", "2")
-    }
-    assert len(said) == 1
 
 
 # --- the parts underneath ----------------------------------------------------------------------------------

@@ -10,27 +10,17 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-import townsquare as ts
 from random_records import header, random_rows, summary_of
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows, PartedRows, column_at, row_count
 from townsquare.core.errors import RecordError, TownsquareError
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain
-from townsquare.record.memory import MemoryRecorder
 from townsquare.record.parquet import CODE, beside_path, part_path
 from townsquare.record.run import Run
 from townsquare.record.sqlite import FolderRecorder
-from townsquare.settings.resolve import resolve
 
 OF_ROOT = ("root", "under", "likes", "dislikes", "shares", "comments", "flags", "verdict", "note", "weight")
-MIXED = {
-    "agents": 300,
-    "steps": 5,
-    "moderation": {"strategy": "hybrid"},
-    "treatments": [{"name": "blind", "share": 0.5, "effects": {"labels": "hidden"}}],
-    "activation": {"batches": 2},
-}
 
 
 def coded(n: int, codes: int, step: int = 0) -> CodedRows:
@@ -170,16 +160,3 @@ def test_a_second_file_of_a_step_that_was_not_committed_goes(tmp_path: Path) -> 
     assert not part.exists()
     assert not beside_path(part).exists()
     recorder.close("stopped")
-
-
-def test_a_run_reads_the_same_from_every_store(tmp_path: Path) -> None:
-    """Agents who see labels and agents who do not, in turns: codes differ between them, rows do not."""
-    in_parquet = ts.simulate(resolve(MIXED | {"record": {"parquet_above": 0}}), tmp_path / "parquet")
-    in_sqlite = ts.simulate(resolve(MIXED), tmp_path / "sqlite")
-    in_memory = ts.simulate(resolve(MIXED), MemoryRecorder())
-    assert in_parquet.content_hash == in_sqlite.content_hash == in_memory.content_hash
-    for name in ("exposures", "trail"):
-        assert_frame_equal(in_parquet.table(name), in_sqlite.table(name))
-        assert_frame_equal(in_parquet.table(name), in_memory.table(name))
-    labels = in_parquet.table("exposures").group_by("agent").agg(pl.col("verdict").max(), pl.col("weight").min())
-    assert labels.filter(pl.col("verdict") == 0).height > 0 < labels.filter(pl.col("verdict") > 0).height

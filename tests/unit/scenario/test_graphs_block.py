@@ -13,9 +13,7 @@ from townsquare.scenario.graphs.block import BLOCK, BlockParams, blocks_of
 from townsquare.scenario.graphs.contract import Edges
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.scenario.population.sample import People, sample_people
-from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Population
-from townsquare.simulation.run import simulate
 
 
 def draws(seed: int = 1) -> StageDraws:
@@ -154,11 +152,3 @@ def test_without_people_there_are_no_traits() -> None:
 def test_newcomers_follow_as_many_as_the_mean() -> None:
     assert BLOCK.follows_at_birth(BlockParams(mean_followed=7), 100) == 7
     assert BLOCK.follows_at_birth(BlockParams(n_blocks=2, p_within=0.2, p_between=0.0), 101) == 10
-
-
-def test_a_run_with_blocks_by_stance() -> None:
-    sets = ["graph.kind=block", "graph.by=stance:p0", "graph.homophily=1", "growth.max_per_step=2"]
-    run = simulate(resolve_for("made:20", None, sets, agents=60, steps=2))
-    stance = run.table("beliefs", (0, 0))["stance"].to_numpy()
-    first = run.table("follows", (0, 0))
-    assert np.array_equal(stance[first["follower"].to_numpy()] >= 0, stance[first["followed"].to_numpy()] >= 0)

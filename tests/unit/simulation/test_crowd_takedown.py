@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
-from small_worlds import draws_of, end_step, moderator_of, note, post, react, run_of, settings_of, town
+from small_worlds import draws_of, end_step, moderator_of, note, post, react, town
 from townsquare.core import schema
 from townsquare.core.draws import Stage
 from townsquare.core.schema import ActionKind, LogKind, PostKind, PostStatus, Veracity
@@ -75,13 +74,3 @@ def test_a_post_that_the_checker_takes_down_is_logged_once() -> None:
     sure = {"unverified": 0.0, "sensitivity": 1.0, "takedown_at": 0.0, "posts_per_step": 5}
     rows = review(world, "hybrid", takedown_flags=1, **sure)
     assert [reason.split()[0] for _, reason, _ in taken(rows)] == ["verdict"]
-
-
-def test_in_a_run_it_is_logged_once_a_post_and_seen_from_the_next_step() -> None:
-    crowd = {"strategy": "community", "takedown_flags": 2}
-    run = run_of(settings_of(moderation=crowd, policy={"flag": {"base": -1.0}}))
-    log = run.table("moderation_log").filter(pl.col("kind") == LogKind.TAKEDOWN)
-    assert log.height > 3
-    assert log["post"].is_unique().all()
-    seen = run.table("exposures").join(log.select("step", root="post"), on="root", suffix="_down")
-    assert (seen["step"] <= seen["step_down"]).all()

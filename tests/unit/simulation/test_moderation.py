@@ -18,7 +18,6 @@ from small_worlds import (
     post,
     rate,
     react,
-    run_of,
     settings_of,
     shown_to,
     steps_of,
@@ -219,21 +218,6 @@ def test_posts_of_unknown_veracity_are_always_unverified(strategy: str) -> None:
     assert (world.posts["status"] == PostStatus.ACTIVE).all()
 
 
-def test_verdicts_are_recorded_with_their_reasons_and_the_truth_beside_them() -> None:
-    run = run_of(settings_of(moderation={"strategy": "third_party", "posts_per_step": 4}, steps=8))
-    verdicts, logged = run.table("verdicts"), run.table("moderation_log")
-    assert verdicts.height == 32
-    assert verdicts["post"].n_unique() == 32
-    texts = run.table("texts")["content"]
-    assert all("checker" in texts[row] for name in ("explanation", "sources") for row in verdicts[name])
-    posts = run.table("posts")
-    assert verdicts["veracity"].to_list() == [posts["veracity"][row] for row in verdicts["post"]]
-    of_verdicts = logged.filter(logged["kind"] == LogKind.VERDICT)
-    assert of_verdicts["post"].to_list() == verdicts["post"].to_list()
-    assert of_verdicts["step"].to_list() == verdicts["step"].to_list()
-    assert of_verdicts["value"].to_list() == verdicts["confidence"].to_list()
-
-
 # --- takedowns ---------------------------------------------------------------------------------------------
 
 
@@ -314,21 +298,6 @@ def test_a_takedown_empties_every_feed_of_it() -> None:
     feed = feed_of(world)
     assert not {root, comment} & set(np.asarray(feed.exposures["root"]).tolist())
     assert Slot.COMMENT not in np.asarray(feed.exposures["slot"])
-
-
-def test_the_arms_find_the_same_of_the_same_posts() -> None:
-    """A fact-checker that meets a post earlier or later, with notes or without, says the same."""
-    base = {"policy": "blind", "moderation.takedown": False, "feed.show_labels": False, "steps": 12}
-    found: list[dict[int, tuple[int, float]]] = []
-    for strategy, per_step in (("third_party", 2), ("third_party", 5), ("hybrid", 5)):
-        settings = settings_of(base, moderation={"strategy": strategy, "posts_per_step": per_step})
-        verdicts = run_of(settings).table("verdicts")
-        rows = verdicts.select("post", "verdict", "confidence").iter_rows()
-        found.append({row: (verdict, confidence) for row, verdict, confidence in rows})
-    for one, two in ((0, 1), (1, 2)):
-        common = found[one].keys() & found[two].keys()
-        assert len(common) >= 20
-        assert all(found[one][row] == found[two][row] for row in common)
 
 
 def test_a_verdict_given_by_hand_is_final() -> None:
