@@ -91,7 +91,7 @@ def rules_table(results: Results, name: str, by: str) -> str:
         values = f"{grid.x_short} {found.point[0]:g}, {grid.y_short} {found.point[1]:g}"
         less = [with_interval(scored.paired[other].people, signed=True) for other in ("prior_only", "regression")]
         rows.append([f"**{rule}** ({values})", *_errors(scored.scores[RULE]), *less])
-    head = ["method", "RMSE", "mean of folds", "MAE", "sign", "less prior only", "less regression"]
+    head = ["method", "RMSE", "mean of folds", "MAE", "sign", "Δ prior only", "Δ regression"]
     return as_markdown(Table("", head, rows))
 
 
@@ -109,9 +109,9 @@ def verdicts(results: Results, name: str, by: str) -> str:
             parts.append(f"{listed(rules)} {'is' if len(rules) == 1 else 'are'} {kind} prior only")
     text = "; ".join(parts) + "."
     if BETTER not in text:
-        text += " **No rule beats the start alone: as they read the messages, the messages add nothing.**"
+        text += " **No rule beats prior only: the messages, as the rules read them, do not improve the prediction.**"
     plain = [f"`{rule}`" for rule in RULES if kind_of(paired[rule]["regression"].people) == BETTER]
-    text += f" Better than a plain regression on the same two inputs: {listed(plain) if plain else 'none'}."
+    text += f" Rules that beat a linear regression on the same two inputs: {listed(plain) if plain else 'none'}."
     return text
 
 
@@ -139,12 +139,12 @@ def choices_table(results: Results, name: str) -> str:
         error = [number(scored.scores[RULE].rmse, 3), less, number(change, 3, signed=True), point]
         rows.append([f"first row, {words}", "", "", "", *error])
     head = [
-        "messages read by",
+        "source of evidence",
         "claims, from messages",
         "for",
         "strength",
         "RMSE",
-        "less prior only",
+        "Δ prior only",
         "change",
         "u, a",
     ]
@@ -158,8 +158,8 @@ def text_words(results: Results, name: str) -> str:
     fits = {words: results.fit(name, evidence=words).scored for words in read}
     parts = [f"{words}: {number(one.scores[RULE].rmse - base, 3, signed=True)}" for words, one in fits.items()]
     better = sum(kind_of(one.paired["prior_only"].people) == BETTER for one in fits.values())
-    said = f"Strength and sides read from the text change the RMSE of `log_odds` so: {'; '.join(parts)}. "
-    return said + f"With {better} of these {len(fits)} it is better than prior only."
+    said = f"Change in the RMSE of `log_odds` with sides or strengths read from the text: {'; '.join(parts)}. "
+    return said + f"{better} of these {len(fits)} variants beat prior only."
 
 
 def people_table(results: Results) -> str:
@@ -180,7 +180,7 @@ def people_table(results: Results) -> str:
                     number(known.scores[NEXT].rmse, 3), with_interval(known.paired[RULE].people, signed=True),
                 ]
             )  # fmt: skip
-    head = ["data", "by", "people", "(u, a) told apart", "later answers", "one profile", "own numbers", "difference"]
+    head = ["data", "by", "people", "(u, a) identified", "later answers", "one profile", "individual", "difference"]
     return as_markdown(Table("", head, rows, frozenset({0, 1})))
 
 

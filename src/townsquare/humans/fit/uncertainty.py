@@ -63,7 +63,9 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     bread = slopes.T @ slopes
     if not np.isfinite(bread).all() or np.linalg.cond(bread) > 1e12:
         nothing = math.nan
-        words = f"{grid.x_short} and {grid.y_short} cannot be told apart: the error does not change with one of them"
+        words = (
+            f"{grid.x_short} and {grid.y_short} are not separately identified: the error does not depend on one of them"
+        )
         return Certainty(Interval(point[0], nothing, nothing), Interval(point[1], nothing, nothing), nothing, (words,))
     inverse = np.linalg.inv(bread)
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
@@ -84,13 +86,13 @@ def warnings_of(found: Certainty, grid: Grid) -> list[str]:
     ):
         inside = sum(one.low <= value <= one.high for value in values)
         if inside > WIDE * len(values):
-            said.append(f"{short} is hardly told by these data: its interval covers {inside} of {len(values)} values")
+            said.append(f"{short} is poorly identified: its interval covers {inside} of {len(values)} grid values")
         edges = {values[-1], *bounds} | ({values[0]} if values[0] > bounds[0] else set())
         if one.value in edges:
-            said.append(f"{short} = {one.value:g} lies at the edge of what was tried")
+            said.append(f"{short} = {one.value:g} lies at the edge of the grid")
     if abs(found.correlation) > TIED:
         words = f"correlation {found.correlation:.2f} over resamples"
-        said.append(f"{grid.x_short} and {grid.y_short} cannot be told apart: {words}")
+        said.append(f"{grid.x_short} and {grid.y_short} are not separately identified: {words}")
     return said
 
 

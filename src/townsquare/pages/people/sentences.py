@@ -48,7 +48,9 @@ def _against(study: Study) -> list[str]:
         for name in ("no_change", "prior_only", "linear", "mean_received", "regression")
     ]
     if kind_of(study.scored.paired["prior_only"].people) != BETTER:
-        lines.append(f"So, as {rule} reads them, the messages add nothing to the start: it does not beat prior only.")
+        lines.append(
+            f"{rule} does not beat prior only: the messages, as {rule} reads them, do not improve the prediction."
+        )
     floor = study.ready.floor
     if floor.n:
         words = f"with {count(floor.n, 'control conversation')} about something else, people moved by an RMSE of "
@@ -59,17 +61,17 @@ def _against(study: Study) -> list[str]:
 def _people(study: Study) -> list[str]:
     people = study.people
     lines = [
-        f"Own numbers for each person are told apart for {percent(people.share_told('both'))} of "
+        f"Both individual parameters are identified for {percent(people.share_told('both'))} of "
         f"{count(len(people.people), 'person', 'people')}."
     ]
     if people.known is not None:
         paired = people.known.paired[RULE].people
         lines.append(
-            f"Where a person had answered before, numbers of its own are {verdict(paired, 'one profile for all')}, "
+            f"For people with earlier answers, individual parameters are {verdict(paired, 'one profile for all')}, "
             f"over {count(people.known.n, 'row')}; RMSE {with_interval(people.known.scores[NEXT].people)}."
         )
     else:
-        lines.append("Too few people answered more than once to try numbers of their own on later answers.")
+        lines.append("Too few people answered more than once to test individual parameters on later answers.")
     return lines
 
 
@@ -79,8 +81,8 @@ def cautions(study: Study) -> list[str]:
     lines = [f"Caution: {words}." for words in study.certainty.warnings]
     if study.people.share_told("both") < 0.5:
         lines.append(
-            f"Caution: for most people {grid.x_short} and {grid.y_short} cannot be told apart; use the population's "
-            "shares, not single people's numbers."
+            f"Caution: for most people {grid.x_short} and {grid.y_short} are not separately identified; use the "
+            "distribution in the population, not individual estimates."
         )
     if len(study.held.chosen) < study.options.n_folds:
         lines.append(f"Caution: only {len(study.held.chosen)} folds, as there are no more groups.")

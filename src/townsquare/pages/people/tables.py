@@ -58,7 +58,7 @@ def table_a7(rows: Sequence[Robustness]) -> Table:
     return table(
         "Robustness over folds (Table A7)", better, (SPLITS.__getitem__, "split"),
         (with_interval, "fold mean RMSE=rmse"),
-        (signed_interval, "less prior only=less_prior", "less one profile for all=less_global"),
+        (signed_interval, "Δ prior only=less_prior", "Δ one profile for all=less_global"),
         (str, "folds in which lower=better"), words=("split",),
         note=f"t intervals over folds; each group by its own profile, weak-signal by that of all. {WARNING}",
     )  # fmt: skip
@@ -69,7 +69,7 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
     rows = [
         ["people", number(len(fit.people))],
         *([f"{names[at]} told from the population's", percent(fit.share_told("xy"[at]))] for at in (0, 1)),
-        [f"{names[0]} and {names[1]} told apart", percent(fit.share_told("both"))],
+        [f"{names[0]} and {names[1]} identified", percent(fit.share_told("both"))],
         ["spread around predictions (sd)", three(fit.population.error)],
     ]
     note = "Told: the posterior is at least a tenth narrower than the population. Apart: both, and not tied together."

@@ -42,7 +42,7 @@ def with_interval(interval: Interval | None, digits: int = 3, *, signed: bool = 
 
 signed_interval = partial(with_interval, signed=True)
 """A number with its sign and interval."""
-BETTER, WORSE, ALIKE = "better than", "worse than", "not told apart from"
+BETTER, WORSE, ALIKE = "better than", "worse than", "not statistically distinguishable from"
 _NOTHING = 0.0005
 """Differences of RMSE below this are none, however narrow the interval: they show as 0.000."""
 
@@ -51,7 +51,7 @@ def kind_of(difference: Interval) -> str:
     """Whether a method is better than another, by the interval of its RMSE less the other's.
 
     >>> kind_of(Interval(0.0001, 0.00005, 0.0002)), kind_of(Interval(-0.1, -0.2, -0.05))
-    ('not told apart from', 'better than')
+    ('not statistically distinguishable from', 'better than')
     """
     if abs(difference.value) < _NOTHING:
         return ALIKE
