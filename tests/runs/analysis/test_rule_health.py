@@ -55,7 +55,7 @@ def test_report_and_inspect_say_it(tmp_path: Path, capsys: pytest.CaptureFixture
     folder = tmp_path / "run"
     beliefs = {"rule": "exposure-bounded", "pull": 0.005, "trust_rate": 1.0}
     run = ts.simulate(ts.resolve_for("health-rumor", agents=20, steps=8, seed=1, beliefs=beliefs), folder)
-    assert "Trust is saturated" in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "trust is saturated" in write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")
     assert main(["inspect", str(folder)]) == 0
     assert "FLAGGED trust_saturated" in capsys.readouterr().out
     assert main(["inspect", str(folder), "--json"]) == 0

@@ -324,7 +324,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "nothing is fitted here" in capsys.readouterr().out
     assert main(["fit", str(data), "--skip-bad", "--folds", "topic", "--by", "step"]) == 0
     shown = capsys.readouterr().out
-    assert "Held-out error, beside the baselines" in shown
+    assert "Held-out error of the rule and its baselines" in shown
     assert "conditioned on the outcome" in shown
     for wrong in (["--rule", "logodds"], ["--theta", "2"], ["--format", "nyuu"], ["--polarity", "listed"]):
         assert main(["fit", str(data), "--skip-bad", *wrong]) == 2

@@ -103,16 +103,16 @@ def test_refused_and_replaced_records_are_told(tmp_path):
 def test_baselines_say_that_no_record_moved_them(tmp_path):
     held = held_in(tmp_path, {"debater": ["belief_engine", "prompt_self_update"]})
     page = Elements(write_transcript(held, held.arms[1]).read_text(encoding="utf-8")).text
-    assert "revised its stance; no record says why" in page
+    assert "revised its stance without a record" in page
     report = Elements(write_debates(held).read_text(encoding="utf-8")).text
-    assert "Measures of what the judge reads" in report
-    assert "Stances read from the texts" in report
+    assert "Measures of judged stances" in report
+    assert "Judged stances" in report
 
 
 def test_a_sweep_shows_levels_and_says_whether_they_are_ordered(tmp_path):
     held = held_in(tmp_path, {"u": [0.2, 0.6, 1.0]}, {"preset": "single", "rounds": 6})
     report = Elements(write_debates(held).read_text(encoding="utf-8")).text
-    assert "The larger uptake, the lower pro ends" in report
+    assert "A larger uptake lowers the final stance of pro" in report
     assert "0.2 to 0.6" in report
 
 
@@ -128,5 +128,5 @@ def test_a_folder_without_debates_has_a_page_too(tmp_path):
     for file in tmp_path.glob("*/trial-*.json"):
         file.unlink()
     page = write_pages(DebateResults.open(tmp_path)).read_text(encoding="utf-8")
-    assert "No debate has been held yet" in page
+    assert "No debate has been recorded yet" in page
     assert held.arms

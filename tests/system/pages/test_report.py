@@ -106,14 +106,11 @@ def test_identifiers_are_unique_and_all_references_resolve(real_run: Reads, tmp_
 
 def test_sentences_hold_the_numbers_of_the_run(tmp_path: Path) -> None:
     text = Elements(page_of(by_hand(), tmp_path)).text
-    assert (
-        "By step 2 a true post had drawn 1.0 likes, dislikes, shares and comments on average and a false one 1.0"
-        in text
-    )
-    assert "marked 1 of 1 false post (recall 1.00)" in text
-    assert "kept 60% of their spread" in text
+    assert "By step 2, true posts had 1.0 likes, dislikes, shares and comments each on average" in text
+    assert "marked 1 of 1 false post as misleading (recall 1.00)" in text
+    assert "The standard deviation is 60% of its initial value" in text
     assert "verdict false in step 1, taken down in step 2" in text
-    assert "3 simulated people read, posted and reacted for 2 steps" in text
+    assert "3 simulated people read, posted and reacted over 2 steps" in text
 
 
 def test_hostile_text_is_shown_as_text(tmp_path: Path) -> None:
@@ -140,15 +137,15 @@ def test_long_texts_are_cut(tmp_path: Path) -> None:
         (by_hand(state="running", settings={"steps": 50}), "is still running: 2 of 50 steps"),
         (by_hand("posts", "exposures", "verdicts", "moderation_log"), "No posts were injected"),
         (by_hand("propositions", "beliefs", "post_stances"), "The scenario has no proposition"),
-        (by_hand("actions"), "Nobody did anything"),
-        (by_hand("verdicts", "moderation_log", strategy="none"), "This run had no moderation"),
+        (by_hand("actions"), "No agent took any action"),
+        (by_hand("verdicts", "moderation_log", strategy="none"), "Without moderation, "),
         (by_hand("texts"), "(no text)"),
-        (by_hand("agents", "beliefs", tables={"agents": [{"agent": 1}]}), "There was one person only"),
+        (by_hand("agents", "beliefs", tables={"agents": [{"agent": 1}]}), "The run has one person only"),
         (by_hand(tables={"posts": [injected(0, Veracity.TRUE)]}), "Only true posts were injected"),
         (by_hand(tables={"posts": [injected(1, Veracity.FALSE)]}), "Only false posts were injected"),
         (by_hand(last_step=0), "0 of 2 steps"),
         (by_hand(last_step=1), "1 of 2 steps"),
-        (FrameRun({}, settings(), last_step=-1, state="stopped"), "Nothing was recorded but the configuration"),
+        (FrameRun({}, settings(), last_step=-1, state="stopped"), "Only the configuration was recorded"),
         (FrameRun({}, {}, last_step=0), "No posts were injected"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -179,19 +176,21 @@ def test_collapse_overshoot_and_bounds_are_warned_of(tmp_path: Path) -> None:
     collapsed = [
         {"step": s, "agent": a, "stance": (a - 2) * (1.0 if s == 0 else 0.1)} for s in (0, 1, 2) for a in (1, 2, 3)
     ]
-    assert "collapsed: 10% of their spread is left" in page_of(by_hand(tables={"beliefs": collapsed}), tmp_path)
+    assert "Only 10% of the initial standard deviation remains" in page_of(
+        by_hand(tables={"beliefs": collapsed}), tmp_path
+    )
     ends = [{"step": s, "agent": a, "stance": 1.0 if a > 1 else -1.0} for s in (0, 1, 2) for a in (1, 2, 3)]
-    assert "100% of people stand at the very ends" in page_of(by_hand(tables={"beliefs": ends}), tmp_path)
+    assert "100% of people hold the most extreme stance" in page_of(by_hand(tables={"beliefs": ends}), tmp_path)
     jump = [{"step": s, "agent": 1, "stance": 0.9 * (s == 1)} for s in (0, 1, 2)]
     pull = [{"step": 1, "agent": 1, "kind": 0, "post": 0, "amount": 0.9}]
-    assert "of moves of belief overshot" in page_of(by_hand(tables={"beliefs": jump, "trail": pull}), tmp_path)
+    assert "of belief changes overshoot" in page_of(by_hand(tables={"beliefs": jump, "trail": pull}), tmp_path)
 
 
 def test_notes_without_plausibility_are_called_uninformative(tmp_path: Path) -> None:
     plain = [injected(0, Veracity.TRUE), injected(1, Veracity.FALSE)]
     run = by_hand(strategy="community", tables={"posts": plain})
-    assert "say nothing of the strategy here" in page_of(run, tmp_path)
-    assert "say nothing of the strategy here" not in page_of(by_hand(strategy="community"), tmp_path)
+    assert "are not interpretable here" in page_of(run, tmp_path)
+    assert "are not interpretable here" not in page_of(by_hand(strategy="community"), tmp_path)
 
 
 def test_a_page_that_cannot_be_written_is_explained(tmp_path: Path) -> None:

@@ -82,12 +82,12 @@ def test_a_run_that_lacks_something_says_so_and_shows_the_rest(what: str, tmp_pa
     text = Elements(write_report(run, tmp_path / "report.html").read_text(encoding="utf-8")).text
     said = {
         "no trail": "recorded without a trail",
-        "nobody acts": "Nobody did anything",
+        "nobody acts": "No agent took any action",
         "no rule": "nothing to attribute",
         "one person": "one person only",
-        "no post": "no cascades to compare",
+        "no post": "cascades cannot be compared",
         "one step": "Figure 1",
-        "few treated": "too few people",
+        "few treated": "too few treated",
     }[what]
     assert said in text
 

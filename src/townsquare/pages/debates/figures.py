@@ -1,4 +1,4 @@
-"""Figures of debates: courses of stances, levels of a sweep, and final stances with intervals."""
+"""Figures of debates: stances over rounds, levels of a sweep, final stances with CIs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def finals_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Seq
         axes.set_xlabel(printable(name, 40))
 
     finals = [results.stances(arm)[:, -1, PRO] for arm in arms]
-    caption = f"Final stance by {name}: trials, means, 95% intervals"
+    caption = f"Final stance by {name}: trials, means, 95% CIs"
     return Figure(f"f-{key_of(name)}", caption, finals, draw, f"final stance of pro by {name}")
 
 

@@ -1,4 +1,4 @@
-"""The page of a folder of debates: courses of every arm, levels of sweeps, measures kept and judged side by side."""
+"""The page of a folder of debates: stances of every arm, levels of sweeps, reported and judged measures."""
 
 from __future__ import annotations
 
@@ -95,19 +95,20 @@ def _level_section(results: DebateResults, name: str, levels: list[float], arms:
         steps = steps_between(np.array(levels), np.array([results.stances(arm)[:trials, -1, PRO] for arm in arms]))
         says = [_ordering(name, steps)]
         rows = [[f"{low:g} to {high:g}", with_interval(change, signed=True)] for low, high, change in steps]
-        tables = [Table(f"Change of the final stance from one level of {name} to the next", [name, "change"], rows)]
+        tables = [Table(f"Change in final stance between successive levels of {name}", [name, "change"], rows)]
     return Section(f"levels-{key_of(name)}", f"Levels of {name}", says=says, figures=figures, open_tables=tables)
 
 
 def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
-    """Whether the final stances are ordered by level, and how many steps are told apart from none."""
+    """Say whether final stances are ordered by level, and how many changes have a 95% CI that excludes zero."""
     means = [change.mean for _, _, change in steps]
     clear = sum(change.low > 0 or change.high < 0 for _, _, change in steps)
-    of = f"{clear} of {count(len(steps), 'step')} differ from none by their 95% intervals, trial by trial"
+    changes = f"{clear} of {count(len(steps), 'change')} between levels"
+    of = f"{changes} {'has' if clear == 1 else 'have'} a 95% CI that excludes zero"
     if all(mean < 0 for mean in means):
-        return f"The larger {name}, the lower pro ends: {of}."
+        return f"A larger {name} lowers the final stance of pro: {of}."
     if all(mean > 0 for mean in means):
-        return f"The larger {name}, the higher pro ends: {of}."
+        return f"A larger {name} raises the final stance of pro: {of}."
     return f"Final stances are not ordered by {name}: {of}."
 
 
@@ -116,14 +117,14 @@ def _courses(results: DebateResults) -> list[Section]:
     arms = results.arms[:MOST_PANELS]
     notes = [f"The first {MOST_PANELS} of {len(results.arms)} arms."] if len(arms) < len(results.arms) else []
     own = [course_figure(results, arm, f"k{at}", _caption(results, arm)) for at, arm in enumerate(arms)]
-    says = ["Each panel is an arm: stance over rounds, from +1 for the proposition to −1 against it."]
-    sections = [Section("courses", "Stances kept", says=says, notes=notes, figures=own)]
+    says = ["One panel per arm: stance over rounds, from −1 (against the proposition) to +1 (for it)."]
+    sections = [Section("courses", "Reported stances", says=says, notes=notes, figures=own)]
     if len(arms) <= MOST_JUDGED:
         judged = [
             course_figure(results, arm, f"j{at}", _caption(results, arm), judged=True) for at, arm in enumerate(arms)
         ]
-        note = "One judge reads every message of every arm, and sees nothing but the text."
-        sections.append(Section("judged", "Stances read from the texts", says=[note], figures=judged))
+        note = "One judge rates every message of every arm from its text alone."
+        sections.append(Section("judged", "Judged stances", says=[note], figures=judged))
     return sections
 
 
@@ -140,10 +141,10 @@ def _measured(results: DebateResults) -> list[Section]:
             tables += [arms_table(results, arms), arms_table(results, arms, judged=True)]
     crossed = [table for measure in ("gap_reduction", "final") if (table := cross_table(results, measure))]
     says = [
-        "Kept stances are the debaters' own; judged ones are read from their last three messages by the same judge. "
-        "Debaters without records say of themselves where they stand: compare those by what is judged."
+        "Reported stances are the debaters' own; judged stances are rated from their last three messages by one judge. "
+        "Debaters without argument records report their own stance: compare them by judged stances."
     ]
     return [
-        Section("measures", "What it comes to", says=says, open_tables=[*crossed, *tables]),
-        Section("starts", "Starts", open_tables=[starts_table(results)]),
+        Section("measures", "Summary", says=says, open_tables=[*crossed, *tables]),
+        Section("starts", "Starting conditions", open_tables=[starts_table(results)]),
     ]

@@ -27,7 +27,7 @@ TITLES = {
 }
 """What each measure is called; see :mod:`townsquare.debate.measures`."""
 SIGNED = frozenset({"initial", "final", "shift", "final_pro", "final_con", "center_shift", "gap_reduction"})
-NOTE = "95% intervals are Student's t over trials."
+NOTE = "95% CIs: Student's t over trials."
 
 
 def shown(name: str, estimate: Estimate) -> str:
@@ -52,7 +52,7 @@ def measure_table(results: DebateResults, arm: DebateArm) -> Table:
     """Measures of one arm: internal stances, and what the judge reads, side by side."""
     own, judged = results.measures(arm), results.measures(arm, judged=True)
     rows = [[TITLES[name], shown(name, own[name]), shown(name, judged[name])] for name in own]
-    return Table("Measures over trials", ["measure", "kept", "judged"], rows, note=NOTE)
+    return Table("Measures over trials", ["measure", "reported", "judged"], rows, note=NOTE)
 
 
 def arms_table(results: DebateResults, arms: Sequence[DebateArm], *, judged: bool = False) -> Table:
@@ -63,12 +63,12 @@ def arms_table(results: DebateResults, arms: Sequence[DebateArm], *, judged: boo
         [arm.name, str(len(results.records(arm))), *(shown(name, values[name]) for name in names)]
         for arm, values in zip(arms, measures, strict=True)
     ]
-    caption = "Measures of what the judge reads" if judged else "Measures of the stances kept"
+    caption = "Measures of judged stances" if judged else "Measures of reported stances"
     return Table(caption, ["arm", "trials", *(TITLES[name] for name in names)], rows, note=NOTE)
 
 
 def starts_table(results: DebateResults) -> Table:
-    """How each agent started: what was wanted, attained, and how; means over trials where they differ."""
+    """Return how each agent started: the stance wanted, the stance attained, and its settings."""
     rows = [
         (arm.name, side, first["uptake"], first["anchoring"], first["wanted"],
          " to ".join(signed_three(float(end([agent["attained"] for agent in agents]))) for end in (min, max)),
@@ -79,8 +79,9 @@ def starts_table(results: DebateResults) -> Table:
         for agents in [[record["agents"][side] for record in records]]
     ]  # fmt: skip
     return table(
-        "Starts", rows, (str, "arm", "agent"), (number, "u", "a"), (partial(number, signed=True), "wanted"),
-        (str, "attained"), (number, "seeds", "prior scale"), words=("arm", "agent"),
+        "Starting conditions", rows, (str, "arm", "agent"), (number, "u", "a"),
+        (partial(number, signed=True), "wanted"), (str, "attained"), (number, "seeds", "prior scale"),
+        words=("arm", "agent"),
     )  # fmt: skip
 
 

@@ -16,15 +16,15 @@ from townsquare.pages.report.words import number, printable
 
 KIND = {
     "accepted": "accepted",
-    "refused": "refused as a near-duplicate of a record as strong",
-    "archived": "archived, replaced by a stronger near-duplicate",
+    "refused": "rejected: near-duplicate of a record of equal or greater strength",
+    "archived": "archived: replaced by a stronger near-duplicate",
     "restored": "restored",
-    REVISED: "revised its stance; no record says why",
+    REVISED: "revised its stance without a record",
 }
 POLARITY = {1: "for", -1: "against"}
 _COURSES = {
-    "kept": "Stance kept by each agent: trials thin, their mean thick",
-    "judged": "Stance the judge reads in each message",
+    "kept": "Reported stances: trials thin, mean thick",
+    "judged": "Judged stance of each message",
 }
 
 
@@ -79,7 +79,7 @@ def _trial(record: Plain) -> Plain:
 
 def _start(side: str, agent: Plain) -> str:
     scale = agent["prior_scale"]
-    scaled = "" if scale == 1 else f", each counted {number(scale)} times"
+    scaled = "" if scale == 1 else f", each weighted {number(scale)}×"
     seeds = f"{len(agent['seeds'])} seed records{scaled}" if agent["seeds"] else "a stated prior"
     return (
         f"{side}: u {number(agent['uptake'])}, a {number(agent['anchoring'])}; wanted {_signed(agent['wanted'])}, "
@@ -109,7 +109,7 @@ def _move(turn: Plain, move: Plain) -> Plain:
     if move["kind"] == REVISED:
         return {**shown, "record": "", "text": ""}
     if move["kind"] == "refused":
-        return {**shown, "amount": "unmoved", "record": _claim(move["other"]), "text": move["other"]["text"]}
+        return {**shown, "amount": "no change", "record": _claim(move["other"]), "text": move["other"]["text"]}
     claim = move["claim"]
     text = "" if claim["text"] in turn["text"] else claim["text"]
     return {**shown, "log_odds": _signed(move["log_odds"]), "record": _claim(claim), "text": text}

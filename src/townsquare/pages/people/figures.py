@@ -1,4 +1,4 @@
-"""Figures of a fit: errors beside their baselines, surfaces (Figure 4), single people (Figure 5)."""
+"""Figures of a fit: errors with baselines, error surfaces (Figure 4), individual people (Figure 5)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _draw_groups(panels: np.ndarray, study: Study) -> None:
         for against, interval in (("prior only", row.less_prior), ("one profile", row.less_global))
     ])  # fmt: skip
     panels[0, 1].axvline(0.0, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)))
-    amounts_across(panels[0, 1], "groups' profiles: RMSE less that of")
+    amounts_across(panels[0, 1], "RMSE of group profiles minus that of")
 
 
 def scores_figure(study: Study) -> Figure:
@@ -79,7 +79,7 @@ def scores_figure(study: Study) -> Figure:
             axes.annotate(label, (value, at), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=11)
         axes.set_ylim(-0.6, len(rows) - 0.3)
         people = printable(study.ready.people.name, 40)
-        amounts_across(axes, f"held-out RMSE of the final stance, {people}; 95 % over conversations")
+        amounts_across(axes, f"held-out RMSE of the final stance, {people}; 95% CI over conversations")
 
     return Figure("scores", "Held-out error", rows, draw, height=40.0 * len(rows) + 60, width=WIDTH)
 
@@ -106,9 +106,9 @@ def surfaces_figure(study: Study) -> Figure:
                 fontsize=10.5, loc="left",
             )  # fmt: skip
         bar = panels.flat[0].figure.colorbar(images[-1], ax=panels.ravel().tolist(), shrink=0.8, extend="max")
-        bar.set_label("RMSE above the panel's best", fontsize=11)
+        bar.set_label("RMSE above the best of the panel", fontsize=11)
 
-    caption = "RMSE of every cell above the best, for all and for each group"
+    caption = "RMSE of each parameter pair above the best, for everybody and by group"
     return Figure("surfaces", caption, square, draw, height=300.0 * rows, width=WIDTH, grid=(rows, columns))
 
 
@@ -141,7 +141,7 @@ def traces_figure(people: list[Trace], study: Study) -> Figure:
             )  # fmt: skip
         panels.flat[0].set_ylabel("stance")
 
-    caption = "One person a group: replayed, and as it answered"
+    caption = "One person per group: replayed stance and reported stance"
     return Figure("traces", caption, people, draw, height=300.0, width=WIDTH, grid=(1, len(people)))
 
 
@@ -158,10 +158,8 @@ def _trace(axes: Axes, trace: Trace) -> None:
         )
     places = np.concatenate([[0], trace.reading_at, [last]])
     stances = np.concatenate([[trace.initial], trace.reading, [trace.final]])
-    axes.plot(
-        places, stances, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="the person"
-    )
+    axes.plot(places, stances, color=color("false"), linestyle=(0, (4, 2)), marker="o", markersize=5, label="reported")
     axes.set_ylim(-1.08, 1.08)
     axes.set_yticks([-1, -0.5, 0, 0.5, 1])
-    axes.set_xlabel("arguments taken in")
+    axes.set_xlabel("arguments received")
     axes.set_xticks(np.unique(np.linspace(0, last, min(last + 1, 6)).astype(int)))

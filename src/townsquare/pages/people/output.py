@@ -54,7 +54,7 @@ def _write(study: Study, folder: Path, *, figures: bool) -> list[Path]:
 
 
 def people_csv(study: Study) -> str:
-    """What is known of each person: means, 95 % posterior intervals, and whether the data tell them at all."""
+    """Return a CSV of individual parameters: means, 95% posterior intervals, and whether they are identified."""
     grid = study.setup.grid
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What a fit means, in sentences, each with the number behind it."""
+"""Sentences about a fit, each with its numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from townsquare.pages.report.words import count, number, percent
 
 
 def sentences(study: Study) -> list[str]:
-    """What was fitted, whether it beats each baseline, and what the data cannot tell."""
+    """Return what was fitted, whether it beats each baseline, and what the data cannot identify."""
     return [*_what(study), *_against(study), *_people(study), *cautions(study)]
 
 
@@ -23,10 +23,10 @@ def _what(study: Study) -> list[str]:
         f"{count(len(ready.people), 'trajectory', 'trajectories')} of {count(len(ready.persons), 'person', 'people')}, "
         f"{unit}: {count(ready.spans.final.size, 'row')}; {folds} folds by {study.options.folds}, "
         f"seed {study.options.seed}.",
-        f"One profile for all: {_pair(study.certainty, (grid.x_short, grid.y_short))}.",
+        f"One profile for everybody: {_pair(study.certainty, (grid.x_short, grid.y_short))}.",
     ]
     if ready.people.left_out:
-        lines.append(f"{count(len(ready.people.left_out), 'row')} left out as bad.")
+        lines.append(f"{count(len(ready.people.left_out), 'row')} excluded as invalid.")
     return lines
 
 
@@ -53,7 +53,7 @@ def _against(study: Study) -> list[str]:
         )
     floor = study.ready.floor
     if floor.n:
-        words = f"with {count(floor.n, 'control conversation')} about something else, people moved by an RMSE of "
+        words = f"in {count(floor.n, 'control conversation')} on another topic, the RMSE of change was "
         lines.append(f"Noise floor: {words}{number(floor.rmse, 3)} (mean |Δ| {number(floor.mean_change, 3)}).")
     return lines
 
@@ -76,7 +76,7 @@ def _people(study: Study) -> list[str]:
 
 
 def cautions(study: Study) -> list[str]:
-    """What a reader must mind."""
+    """Return cautions about a fit."""
     grid = study.setup.grid
     lines = [f"Caution: {words}." for words in study.certainty.warnings]
     if study.people.share_told("both") < 0.5:
@@ -85,11 +85,11 @@ def cautions(study: Study) -> list[str]:
             "distribution in the population, not individual estimates."
         )
     if len(study.held.chosen) < study.options.n_folds:
-        lines.append(f"Caution: only {len(study.held.chosen)} folds, as there are no more groups.")
+        lines.append(f"Caution: only {len(study.held.chosen)} folds, because there are no more groups.")
     sizes = [int((study.held.fold == number).sum()) for number in range(len(study.held.chosen))]
     if max(sizes) > 2 * min(sizes):
         lines.append(
-            f"Caution: folds are of unlike size ({min(sizes)} to {max(sizes)} rows): one {study.options.folds} is "
+            f"Caution: folds differ in size ({min(sizes)} to {max(sizes)} rows): one {study.options.folds} holds "
             "most of the data."
         )
     return lines

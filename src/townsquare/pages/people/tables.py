@@ -1,4 +1,4 @@
-"""What a fit found, as tables: Table 1 and A6, A7, the scores beside all baselines, and people of their own numbers."""
+"""Tables of a fit: Tables 1, A6 and A7 of the paper, scores with baselines, and individual parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from townsquare.humans.fit.study import Study
 from townsquare.pages.people.words import method, signed_interval, with_interval
 from townsquare.pages.report.words import number, percent, signed_three, three
 
-BEST_FIRST = "Intervals are 95%: t over folds, and a bootstrap over conversations. Below 0, the rule is better."
+BEST_FIRST = "95% CIs: t over folds, and bootstrap over conversations. Negative differences favor the rule."
 GROUP_NAMES = {
     ALL: "all participants",
     "evidence-aligned": "evidence-aligned movers",
@@ -25,7 +25,7 @@ GROUP_NAMES = {
 SPLITS = {"group": "group-held-out", "topic": "topic-held-out"}
 
 
-def scores_table(scored: Scored, rule: str, caption: str = "Held-out error, beside the baselines") -> Table:
+def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of the rule and its baselines") -> Table:
     """Rule and baselines in rows: errors, intervals, and the rule's paired difference to each."""
     own = NEXT if NEXT in scored.scores else RULE
     rows = [
@@ -36,7 +36,8 @@ def scores_table(scored: Scored, rule: str, caption: str = "Held-out error, besi
     ]
     return table(
         caption, rows, (str, "method"), (with_interval, "RMSE=people", "mean of folds=folds"), (three, "MAE=mae"),
-        (percent, "sign"), (signed_interval, f"{method(own, rule)} less this=less", "the same, over folds=less_folds"),
+        (percent, "sign"),
+        (signed_interval, f"{method(own, rule)} minus this=less", "difference over folds=less_folds"),
         note=f"{scored.n:,} rows in {scored.groups:,} conversations. {BEST_FIRST}",
     )  # fmt: skip
 
@@ -48,7 +49,7 @@ def table_1(rows: Sequence[GroupRow], rule: str, names: tuple[str, str]) -> Tabl
         (three, "|Δ|=mean_change", "no change=no_change", "linear", f"{rule}=rule"), (signed_three, "gain"),
         (three, "prior only, own fit=prior_own", "linear, own fit=linear_own"),
         ("{:.4g}".format, f"{names[0]}=x", f"{names[1]}=y"),
-        note=f"Held-out RMSE. Gain is linear less rule. {WARNING}",
+        note=f"Held-out RMSE. Gain = linear − rule. {WARNING}",
     )  # fmt: skip
 
 
@@ -60,20 +61,20 @@ def table_a7(rows: Sequence[Robustness]) -> Table:
         (with_interval, "fold mean RMSE=rmse"),
         (signed_interval, "Δ prior only=less_prior", "Δ one profile for all=less_global"),
         (str, "folds in which lower=better"), words=("split",),
-        note=f"t intervals over folds; each group by its own profile, weak-signal by that of all. {WARNING}",
+        note=f"95% CIs: t over folds. Each group has its own profile; weak-signal movers have that of all. {WARNING}",
     )  # fmt: skip
 
 
 def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
-    """How many people the data tell anything of."""
+    """Return for how many people the data identify individual parameters."""
     rows = [
         ["people", number(len(fit.people))],
-        *([f"{names[at]} told from the population's", percent(fit.share_told("xy"[at]))] for at in (0, 1)),
-        [f"{names[0]} and {names[1]} identified", percent(fit.share_told("both"))],
+        *([f"{names[at]} identified", percent(fit.share_told("xy"[at]))] for at in (0, 1)),
+        ["both identified and not correlated", percent(fit.share_told("both"))],
         ["spread around predictions (sd)", three(fit.population.error)],
     ]
-    note = "Told: the posterior is at least a tenth narrower than the population. Apart: both, and not tied together."
-    return Table("Own numbers for each person, by partial pooling", ["of people", ""], rows, note=note)
+    note = "Identified: the posterior is at least 10% narrower than the distribution in the population."
+    return Table("Individual parameters by partial pooling", ["of people", ""], rows, note=note)
 
 
 def tables_of(study: Study) -> dict[str, Table]:
@@ -87,6 +88,6 @@ def tables_of(study: Study) -> dict[str, Table]:
         "told": people_table(study.people, names),
     }
     if study.people.known is not None:
-        caption = "The same for answers of people who had answered before"
+        caption = "Held-out error for people with earlier answers"
         out["met-before"] = scores_table(study.people.known, grid.rule, caption)
     return out

@@ -1,4 +1,4 @@
-"""What tables and sentences call the methods and their numbers."""
+"""Names of methods and formats of their numbers, in tables and sentences."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ METHODS = {
     "no_change": "no change",
     "prior_only": "prior only (u = 0)",
     "linear": "net-evidence linear",
-    "mean_received": "mean of received",
-    "regression": "regression on start and evidence",
-    NEW: "own numbers, person not met",
-    NEXT: "own numbers, from earlier answers",
+    "mean_received": "mean of messages received",
+    "regression": "regression on initial stance and evidence",
+    NEW: "individual parameters, unseen person",
+    NEXT: "individual parameters, from earlier answers",
 }
 
 
 def method(name: str, rule: str) -> str:
-    """What a method is called; the rule by its name."""
+    """Return the name of a method; the rule by its own name."""
     return f"rule: {rule}" if name == RULE else METHODS[name]
 
 
@@ -44,11 +44,11 @@ signed_interval = partial(with_interval, signed=True)
 """A number with its sign and interval."""
 BETTER, WORSE, ALIKE = "better than", "worse than", "not statistically distinguishable from"
 _NOTHING = 0.0005
-"""Differences of RMSE below this are none, however narrow the interval: they show as 0.000."""
+"""Differences of RMSE below this count as none, however narrow the CI: they print as 0.000."""
 
 
 def kind_of(difference: Interval) -> str:
-    """Whether a method is better than another, by the interval of its RMSE less the other's.
+    """Say whether a method is better than another, by the CI of its RMSE minus the other's.
 
     >>> kind_of(Interval(0.0001, 0.00005, 0.0002)), kind_of(Interval(-0.1, -0.2, -0.05))
     ('not statistically distinguishable from', 'better than')
@@ -59,7 +59,7 @@ def kind_of(difference: Interval) -> str:
 
 
 def verdict(difference: Interval, against: str) -> str:
-    """Whether a method is better than another, in words.
+    """Say whether a method is better than another, with the difference in RMSE.
 
     >>> verdict(Interval(-0.1, -0.2, -0.05), "prior only")
     'better than prior only (RMSE −0.100 [−0.200, −0.050])'

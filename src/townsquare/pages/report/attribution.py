@@ -1,4 +1,4 @@
-"""Figure: what changed minds, by the truth of what was shown, by label and by author."""
+"""Figure: contributions to belief change, by veracity, label and author of what was shown."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from townsquare.analysis.contract import Reads, setting
 from townsquare.core.frames import collected
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import amounts_across, bars
-from townsquare.pages.report.section import Section
+from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, number, printable, short, signed, significant
 
-TITLE = "Attribution: what changed minds"
+TITLE = "Attribution: contributions to belief change"
 MOST = 8
 """Authors and posts that are drawn and listed."""
 KINDS = ("veracity", "label", "author", "post")
@@ -26,36 +26,44 @@ MOST_JOINED, MOST_ROWS = 2_000_000, 20_000_000
 """Rows of the trail up to which labels and authors are looked up, and up to which they are summed at all."""
 MOST_DRAWN = 2
 """Propositions with panels."""
-_DRAWN = {"veracity": "by truth of what was shown", "label": "by label shown with it", "author": "by who passed it on"}
-_TITLES = {"veracity": "truth"}
+_DRAWN = {
+    "veracity": "by veracity of the post shown",
+    "label": "by label shown",
+    "author": "by account that passed it on",
+}
 _NOTE = (
-    "Contributions are those of the rule's own trail and sum to the recorded change. They say what the rule counted, "
-    "not what would have happened without: for that, see “townsquare counterfactual”."
+    "Contributions come from the rule's own trail and sum to the recorded change. They are not causal effects: "
+    "for what would have happened otherwise, use “townsquare counterfactual”."
 )
 
 
 def attribution_section(run: Reads) -> Section:
-    """The figure, from a run."""
+    """Return the section on attribution."""
     if not setting(run, "record", "trail", default=True):
-        return Section("attribution", TITLE, ["This run was recorded without a trail, so nothing can be attributed."])
+        return Section(
+            "attribution", TITLE, ["This run was recorded without a trail, so belief change cannot be attributed."]
+        )
     rows = int(run.lazy("trail").select(pl.len()).pipe(collected).item())
     if rows > MOST_ROWS:
-        return Section("attribution", TITLE, [f"The trail has {number(rows)} rows: “townsquare attribute” sums them."])
-    by = attributions(run, KINDS if rows <= MOST_JOINED else ("veracity", "post"))
+        return Section(
+            "attribution", TITLE, [f"The trail has {number(rows)} rows. Use “townsquare attribute” to sum them."]
+        )
+    kinds = KINDS if rows <= MOST_JOINED else ("veracity", "post")
+    by = {kind: with_statements(run, groups) for kind, groups in attributions(run, kinds).items()}
     if not by["veracity"].height:
-        return Section("attribution", TITLE, ["No belief moved, so there is nothing to attribute."])
-    listed = names(run).head(MOST_DRAWN)
+        return Section("attribution", TITLE, ["No belief changed, so there is nothing to attribute."])
+    propositions = with_statements(run, names(run))
     notes = [_NOTE]
     if rows > MOST_JOINED:
-        notes.append("In a run as large as this, “townsquare attribute” sums contributions by label and author.")
-    if names(run).height > MOST_DRAWN:
-        notes.append(f"Panels show the first {MOST_DRAWN} propositions; the tables hold all.")
+        notes.append("For a run of this size, use “townsquare attribute” for contributions by label and author.")
+    if propositions.height > MOST_DRAWN:
+        notes.append(f"Panels show the first {MOST_DRAWN} propositions; the tables include all.")
     return Section(
         "attribution",
         TITLE,
-        says=[_sentence(row, by["veracity"]) for row in names(run).iter_rows(named=True)],
+        says=[_sentence(row, by["veracity"]) for row in propositions.iter_rows(named=True)],
         notes=notes,
-        figures=[figure for row in listed.iter_rows(named=True) for figure in _figures(row, by)],
+        figures=[figure for row in propositions.head(MOST_DRAWN).iter_rows(named=True) for figure in _figures(row, by)],
         tables=[_table(kind, by[kind]) for kind in by],
     )
 
@@ -63,24 +71,24 @@ def attribution_section(run: Reads) -> Section:
 def _sentence(row: dict[str, object], groups: pl.DataFrame) -> str:
     of_proposition = groups.filter(pl.col("proposition") == row["proposition"])
     if not of_proposition.height:
-        return f"{printable(str(row['name']), 60)}: nothing moved anybody."
+        return f"“{printable(str(row['name']), 200)}”: no contributions."
     sums = dict(of_proposition.select("what", "per_person").rows())
     whole = sum(sums.values())
     parts = [f"{_word(what)} {significant(value, 2, signed=True)}" for what, value in sums.items()]
     changed = f"the mean stance changed by {significant(whole, 2, signed=True)}"
-    return f"{printable(str(row['name']), 60)}: {changed}; of that, {'; '.join(parts)}."
+    return f"“{printable(str(row['name']), 200)}”: {changed}. Contributions: {'; '.join(parts)}."
 
 
 def _word(what: str) -> str:
-    words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown truth"}
+    words = {"true": "true posts", "false": "false posts", "unknown": "posts of unknown veracity"}
     return words.get(what, short(what))
 
 
 def _figures(row: dict[str, object], by: Mapping[str, pl.DataFrame]) -> list[Figure]:
-    name, at = short(str(row["name"])), row["proposition"]
+    name, at = printable(str(row["name"]), 90), row["proposition"]
     parts = {kind: by[kind].filter(pl.col("proposition") == at).head(MOST) for kind in _DRAWN if kind in by}
     return [
-        Figure(f"attribution-{kind}-{at}", f"{name}: change {_DRAWN[kind]}", part, _draw)
+        Figure(f"attribution-{kind}-{at}", f"“{name}”: change {_DRAWN[kind]}", part, _draw)
         for kind, part in parts.items()
         if part.height
     ]
@@ -90,15 +98,15 @@ def _draw(axes: Axes, groups: pl.DataFrame) -> None:
     roles = [what if what in ("true", "false") else "unknown" for what in groups["what"]]
     bars(axes, [_word(what) for what in groups["what"]], groups["per_person"], roles)
     axes.axvline(0.0, color=color("ink"), linewidth=0.9)
-    amounts_across(axes, "mean change of stance", ticks=4)
+    amounts_across(axes, "contribution to mean stance", ticks=4)
 
 
 def _table(kind: str, groups: pl.DataFrame) -> Table:
     shown = groups.group_by("proposition", maintain_order=True).head(MOST if kind in ("author", "post") else 50)
     left = groups.height - shown.height
-    note = f"The largest of each proposition; {count(left, 'group')} more in the CSV." if left > 0 else ""
+    note = f"Largest groups of each proposition; the CSV has {count(left, 'group')} more." if left > 0 else ""
     return table(
-        f"By {_TITLES.get(kind, kind)}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
-        (number, "rows", "people=agents"), (signed, "mean change=per_person"), (significant, "pulled in all=gross"),
+        f"By {kind}", shown, (short, "proposition=name"), (_word, f"{kind}=what"),
+        (number, "rows", "people=agents"), (signed, "per person=per_person"), (significant, "sum of sizes=gross"),
         note=note,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a reader must know before believing a run's page."""
+"""Warnings at the head of a run's page."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from townsquare.analysis.posts import roots
 from townsquare.core.frames import collected
 from townsquare.core.schema import AgentKind
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
-from townsquare.pages.report.words import number, percent, printable
+from townsquare.pages.report.section import with_statements
+from townsquare.pages.report.words import number, percent, printable, significant
 
 MOST_REFUSED = 0.2
 """Share of actions above which a page warns."""
 
 
 def warnings(run: Reads, outcome: Mapping[str, float]) -> list[str]:
-    """What stands in the way of believing this run, worst first; empty for a healthy one.
+    """Return the reasons to doubt this run, worst first; empty for a healthy run.
 
     Parameters
     ----------
@@ -46,29 +47,29 @@ def _unfinished(run: Reads) -> list[str]:
         return []
     going = "is still running" if run.state == "running" else "stopped early"
     steps = f"{number(health.done)} of {number(health.planned)} steps"
-    return [f"This run {going}: {steps} are recorded, and all numbers are of these."]
+    return [f"This run {going}: {steps} are recorded. All numbers refer to these steps."]
 
 
 def _missing(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
     active, injected = outcome["actions_per_agent_step"] > 0, roots(run)["injected"].any()
     cases = [
-        (run.last_step < 0, "Nothing was recorded but the configuration."),
-        (people == 1, "There was one person only: nobody to follow, to read or to persuade."),
-        (not injected, "No posts were injected: measures that need posts of known truth are undefined."),
-        (not names(run).height, "The scenario has no proposition: there are no beliefs to measure."),
-        (run.last_step > 0 and not active, "Nobody did anything: engagement is zero throughout."),
+        (run.last_step < 0, "Only the configuration was recorded."),
+        (people == 1, "The run has one person only: nobody to follow, read or persuade."),
+        (not injected, "No posts were injected: measures of true and false posts are undefined."),
+        (not names(run).height, "The scenario has no proposition, so there are no beliefs to measure."),
+        (run.last_step > 0 and not active, "No agent took any action: engagement is zero throughout."),
     ]
     return [sentence for holds, sentence in cases if holds]
 
 
 def _flagged(run: Reads) -> list[str]:
-    """What the checks of the rule flag, worst first."""
-    flagged = rule_health(run).filter("flagged")
+    """Return a warning for each flagged check of the belief rule, worst first."""
+    flagged = with_statements(run, rule_health(run).filter("flagged"))
     worst_first = sorted(CHECKS.items(), key=lambda item: int(item[1]["order"]))
     return [
         check["warning"].format(
-            name=printable(row["name"], 60), value=number(row["value"], 3), share=percent(row["value"])
+            name=f"“{printable(row['name'], 90)}”", value=significant(row["value"]), share=percent(row["value"])
         )
         for name, check in worst_first
         for row in flagged.filter(pl.col("check") == name).iter_rows(named=True)
@@ -77,11 +78,12 @@ def _flagged(run: Reads) -> list[str]:
 
 def _refused(outcome: Mapping[str, float]) -> list[str]:
     share = outcome["refused_share"]
-    return [f"{percent(share)} of all actions were refused; Health says why."] if share > MOST_REFUSED else []
+    sentence = f"{percent(share)} of all attempted actions were rejected; the section Health lists the reasons."
+    return [sentence] if share > MOST_REFUSED else []
 
 
 def _labels_ignored(run: Reads) -> list[str]:
-    """Plain log odds archive records by labels of a small weight; a weight above that does nothing."""
+    """Warn of label weights without effect: plain log odds archive a record only below a weight."""
     if str(setting(run, "beliefs", "rule", default="")) != "log_odds":
         return []
     least = float(str(setting(run, "evidence", "archive_weight", default=0.0)))
@@ -89,7 +91,6 @@ def _labels_ignored(run: Reads) -> list[str]:
     if run.lazy("exposures").filter(between).select("weight").head(1).pipe(collected).is_empty():
         return []
     return [
-        "Labels were shown whose weight does nothing under the rule log_odds: it archives a record at a weight of at "
-        f"most {number(least, 2)} (`evidence.archive_weight`) and takes no notice of a larger one. Set the weight of a "
-        "label to 0, or take `social_log_odds`, in which it counts."
+        "Labels had no effect on beliefs. Under the rule log_odds, a label counts only if its weight is at most "
+        f"{number(least, 2)} (`evidence.archive_weight`). Set the weight of the label to 0, or use `social_log_odds`."
     ]

@@ -1,4 +1,4 @@
-"""What the page of a comparison needs: arms, the outcomes of every run, and the paired differences."""
+"""Values on the page of a comparison: arms, outcomes of every run, paired differences."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import polars as pl
 from townsquare.analysis.contract import setting
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.experiments.manifest import Experiment
-from townsquare.pages.report.words import printable
+from townsquare.pages.report.words import count, printable
 from townsquare.record.run import Run
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Arms against a baseline, over the same seeds.
+    """Arms compared with a baseline over the same seeds.
 
     Attributes
     ----------
@@ -91,9 +91,10 @@ class Comparison:
         unknown = [name for name in wide.columns[2:] if not is_outcome(name)]
         long = wide.drop(unknown).unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
         failed = len(experiment.failed)
-        notes = [f"{failed} of the runs failed and are left out; see the experiment's folder."] if failed else []
+        failures = f"{count(failed, 'run')} failed, excluded here; see the folder of the experiment."
+        notes = [failures] if failed else []
         if unknown:
-            notes.append(f"Recorded by measures that are not installed, and left out: {', '.join(unknown)}.")
+            notes.append(f"Excluded, because their measures are not installed: {', '.join(unknown)}.")
         arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
         shared = _shared(experiment, {key for _, changes in arms for key in changes})
         paired = experiment.paired().filter(~pl.col("outcome").is_in(unknown))

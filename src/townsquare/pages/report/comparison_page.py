@@ -1,4 +1,4 @@
-"""The page of a comparison: paired differences with intervals, and every run as a dot."""
+"""The page of a comparison: paired differences with confidence intervals, and every run as a dot."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def _section(comparison: Comparison, group: str, title: str) -> Section | None:
         return None
     key = group.replace("_", "-")
     differing = [what for what in outcomes if _differences(comparison, what)]
-    figures = [strip(comparison, outcomes, f"strip-{key}", "Every run as a dot, the mean as a bar")]
+    figures = [strip(comparison, outcomes, f"strip-{key}", "Every run as a dot, the mean of each arm as a bar")]
     if differing:
-        caption = f"Difference to {comparison.labels[comparison.baseline]}, with 95% intervals; small dots: each seed"
+        caption = f"Difference from {comparison.labels[comparison.baseline]} with 95% CI; small dots are single seeds"
         figures.insert(0, forest(comparison, differing, f"forest-{key}", caption))
     says = [sentence for what in outcomes if (sentence := _sentence(comparison, what))]
     tables = [_table(comparison, what) for what in outcomes]
@@ -102,24 +102,24 @@ def _section(comparison: Comparison, group: str, title: str) -> Section | None:
 
 
 def _differences(comparison: Comparison, what: Measure) -> list[dict[str, Any]]:
-    """The rows of other arms whose difference to the baseline is defined."""
+    """Return the rows of other arms whose difference from the baseline is defined."""
     rows = comparison.rows.filter((pl.col("outcome") == what.name) & pl.col("arm").is_in(comparison.others))
     return rows.drop_nans("difference").to_dicts()
 
 
 def _sentence(comparison: Comparison, what: Measure) -> str:
-    """Which arms clearly differ from the baseline in one outcome."""
+    """Say which arms differ from the baseline in one outcome, by their 95% CI."""
     if not comparison.others:
         return ""
     title, rows = printable(what.title, 80), _differences(comparison, what)
     if not rows:
-        return f"{title}: no difference can be taken, since it is undefined in the baseline or in all others."
+        return f"{title}: not comparable, because it is undefined in the baseline or in all other arms."
     if all(math.isnan(row["low"]) for row in rows):
         return ""
     clear = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
     if not clear:
-        return f"{title}: no arm differs clearly from the baseline."
-    return f"{title}: {listed(clear)} against the baseline (higher: {what.higher or what.direction})."
+        return f"{title}: no arm is statistically distinguishable from the baseline."
+    return f"{title}: {listed(clear)} vs. the baseline (higher means {what.higher or what.direction})."
 
 
 def _clear(row: dict[str, Any]) -> bool:
@@ -128,32 +128,32 @@ def _clear(row: dict[str, Any]) -> bool:
 
 def _summary(comparison: Comparison) -> list[str]:
     arms, seeds = len(comparison.arms), len(comparison.seeds)
-    sentences = [f"{count(arms, 'arm')} {'was' if arms == 1 else 'were'} run with {count(seeds, 'seed')} each."]
+    sentences = [f"{count(arms, 'arm')} with {count(seeds, 'seed')} each."]
     judged = comparison.rows.filter(pl.col("arm").is_in(comparison.others)).drop_nans("low").to_dicts()
     if judged:
         clear = number(sum(map(_clear, judged)))
-        many = count(len(judged), "difference")
-        sentences.append(f"Of {many} to the baseline, {clear} have a 95% interval that leaves out zero.")
+        many = f"{clear} of {count(len(judged), 'difference')} from the baseline"
+        sentences.append(f"{many} {'has' if clear == '1' else 'have'} a 95% CI that excludes zero.")
         corrected = [row["p_holm"] for row in judged]
         if not all(map(math.isnan, corrected)):
             remaining = number(sum(p < LEVEL for p in corrected))
-            sentences.append(f"Corrected for all outcomes together (Holm), {remaining} remain at the 5% level.")
+            sentences.append(
+                f"{remaining} remain significant at the 5% level after Holm's correction over all outcomes."
+            )
     return sentences
 
 
 def _warnings(comparison: Comparison) -> list[str]:
     sentences = []
     if len(comparison.seeds) < 2:
-        sentences.append("There is one seed only, so differences have no interval and may be chance.")
+        sentences.append("One seed only: differences have no CI and may be due to chance.")
     elif len(comparison.seeds) < 5:
-        sentences.append(f"With {len(comparison.seeds)} seeds intervals are wide; ten or more are better.")
+        sentences.append(f"With {len(comparison.seeds)} seeds, CIs are wide; use ten seeds or more.")
     if not comparison.others:
-        sentences.append("There is one arm only: nothing to compare it with.")
+        sentences.append("One arm only: there is no baseline to compare it with.")
     informative = comparison.outcomes.filter(pl.col("outcome") == "notes_informative")["value"]
     if informative.len() and informative.max() == 0:
-        sentences.append(
-            "The scenario does not say how plausible its posts look: F1 of community notes says nothing here."
-        )
+        sentences.append("The scenario gives no plausibility of posts, so F1 of community notes is not interpretable.")
     return sentences
 
 
@@ -170,7 +170,7 @@ def _table(comparison: Comparison, what: Measure) -> Table:
     note = f"Defined in fewer than {n} seeds: {', '.join(fewer)}." if fewer else ""
     return table(
         f"{printable(what.title, 80)} ({what.unit})", rows, (str, "arm"), (significant, "mean"),
-        (str, "difference", "95% interval=interval"), (_chance, "p", "p, Holm=p_holm", "p, FDR=p_fdr"),
+        (str, "difference", "95% CI=interval"), (_chance, "p", "p, Holm=p_holm", "p, FDR=p_fdr"),
         note=note, words=("arm",),
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Figure: how far true and false posts went, and how unequally attention was shared out."""
+"""Figures: diffusion of true and false posts, and the distribution of attention."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, percent, short, significant, three
 
-DIFFUSION = "Diffusion: how far true and false posts went"
-INFLUENCE = "Influence: who got the attention"
+DIFFUSION = "Diffusion: true vs. false posts"
+INFLUENCE = "Influence: distribution of attention"
 LEAST_POSTS = 5
 TOP = 50
 """Ranks that curves are fitted to, as MOSAIC does."""
 _MEANS = (number, "posts=n"), (significant, "mean=value", "low", "high")
-_NOTE = f"Intervals are drawn where at least {LEAST_POSTS} posts have lived to an age; the tables have all of them."
-_GROWTH = {"reach": "people reached", "shares": "shares", "depth": "links from the post"}
+_NOTE = f"Bands are 95% CIs, drawn for ages that at least {LEAST_POSTS} posts reached; the tables include all ages."
+_GROWTH = {"reach": "people reached", "shares": "shares", "depth": "reshare steps from the post"}
 
 
 def diffusion_section(run: Reads) -> Section:
-    """The figure of cascades, from a run."""
+    """Return the section on cascades."""
     if run.last_step < 1:
-        return Section("diffusion", DIFFUSION, ["No step was recorded, so nothing spread."])
+        return Section("diffusion", DIFFUSION, ["No step was recorded, so there are no cascades."])
     growth = cascade_growth(run)
     known = growth.filter(pl.col("veracity") != "unknown")
     if not known.height:
-        why = "No post of known truth was injected: there are no cascades to compare."
+        why = "No post of known truth was injected, so cascades cannot be compared."
         return Section("diffusion", DIFFUSION, [why])
     sums = diffusion_by_veracity(run).with_columns(pl.col("measure").str.replace_all("_", " "))
     figures = [
         Figure(
             f"growth-{measure}",
-            f"{measure.capitalize()} of a post by its age, with 95% intervals",
+            f"{measure.capitalize()} by age of the post, with 95% CI",
             known.filter(pl.col("measure") == measure),
             partial(_draw_growth, unit=unit),
         )
@@ -57,10 +57,8 @@ def diffusion_section(run: Reads) -> Section:
         notes=[_NOTE],
         figures=figures,
         tables=[
-            table(
-                "Cascades by truth", sums, (str, "measure", "truth=veracity", "unit"), *_MEANS, (significant, "median")
-            ),
-            table("By age", known, (str, "measure", "truth=veracity", "age"), *_MEANS),
+            table("Cascades by veracity", sums, (str, "measure", "veracity", "unit"), *_MEANS, (significant, "median")),
+            table("By age", known, (str, "measure", "veracity", "age"), *_MEANS),
         ],
     )
 
@@ -74,53 +72,53 @@ def _draw_growth(axes: Axes, growth: pl.DataFrame, unit: str) -> None:
         course = of_class["age"].to_numpy(), of_class["value"].to_numpy()
         axes.plot(*course, color=color(word), linestyle=dashes, label=f"{word} posts")
     over_steps(axes, max(growth["age"].to_list(), default=0), unit)
-    axes.set_xlabel("steps since the post came")
+    axes.set_xlabel("age of the post (steps)")
     from_zero(axes, [*growth["value"], *sure["high"]])
 
 
 def _sentence(sums: pl.DataFrame) -> str:
     means = {(row["measure"], row["veracity"]): row for row in sums.iter_rows(named=True)}
     parts = {
-        "reach": "A true post reached {} people on average, a false one {}.",
-        "shares": "A true post was shared {} times, a false one {}.",
-        "structural virality": "Structural virality, the mean distance between its sharers, was {} against {}.",
+        "reach": "On average, true posts reached {} people and false posts {}.",
+        "shares": "True posts were shared {} times, false posts {}.",
+        "structural virality": "Structural virality (mean distance between any two sharers) was {} vs. {}.",
     }
     sentences = []
     for measure, words in parts.items():
         pair = [means.get((measure, word), {}).get("value") for word in ("true", "false")]
         if all(isinstance(value, float) and value == value for value in pair):
             sentences.append(words.format(*(significant(value, 3) for value in pair)))
-    return " ".join(sentences) or "Posts of only one truth were injected, so there is nothing to compare."
+    return " ".join(sentences) or "Only true or only false posts were injected, so they cannot be compared."
 
 
 def influence_section(run: Reads) -> Section:
-    """The figure of popularity by rank, from a run."""
+    """Return the section on popularity by rank."""
     accounts = influence(run)
     persons = accounts.filter(pl.col("kind") == "person").sort("popularity", descending=True)
     got = persons["popularity"].to_numpy().astype(np.float64)
     if not got.size or not got.max():
-        return Section("influence", INFLUENCE, ["Nobody got any like, share, comment or follower."])
+        return Section("influence", INFLUENCE, ["Nobody received a like, share, comment or follower."])
     fits = rank_fits(got, TOP)
-    caption = f"Popularity of people by rank, with curves fitted to the first {min(TOP, got.size)}"
+    caption = f"Popularity by rank, with a power law fitted to the top {min(TOP, got.size)}"
     top = accounts.sort("rank").head(15).with_columns(pl.format("{} {}", "kind", "agent").alias("account"))
     tenth = float(np.sort(got)[::-1][: max(1, got.size // 10)].sum() / got.sum())
-    sentence = f"The tenth of people with the most has {percent(tenth)} of all people's popularity."
+    sentence = f"The most popular 10% of people hold {percent(tenth)} of total popularity."
     return Section(
         "influence",
         INFLUENCE,
         says=[f"{sentence}{_best(fits)}"],
         notes=[
-            "Popularity counts likes, shares and comments that posts got, and followers. A fit by rank is a "
-            "description: neighboring ranks are not independent, and R² is high for any curve that falls."
+            "Popularity is the sum of followers and of likes, shares and comments received. A fit by rank only "
+            "describes: neighboring ranks are not independent, and R² is high for any decreasing curve."
         ],
         figures=[Figure("popularity", caption, (got, fits), _draw_ranks)],
         tables=[
             table(
-                "Curves by rank", fits, (str, "curve=model", "formula"),
+                "Curves fitted by rank", fits, (str, "curve=model", "formula"),
                 (significant, "a", "b", "c", "R²=r2", "AIC=aic"),
             ),
             table(
-                "The fifteen most influential accounts", top, (short, "account"),
+                "The 15 most popular accounts", top, (short, "account"),
                 (number, "followers", "likes", "shares", "comments", "popularity"), (three, "influence"),
             ),
         ],
@@ -133,11 +131,11 @@ def _best(fits: pl.DataFrame) -> str:
     if not known.height or not power.height or power["r2"][0] != power["r2"][0]:
         return ""
     fit = f"{significant(power['a'][0])} · rank^−{significant(power['b'][0], 2)}"
-    sentence = f" The power law {fit} has an R² of {number(power['r2'][0], 2)}"
+    sentence = f" A power law {fit} fits with R² = {number(power['r2'][0], 2)}"
     best = known["model"][0]
     if best == "power law":
-        return f"{sentence}, and no other curve describes the ranks better."
-    return f"{sentence}; by AIC a {best} describes the ranks better."
+        return f"{sentence}; no other curve fits better by AIC."
+    return f"{sentence}; {best} fits better by AIC."
 
 
 def _draw_ranks(axes: Axes, data: tuple[Float, pl.DataFrame]) -> None:

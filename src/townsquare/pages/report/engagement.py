@@ -1,4 +1,4 @@
-"""Figure 1: engagement with true posts against false ones, as levels and as a gap."""
+"""Figure: engagement with true and false posts, as levels, gap and ratio."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, small
 
-TITLE = "Engagement: true against false posts"
+TITLE = "Engagement: true vs. false posts"
 _BOTH = {"true": ("true", "true posts"), "false": ("false", "false posts")}
 
 
 def engagement_section(run: Reads) -> Section:
-    """The figure."""
+    """Return the section on engagement."""
     by_class = engagement(run)
     sides = engagement_balance(run)
     reached = reach_over_time(run)
@@ -34,17 +34,17 @@ def engagement_section(run: Reads) -> Section:
         return Section(
             "engagement",
             TITLE,
-            ["No post of known truth was injected, so there is nothing to compare. " + _unknown(by_class)],
+            ["No post of known truth was injected, so true and false posts cannot be compared. " + _unknown(by_class)],
             tables=[_by_class_table(by_class)],
         )
     return Section(
         "engagement",
         TITLE,
         says=[" ".join(sentence for sentence in (_levels(sides), _gap(sides), _reach(reached)) if sentence)],
-        notes=["The gap grows with volume alone: if everybody does more of everything, it widens. Read the levels."],
+        notes=["The gap grows with overall activity, even at a constant ratio. Compare the levels and the ratio."],
         figures=_figures(sides, reached, run.last_step),
         tables=[
-            table("Levels per post, gap and ratio", sides, (number, "step", "true", "false", "gap", "ratio")),
+            table("Engagement per post by step", sides, (number, "step", "true", "false", "gap", "ratio")),
             _by_class_table(by_class),
         ],
     )
@@ -57,22 +57,22 @@ def _figures(sides: pl.DataFrame, reached: pl.DataFrame, last: int) -> list[Figu
 
     return [
         course(
-            "levels", "Level: engagement per post injected so far", sides, _BOTH, last, "actions per post",
+            "levels", "Engagement per injected post, cumulative", sides, _BOTH, last, "actions per post",
             label="Engagement per true and per false post over steps",
         ),
         course(
-            "gap", "Gap: all true posts less all false ones", sides, {"gap": ("unknown", "")}, last,
-            "actions, true less false", top=None, level=(0.0, ""), finish=fill,
-            label="Cumulative engagement with true posts less that with false posts",
+            "gap", "Gap: engagement with true minus false posts, cumulative", sides, {"gap": ("unknown", "")}, last,
+            "actions, true − false", top=None, level=(0.0, ""), finish=fill,
+            label="Cumulative engagement with true posts minus that with false posts",
         ),
         course(
-            "ratio", "Ratio of the two levels", sides, {"ratio": ("ink", "")}, last, "true level / false level",
-            top=1.2, level=(1.0, "equal levels"),
+            "ratio", "Ratio of engagement per post, true : false", sides, {"ratio": ("ink", "")}, last,
+            "ratio, true : false", top=1.2, level=(1.0, "equal engagement"),
             label="Engagement per true post divided by engagement per false post",
         ),
         course(
-            "reach", "Reach: distinct people per post, mean",
-            reached.pivot("veracity", index="step", values="mean_reach"), _BOTH, last, "people per post",
+            "reach", "Mean reach per post",
+            reached.pivot("veracity", index="step", values="mean_reach"), _BOTH, last, "distinct people per post",
             label="Mean reach of true and of false posts over steps",
         ),
     ]  # fmt: skip
@@ -83,14 +83,14 @@ def _levels(sides: pl.DataFrame) -> str:
     step, true, false = end["step"], end["true"], end["false"]
     if math.isnan(true) or math.isnan(false):
         there, level = ("false", false) if math.isnan(true) else ("true", true)
-        return f"Only {there} posts were injected; by step {step} each had drawn {number(level, 1)} actions on average."
+        return f"Only {there} posts were injected; by step {step} each had {number(level, 1)} actions on average."
     text = (
-        f"By step {step} a true post had drawn {number(true, 1)} likes, dislikes, shares and comments on average "
-        f"and a false one {number(false, 1)}"
+        f"By step {step}, true posts had {number(true, 1)} likes, dislikes, shares and comments each on average "
+        f"and false posts {number(false, 1)}"
     )
     if false == 0:
-        return text + (": neither drew any." if true == 0 else ", so that their ratio is undefined.")
-    return f"{text}, {number(end['ratio'])} to 1."
+        return text + (": neither had any." if true == 0 else ", so the ratio is undefined.")
+    return f"{text}: a ratio of {number(end['ratio'])} to 1."
 
 
 def _gap(sides: pl.DataFrame) -> str:
@@ -99,27 +99,27 @@ def _gap(sides: pl.DataFrame) -> str:
         return ""
     gap = int(end["gap"])
     if gap == 0:
-        return "In total both drew the same number of actions."
-    return f"In total, {'true' if gap > 0 else 'false'} posts lead by {number(abs(gap))} actions."
+        return "In total, both had the same number of actions."
+    return f"In total, {'true' if gap > 0 else 'false'} posts had {number(abs(gap))} actions more."
 
 
 def _reach(reached: pl.DataFrame) -> str:
     end = reached.filter(pl.col("step") == reached["step"].max())
     means = dict(end.select("veracity", "mean_reach").rows())
     known = [(word, means[word]) for word in ("true", "false") if not math.isnan(means[word])]
-    parts = [f"a {word} {'post' if i == 0 else 'one'} reached {small(mean)}" for i, (word, mean) in enumerate(known)]
-    return f"On average {' people and '.join(parts)}{' people' if len(parts) == 1 else ''}."
+    parts = [f"{word} posts reached {small(mean)}" for word, mean in known]
+    return f"On average, {' people and '.join(parts)} people."
 
 
 def _unknown(by_class: pl.DataFrame) -> str:
     end = by_class.filter((pl.col("veracity") == "unknown") & (pl.col("step") == by_class["step"].max()))
     row = end.row(0, named=True)
-    return f"The {number(row['posts'])} other posts and comments drew {number(row['cumulative'])} actions in all."
+    return f"The {number(row['posts'])} other posts and comments had {number(row['cumulative'])} actions in total."
 
 
 def _by_class_table(by_class: pl.DataFrame) -> Table:
     kinds = ["likes", "dislikes", "shares", "comments", "engagement"]
     end = by_class.sort("step").group_by("veracity").agg(pl.col(kinds).sum(), pl.col("posts", "per_post").last())
     sides = {row["veracity"]: row for row in end.iter_rows(named=True)}
-    caption, head = "Whole run, by truth of the post", ["", "true", "false", "unknown"]
+    caption, head = "Totals of the run by veracity of the post", ["", "true", "false", "unknown"]
     return turned(caption, head, [sides[word] for word in VERACITIES], (number, "posts", *kinds, "per post=per_post"))

@@ -30,9 +30,9 @@ def roles(comparison: Comparison) -> dict[str, str]:
 
 
 def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:
-    """Differences to the baseline with 95 % intervals: one group an outcome, one row another arm.
+    """Draw differences from the baseline with 95% CIs: a group for each outcome, a row for each other arm.
 
-    Small dots below an interval are the differences of the single seeds.
+    Small dots below a CI are the differences of single seeds.
     """
     arms = comparison.others
     known = [what.name for what in outcomes]
@@ -57,7 +57,7 @@ def forest(comparison: Comparison, outcomes: Sequence[Measure], key: str, captio
 
 
 def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption: str) -> Figure:
-    """Every run as a dot and the mean of each arm as a bar: one group an outcome, one row an arm."""
+    """Draw every run as a dot and the mean of each arm as a bar: a group for each outcome, a row for each arm."""
     arms = [name for name, _ in comparison.arms]
     known = [what.name for what in outcomes]
 

@@ -1,4 +1,4 @@
-"""Figure 4: whether the run can be believed."""
+"""Figure: checks of the run: activity, belief change, rejected actions, calls of a language model."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from townsquare.analysis.posts import per
 from townsquare.core.schema import TABLES
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import amounts_across, bars, by_proposition, course
-from townsquare.pages.report.section import Section
+from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import SERIES
 from townsquare.pages.report.words import listed, number, percent, short, small
 
-TITLE = "Health: can this run be believed?"
+TITLE = "Health: checks of this run"
 
 
 def health_section(run: Reads) -> Section:
-    """The figure."""
+    """Return the section on the health of a run."""
     steps = participation(run)
     if not steps.height:
         return Section("health", TITLE, ["No step was recorded."])
-    moves, refused, asked = belief_movement(run), refusals(run), model_calls(run)
-    spread = spread_course(belief_course(run))
+    moves, refused, asked = with_statements(run, belief_movement(run)), refusals(run), model_calls(run)
+    spread = spread_course(with_statements(run, belief_course(run)))
     return Section(
         "health",
         TITLE,
@@ -36,7 +36,7 @@ def health_section(run: Reads) -> Section:
             " ".join(filter(None, (_activity(steps), _movement(moves), _overshoot(moves), _refused(refused, steps)))),
             *_asked(run),
         ],
-        notes=[f"Lines are drawn for the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
+        notes=[f"Figures show the first {len(SERIES)} propositions."] if names(run).height > len(SERIES) else [],
         figures=[
             *_belief_figures(moves, spread, run.last_step),
             *_action_figures(steps, refused, run.last_step),
@@ -47,22 +47,23 @@ def health_section(run: Reads) -> Section:
 
 
 def _asked(run: Reads) -> list[str]:
-    """What was asked of a language model, and whether so much of it failed that the run is not to be believed."""
+    """Return how many calls a language model got, and whether too many of them failed."""
     asked = calls_in_short(run)
     if not asked:
         return []
     tokens = f"{number(asked['tokens_in'])} tokens in and {number(asked['tokens_out'])} out"
-    failed = f"{number(asked['failed'])} calls failed"
-    sentence = f"A language model was asked {number(asked['asked'])} times ({tokens}); {failed}"
-    sentence += f", which left agents silent {number(asked['silent_agents'])} times." if asked["failed"] else "."
+    failed = f"{number(asked['failed'])} failed"
+    sentence = f"{number(asked['asked'])} calls of a language model ({tokens}); {failed}"
+    sentence += f", so agents missed {number(asked['silent_agents'])} turns." if asked["failed"] else "."
     if asked["unhealthy"]:
         limit = percent(float(setting(run, "serving", "unhealthy_above", default=0.1)))
-        sentence += f" That is {percent(asked['failed'] / asked['asked'])}, more than {limit}: the run is unhealthy."
+        rate = percent(asked["failed"] / asked["asked"])
+        sentence += f" The failure rate of {rate} exceeds {limit}: do not rely on this run."
     return [sentence, *_turns(tokens_of_turns(run))]
 
 
 def _turns(turns: pl.DataFrame) -> list[str]:
-    """How much agents were told."""
+    """Return how long the prompts of agents were."""
     if turns.is_empty():
         return []
     agents = int(turns["agents"].sum())
@@ -70,17 +71,14 @@ def _turns(turns: pl.DataFrame) -> list[str]:
     def mean(name: str) -> float:
         return float((turns[name] * turns["agents"]).sum() / agents)
 
-    sentence = (
-        f"An agent was told {number(round(mean('counted')))} tokens in a step (characters by a fixed rule; at most "
-    )
+    sentence = f"A prompt had {number(round(mean('counted')))} tokens on average (estimated from characters; maximum "
     sentence += f"{number(int(turns['most'].max()))})"  # type: ignore[arg-type]
     if not turns["tokens_in"].is_null().any():
-        sentence += (
-            f", or {number(round(mean('tokens_in')))} in and {number(round(mean('tokens_out')))} out as servers counted"
-        )
-    sentence += f". {small(mean('shown'))} rows of a feed stood in it"
+        into, out_of = (number(round(mean(name))) for name in ("tokens_in", "tokens_out"))
+        sentence += f", or {into} in and {out_of} out as counted by servers"
+    sentence += f". It contained {small(mean('shown'))} rows of the feed"
     if out := mean("comments_out") + mean("posts_out"):
-        sentence += f"; {small(out)} found no room and are no exposures"
+        sentence += f"; {small(out)} did not fit and do not count as exposures"
     return [sentence + "."]
 
 
@@ -99,21 +97,23 @@ def _call_tables(run: Reads, asked: pl.DataFrame) -> list[Table]:
     ]  # fmt: skip
     servers, turns = calls_by_server(run), tokens_of_turns(run)
     if servers.height > 1:
-        columns = (str, "server"), (number, "calls"), (percent, "share"), (number, "failed", "tried again=again")
-        tables.append(table("Calls by server", servers, *columns, (small, "seconds, median=median", "95 % within=p95")))
+        columns = (str, "server"), (number, "calls"), (percent, "share"), (number, "failed", "retries=again")
+        tables.append(
+            table("Calls by server", servers, *columns, (small, "median seconds=median", "95th percentile=p95"))
+        )
     if turns.height:
         by_step = table(
-            "What an agent was told in a step", turns, (number, "step", "agents"),
-            (_rounded, "tokens, counted=counted"), (number, "most"),
-            (_rounded, "in, by servers=tokens_in", "out=tokens_out"),
-            (small, "rows=shown", "texts cut=shortened", "comments out=comments_out"),
+            "Prompts of agents by step", turns, (number, "step", "agents"),
+            (_rounded, "tokens, estimated=counted"), (number, "maximum=most"),
+            (_rounded, "tokens in, by server=tokens_in", "tokens out=tokens_out"),
+            (small, "feed rows=shown", "texts truncated=shortened", "comments omitted=comments_out"),
         )  # fmt: skip
         tables.append(by_step)
     return tables
 
 
 def spread_course(beliefs: pl.DataFrame) -> pl.DataFrame:
-    """Spread left since the start, from the frame of :func:`~townsquare.analysis.beliefs.belief_course`.
+    """Return SD of stances over initial SD, from the frame of :func:`~townsquare.analysis.beliefs.belief_course`.
 
     Returns
     -------
@@ -128,13 +128,13 @@ def spread_course(beliefs: pl.DataFrame) -> pl.DataFrame:
 def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> list[Figure]:
     figures = []
     if moves.height:
-        caption = "Movement: mean size of a person's move in each step"
+        caption = "Belief change: mean absolute change of stance per step"
         gains = by_proposition(moves, "gain_per_person")
-        figures.append(course("movement", caption, *gains, last, "stance per person"))
+        figures.append(course("movement", caption, *gains, last, "stance, per person"))
     if spread.height:
-        half = (0.5, "half: collapse")
-        caption, left = "Spread of stances kept since the start", by_proposition(spread, "kept")
-        figures.append(course("kept", caption, *left, last, "sd / sd at the start", top=1.05, level=half))
+        half = (0.5, "collapse below")
+        caption, left = "SD of stances ÷ initial SD", by_proposition(spread, "kept")
+        figures.append(course("kept", caption, *left, last, "SD ÷ initial SD", top=1.05, level=half))
     return figures
 
 
@@ -148,15 +148,18 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    lines = {"silent_share": ("ink", "silent, of those online"), "refused_share": ("fourth", "refused, of actions")}
-    silent, acted = "Silent people and refused actions", "Accepted actions in each step"
+    lines = {
+        "silent_share": ("ink", "lurkers among agents online"),
+        "refused_share": ("fourth", "rejected among actions"),
+    }
+    silent, acted = "Lurkers and rejected actions", "Accepted actions per step"
     figures = [
-        course("silence", silent, shares, lines, last, "share", top=None, finish=in_percent),
+        course("silence", silent, shares, lines, last, "proportion", top=None, finish=in_percent),
         course("actions", acted, shares, {"each": ("ink", "")}, last, "actions per person online"),
     ]
     if refused.height > 1:
         height = max(150, 70 + 30 * refused.height)
-        figures.append(Figure("refused", "Refused actions by reason", refused, _draw_refused, height=height))
+        figures.append(Figure("refused", "Rejected actions by reason", refused, _draw_refused, height=height))
     return figures
 
 
@@ -174,7 +177,7 @@ def _step_figures(steps: pl.DataFrame, last: int) -> list[Figure]:
 
 def _draw_refused(axes: Axes, refused: pl.DataFrame) -> None:
     bars(axes, refused["reason"].to_list(), refused["actions"], ["fourth"] * refused.height)
-    amounts_across(axes, "refused actions", whole=True)
+    amounts_across(axes, "rejected actions", whole=True)
 
 
 def _activity(steps: pl.DataFrame) -> str:
@@ -182,49 +185,51 @@ def _activity(steps: pl.DataFrame) -> str:
     if not online:
         return "Nobody was ever online."
     if not accepted:
-        return "Nobody acted: everyone online was silent in every step."
+        return "Nobody acted: everyone online was a lurker in every step."
     silent, each = percent(1 - acting / online), small(accepted / online)
-    return f"In an average step {silent} of those online did nothing, and there were {each} accepted actions for each."
+    share = f"On average, {silent} of the people online took no action in a step"
+    return f"{share}; there were {each} accepted actions per person."
 
 
 def _movement(moves: pl.DataFrame) -> str:
     if not moves.height:
         return ""
     if not moves["gain"].sum():
-        return "No belief moved."
+        return "No belief changed."
     ends = (moves["step"].min(), moves["step"].max())
     begin, end = (small(float(str(moves.filter(pl.col("step") == step)["gain_per_person"].mean()))) for step in ends)
-    return f"A stance moved by {begin} on average in the first step and by {end} in the last."
+    return f"The mean absolute change of stance was {begin} in the first step and {end} in the last."
 
 
 def _overshoot(moves: pl.DataFrame) -> str:
     counted = moves["overshoots"].drop_nulls()
     if not counted.len():
-        return "Overshoot cannot be told: there is no trail in units of stance." if moves.height else ""
+        return "Overshoot is unknown: the trail is not in units of stance." if moves.height else ""
     n, moved = int(counted.sum()), int(moves["moved"].sum())
     if not n:
-        return "No move went beyond what the person had seen."
-    return f"{number(n)} of {number(moved)} moves overshot, that is, went beyond everything the person had seen."
+        return "No belief change overshot what the person had seen."
+    return f"{number(n)} of {number(moved)} belief changes overshot: they went beyond every stance the person had seen."
 
 
 def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
     if not refused.height:
-        return "No action was refused." if steps["accepted"].sum() else ""
+        return "No action was rejected." if steps["accepted"].sum() else ""
     total, reasons = number(int(refused["actions"].sum())), refused.select("reason", "actions").rows()
     if len(reasons) == 1:
-        return f"{total} actions were refused, all as {reasons[0][0]}."
-    return f"{total} actions were refused, mostly as {listed([f'{why} ({number(n)})' for why, n in reasons[:3]])}."
+        return f"{total} actions were rejected, all as “{reasons[0][0]}”."
+    most = listed([f"{why} ({number(n)})" for why, n in reasons[:3]])
+    return f"{total} actions were rejected. Most frequent reasons: {most}."
 
 
 def _tables(steps: pl.DataFrame, moves: pl.DataFrame, refused: pl.DataFrame) -> list[Table]:
-    columns = (number, "step", "online"), (percent, "silent=silent_share"), (number, "shown=exposures", "accepted")
-    tables = [table("Steps", steps, *columns, (number, "refused"))]
+    columns = (number, "step", "online"), (percent, "lurkers=silent_share"), (number, "exposures", "accepted")
+    tables = [table("Steps", steps, *columns, (number, "rejected=refused"))]
     for _, part in sorted(moves.group_by("proposition"), key=lambda item: item[0]):
-        caption = f"{short(str(part['name'][0]))}: moves of stance"
-        sizes = (small, "sum of moves=gain", "a person=gain_per_person")
+        caption = f"{short(str(part['name'][0]))}: changes of stance"
+        sizes = (small, "sum of changes=gain", "per person=gain_per_person")
         tables.append(
-            table(caption, part.sort("step"), (number, "step", "moved"), sizes, (number, "overshot=overshoots"))
+            table(caption, part.sort("step"), (number, "step", "changed=moved"), sizes, (number, "overshot=overshoots"))
         )
     if refused.height:
-        tables.append(table("Refused actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
+        tables.append(table("Rejected actions", refused, (str, "reason"), (number, "actions"), (percent, "share")))
     return tables

@@ -1,4 +1,4 @@
-"""Figure 3: what moderation did, when, and whether it was right."""
+"""Figure: acts of moderation over time, and their quality."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, listed, number, percent
 
 _MOST_NOTES = 100
-TITLE = "Moderation: what it did, when, and whether it was right"
+TITLE = "Moderation: quality, speed and timeline"
 _LANE_OFFSET = {"true": 0.2, "false": -0.2, "unknown": 0.0}
 _MARK = {"true": "o", "false": "D", "unknown": "s"}
 
 
 def moderation_section(run: Reads) -> Section:
-    """The figure."""
+    """Return the section on moderation."""
     events = moderation_events(run)
     row = moderation(run).row(0, named=True) | {"moderated": moderated(run), "kinds": added_kinds(run)}
     if not events.height:
-        return Section("moderation", TITLE, ["Nothing was injected and nothing was moderated."])
+        return Section("moderation", TITLE, ["No posts were injected and none were moderated."])
     return Section(
         "moderation",
         TITLE,
@@ -54,15 +54,15 @@ def _figures(run: Reads, events: pl.DataFrame, counts: pl.DataFrame) -> list[Fig
     kinds = [*(event for event in EVENTS if event in known), *(event for event in known if event not in EVENTS)]
     height = 70 + 34 * len(kinds)
     draw = partial(_draw_timeline, kinds=kinds, last=run.last_step)
-    acts = "Acts of moderation by step and truth of the post"
-    timeline = Figure("events", "Events: larger marks are more posts", events, draw, acts, height)
+    acts = "Acts of moderation by step and veracity of the post"
+    timeline = Figure("events", "Events by step; area grows with the number of posts", events, draw, acts, height)
     false = roots(run).filter(pl.col("injected") & (pl.col("veracity") == "false")).select("root")
     if not false.height:
         return [timeline]
     shown = counts.join(false, on="root").group_by("step").agg(pl.col("exposures", "labeled").sum())
     steps = pl.DataFrame({"step": range(1, run.last_step + 1)}, schema={"step": pl.Int32})
     by_step = steps.join(shown, on="step", how="left").fill_null(0).sort("step")
-    caption = "How often false posts were shown"
+    caption = "Exposures to false posts by step"
     return [timeline, Figure("warned", caption, by_step, _draw_warned, height=max(230, height))]
 
 
@@ -94,22 +94,23 @@ def _draw_warned(axes: Axes, by_step: pl.DataFrame) -> None:
     bare = by_step["exposures"].to_numpy() - labeled
     axes.bar(x, bare, color=color("false"), width=0.85, linewidth=0, label="without a label")
     axes.bar(x, labeled, bottom=bare, color=color("unknown"), width=0.85, linewidth=0, label="with a label")
-    over_steps(axes, by_step.height, "times shown")
+    over_steps(axes, by_step.height, "exposures")
 
 
 def _quality(row: dict[str, Any]) -> str:
     if not _known(row):
-        return "No post of known truth was injected, so there is nothing to score."
+        return "No post of known truth was injected, so moderation cannot be scored."
     posts = count(row["false_posts"], "false post")
     if not row["moderated"]:
-        return f"This run had no moderation: {posts} went unmarked, and F1 is undefined."
+        return f"Without moderation, {posts} went unmarked; F1 is undefined."
     marked = row["tp"] + row["fp"]
-    text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} (recall {number(row['recall'])})"
+    recall = f"recall {number(row['recall'])}"
+    text = f"Moderation ({row['strategy']}) marked {number(row['tp'])} of {posts} as misleading ({recall})"
     if not marked:
-        return f"{text} and no true post, so that precision is undefined."
+        return f"{text} and no true post, so precision is undefined."
     return (
-        f"{text}; of the {count(marked, 'post')} that it marked, {percent(row['precision'])} were false "
-        f"(precision {number(row['precision'])}), which makes F1 {number(row['f1'])}."
+        f"{text}. Of the {count(marked, 'marked post')}, {percent(row['precision'])} were false "
+        f"(precision {number(row['precision'])}, F1 {number(row['f1'])})."
     )
 
 
@@ -117,16 +118,16 @@ def _errors(row: dict[str, Any]) -> str:
     if not row["moderated"] or not _known(row):
         return ""
     labeled, removed = count(row["true_labeled"], "true post"), count(row["false_removed"], "false post")
-    return f"By mistake it labeled {labeled} and took down {number(row['true_removed'])}; it took down {removed}."
+    return f"It wrongly labeled {labeled} and took down {number(row['true_removed'])}; it took down {removed}."
 
 
 def _speed(row: dict[str, Any]) -> str:
     parts = [
-        f"{number(row[f'steps_to_{event}'], 1)} steps for its {event}"
+        f"{number(row[f'steps_to_{event}'], 1)} steps to the {event}"
         for event in ("verdict", "label", "takedown")
         if not math.isnan(row[f"steps_to_{event}"])
     ]
-    return f"A false post that got one waited on average {listed(parts)}." if parts else ""
+    return f"Mean time from injection, over false posts concerned: {listed(parts)}." if parts else ""
 
 
 def _shown(row: dict[str, Any]) -> str:
@@ -134,15 +135,15 @@ def _shown(row: dict[str, Any]) -> str:
     if not total or not row["moderated"]:
         return ""
     bare = percent(1 - row["shown_labeled"] / total)
-    return f"False posts were shown {number(total)} times, {bare} of them without a label."
+    return f"{bare} of {number(total)} exposures to false posts carried no label."
 
 
 def _notes(row: dict[str, Any]) -> list[str]:
     if row["notes_informative"] or ActionKind.ADD_NOTE not in row["kinds"]:
         return []
     return [
-        "The scenario does not say how plausible its posts look, so readers cannot tell true from false: measures of "
-        "community notes, F1 among them, say nothing of the strategy here."
+        "The scenario gives no plausibility of posts, so readers cannot tell true from false. Measures of community "
+        "notes, including F1, are not interpretable here."
     ]
 
 
@@ -152,12 +153,14 @@ _EFFECTS = (
         "true posts removed=true_removed", "false posts removed=false_removed",
     ),
     (
-        partial(number, digits=1), "mean steps to verdict, false posts=steps_to_verdict",
-        "mean steps to label, false posts=steps_to_label", "mean steps to takedown, false posts=steps_to_takedown",
+        partial(number, digits=1), "false posts: mean steps to verdict=steps_to_verdict",
+        "false posts: mean steps to label=steps_to_label", "false posts: mean steps to takedown=steps_to_takedown",
     ),
     (
-        number, "false posts shown before the label was decided=before_label", "false posts shown after it=after_label",
-        "false posts without a label, times shown=never_labeled", "false posts shown with a label=shown_labeled",
+        number, "exposures to false posts before the label=before_label",
+        "exposures to false posts after the label=after_label",
+        "exposures to false posts never labeled=never_labeled",
+        "exposures to false posts with a label shown=shown_labeled",
     ),
 )  # fmt: skip
 
@@ -166,7 +169,7 @@ def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
     return [
         turned("Quality, speed and effect", ["measure", "value"], [row], *_EFFECTS),
         _total_table(events),
-        table("Events by step", events, (str, "event", "truth=veracity"), (number, "step", "posts")),
+        table("Events by step", events, (str, "event", "veracity"), (number, "step", "posts")),
     ]
 
 
@@ -175,16 +178,14 @@ def _note_tables(scores: pl.DataFrame) -> list[Table]:
     if not scores.height:
         return []
     most = scores.sort("intercept", descending=True, nulls_last=True).head(_MOST_NOTES)
-    title = "Scores of notes, as last recorded" + (
-        f": the highest {_MOST_NOTES}" if scores.height > _MOST_NOTES else ""
-    )
+    title = "Last recorded scores of notes" + (f": the highest {_MOST_NOTES}" if scores.height > _MOST_NOTES else "")
     words, rounded = most.with_columns(pl.col("status").str.replace("_", " ")), partial(number, digits=3)
     return [table(title, words.drop("step"), (str, "note", "post", "status"), (rounded, "intercept", "factor"))]
 
 
 def _quality_table(row: dict[str, Any]) -> Table:
     cells = [("false posts", row["tp"], row["fn"]), ("true posts", row["fp"], row["tn"])]
-    return table("Marked as misleading, against the truth", cells, (str, ""), (number, "marked", "not marked"))
+    return table("Marked as misleading, by veracity", cells, (str, ""), (number, "marked", "not marked"))
 
 
 def _total_table(events: pl.DataFrame) -> Table:
@@ -195,4 +196,4 @@ def _total_table(events: pl.DataFrame) -> Table:
         for event in EVENTS
         if any((event, word) in totals for word in VERACITIES)
     ]
-    return Table("Events over the whole run", ["", "true", "false", "unknown"], rows)
+    return Table("Events of the run by veracity", ["", "true", "false", "unknown"], rows)

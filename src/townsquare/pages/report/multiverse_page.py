@@ -1,4 +1,4 @@
-"""The page of a multiverse: a specification curve for each outcome, and what its variation goes with."""
+"""The page of a multiverse: a specification curve for each outcome, and shares of its variance."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def multiverse_page(multiverse: Multiverse) -> Page:
         ("runs", f"{len(experiment.finished)} of {len(experiment.runs)} finished"),
     ]
     failed = len(experiment.failed)
-    warnings = [f"{failed} of the runs failed and are left out."] if failed else []
+    warnings = [f"{count(failed, 'run')} failed and {'is' if failed == 1 else 'are'} excluded."] if failed else []
     if not sections:
-        warnings.append("No outcome is defined in both sides of the contrast.")
+        warnings.append("No outcome is defined on both sides of the contrast.")
     if len(experiment.seeds) < 2:
-        warnings.append("There is one seed only: effects have no intervals, and chance is not told from interactions.")
+        warnings.append("One seed only: effects have no CI, and chance cannot be separated from interactions.")
     return Page.of(
         "multiverse.html",
         title="A multiverse of modeling choices",
         facts=facts,
-        summary=[f"The same question was asked in {count(universes, 'universe')} of modeling choices."],
+        summary=[f"The same question, analyzed under {count(universes, 'combination')} of modeling choices."],
         warnings=warnings,
         sections=sections,
     )
@@ -82,21 +82,21 @@ def _section(multiverse: Multiverse, what: Measure, side: str, key: str) -> Sect
     curve, shares = specifications(effects, multiverse.across), variance_shares(effects, multiverse.across)
     across = list(multiverse.across)
     title = printable(what.title, 80) + (f": {printable(side, 60)}" if multiverse.contrast else "")
-    caption = f"Specification curve ({what.unit}): effects sorted, with 95% intervals, over the choices that make each"
+    caption = f"Specification curve ({what.unit}): sorted effects with 95% CI, and the modeling choices behind each"
     draw = partial(_draw_curve, across=across, unit=what.unit)
     height = 200 + ROW * len(_choices(curve, across)) + 8 * len(across)
-    share_caption = "Share of the variation that goes with each choice"
+    share_caption = "Share of variance explained by each modeling choice"
     figures = [
         Figure(f"curve-{key}", caption, curve, draw, title, height),
         Figure(f"shares-{key}", share_caption, shares, _draw_shares, f"{title}: shares", height),
     ]
     tables = [
         table(
-            "Every universe", curve, (short, *across), (signed, "effect", "low", "high"), (str, "seeds"), words=across
+            "All universes", curve, (short, *across), (signed, "effect", "low", "high"), (str, "seeds"), words=across
         ),
         table(
-            "Shares of the variation", shares, (str, "choice=source"), (percent, "share"),
-            (signed, "least mean effect=low_mean", "most=high_mean"),
+            "Shares of variance", shares, (str, "choice=source"), (percent, "share"),
+            (signed, "lowest mean effect=low_mean", "highest=high_mean"),
         ),
     ]  # fmt: skip
     says = [_sentence(curve, shares, what)]
@@ -109,12 +109,12 @@ def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
     low, high = (signed(float(curve["effect"][at])) for at in (0, -1))
     sentence = (
-        f"Over {count(n, 'universe')} the effect runs from {low} to {high}, with a median of {middle} {what.unit}; "
+        f"Over {count(n, 'universe')}, the effect ranges from {low} to {high} with a median of {middle} {what.unit}. "
     )
-    sentence += f"it is above zero in {above}, and in {clear} its interval leaves out zero."
+    sentence += f"It is above zero in {above}; in {clear}, the 95% CI excludes zero."
     known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
     if known.height:
-        sentence += f" It hangs most on {known['source'][0]}, with {percent(known['share'][0])} of its variation."
+        sentence += f" The choice of {known['source'][0]} explains most of the variance ({percent(known['share'][0])})."
     return sentence
 
 
@@ -149,7 +149,7 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
     below.set_yticks(places, words, fontsize=9.5)
     below.set_ylim(y + 0.3, 0.8)
     below.grid(False)
-    below.set_xlabel("universes, by effect")
+    below.set_xlabel("universes, sorted by effect")
     below.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
 
 
@@ -171,4 +171,4 @@ def _draw_shares(axes: Axes, shares: pl.DataFrame) -> None:
         return
     bars(axes, shown["source"].to_list(), shown["share"], ["first"] * shown.height)
     axes.set_xlim(0, 1)
-    amounts_across(axes, "share of the variation")
+    amounts_across(axes, "share of variance")

@@ -1,4 +1,4 @@
-"""Figure: polarization by several measures, distance to the start, what stays, and who moved."""
+"""Figure: measures of polarization, distance to initial stances, persistence, and changes by group."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.groups import stance_groups
 from townsquare.core.text_table import Table, table
 from townsquare.pages.report.axes import course
-from townsquare.pages.report.section import Section
+from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.words import count, number, printable, short, signed, significant, three
 
-TITLE = "Polarization: apart or together, and who moved"
+TITLE = "Polarization and convergence"
 MOST_DRAWN = 2
 _MEASURES = {
-    "sd": ("first", "spread (sd)"),
-    "mean_distance": ("second", "mean distance"),
+    "sd": ("first", "standard deviation"),
+    "mean_distance": ("second", "mean pairwise distance"),
     "polarization": ("third", "polarization"),
     "extremity": ("fourth", "extremity"),
 }
 _DISTANCES = {"mean": ("first", "mean"), "q95": ("second", "95th percentile")}
 _NOTE = (
-    "Spread and mean distance rise when people stand further apart; polarization is the variance of those distances, "
-    "high only for two camps; extremity is the mean distance from the middle. Say beforehand which one you mean."
+    "Standard deviation and mean distance rise when stances are further apart. Polarization is the variance of these "
+    "distances and is high only for two camps. Extremity is the mean absolute stance. Pre-specify the measure you use."
 )
 
 
 def polarization_section(run: Reads) -> Section:
-    """The figure, from a run."""
-    courses = polarization_course(run)
+    """Return the section on polarization."""
+    courses = with_statements(run, polarization_course(run))
     if not courses.height:
-        return Section("polarization", TITLE, ["No beliefs were recorded, so there is nothing to measure."])
-    away, crossed, left = distance_to_start(run), crossing_counts(run), persistence(run)
+        return Section("polarization", TITLE, ["No beliefs were recorded, so polarization is undefined."])
+    away, crossed, left = (with_statements(run, of(run)) for of in (distance_to_start, crossing_counts, persistence))
     groups = pl.concat([stance_groups(run), exposure_groups(run)])
-    by = belief_change_by(run, groups)
-    shown = names(run).head(MOST_DRAWN)
+    by = with_statements(run, belief_change_by(run, groups))
+    shown = with_statements(run, names(run)).head(MOST_DRAWN)
     return Section(
         "polarization",
         TITLE,
@@ -54,47 +54,47 @@ def polarization_section(run: Reads) -> Section:
 
 def _sentence(row: dict[str, object], away: pl.DataFrame) -> str:
     of_proposition = away.filter(pl.col("proposition") == row["proposition"])
-    name = printable(str(row["name"]), 60)
+    statement = f"“{printable(str(row['name']), 200)}”"
     if not of_proposition.height:
-        return f"{name}: no beliefs were recorded."
-    last = of_proposition.row(-1, named=True)
-    sentence = f"{name}: at the end people stood {significant(last['mean'], 2)} from where they started on average"
+        return f"{statement}: no beliefs were recorded."
+    distance = significant(of_proposition["mean"][-1], 2)
     many = int(str(row["crossed"]))
-    ends = f"{row['to_for']} to for, {row['to_against']} to against, {row['returned']} there and back"
-    return f"{sentence}; {count(many, 'person', 'people')} crossed the middle" + (f" ({ends})." if many else ".")
+    ends = f"{row['to_for']} to for, {row['to_against']} to against, {row['returned']} returned"
+    changed = f"{count(many, 'person', 'people')} changed sides" + (f" ({ends})." if many else ".")
+    return f"{statement}: final stances were {distance} from initial stances on average; {changed}"
 
 
 def _figures(row: dict[str, object], courses: pl.DataFrame, away: pl.DataFrame, last: int) -> list[Figure]:
-    name, at = printable(str(row["name"]), 40), row["proposition"]
-    of_proposition, moved = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
-    measures, distance = f"{name}: measures of polarization", f"{name}: distance to the start"
+    statement, at = printable(str(row["name"]), 90), row["proposition"]
+    of_proposition, distances = (frame.filter(pl.col("proposition") == at) for frame in (courses, away))
+    measures, distance = f"“{statement}”: measures of polarization", f"“{statement}”: distance to the initial stance"
     return [
-        course(f"polarization-{at}", measures, of_proposition, _MEASURES, last, "0 to 1"),
-        course(f"distance-{at}", distance, moved, _DISTANCES, last, "stance from the start"),
+        course(f"polarization-{at}", measures, of_proposition, _MEASURES, last, "value (0 to 1)"),
+        course(f"distance-{at}", distance, distances, _DISTANCES, last, "absolute change of stance"),
     ]
 
 
 def _tables(courses: pl.DataFrame, crossed: pl.DataFrame, left: pl.DataFrame, by: pl.DataFrame) -> list[Table]:
     return [
         table(
-            "Measures of polarization after each step", courses.sort("proposition", "step"),
+            "Measures of polarization by step", courses.sort("proposition", "step"),
             (short, "proposition=name"), (number, "step"),
             (three, "sd", "mean distance=mean_distance", "polarization", "bimodality", "extremity",
-             "gap of camps=camp_gap", "balance=camp_balance", "entropy"),
+             "distance of camps=camp_gap", "balance of camps=camp_balance", "entropy"),
         ),
         table(
-            "Crossings of the middle", crossed, (short, "proposition=name"),
-            (number, "people=crossed", "to for=to_for", "to against=to_against", "returned", "flips"),
+            "Changes of side", crossed, (short, "proposition=name"),
+            (number, "changed sides=crossed", "to for=to_for", "to against=to_against", "returned", "flips"),
         ),
         table(
-            "What stays when exposure ends", left, (short, "proposition=name"), (str, "steps after=steps_after"),
-            (number, "people=persons"), (significant, "moved by=displacement"), (three, "kept"),
-            note="Kept: the share of a person's move that is left so many steps after the last post it saw on the "
-            "matter.",
+            "Persistence after exposure ends", left, (short, "proposition=name"), (str, "steps after=steps_after"),
+            (number, "people=persons"), (significant, "mean displacement=displacement"), (three, "remaining=kept"),
+            note="Remaining: share of the displacement that remains this many steps after the last exposure to a post "
+            "on the proposition.",
         ),
         table(
-            "By where people started and what they were shown", by, (short, "proposition=name", "grouping", "group"),
-            (number, "people=agents"), (signed, "shift"), (significant, "size=absolute_shift"),
-            (signed, "accuracy=accuracy_shift"),
+            "Belief change by initial stance and by exposure", by, (short, "proposition=name", "grouping", "group"),
+            (number, "people=agents"), (signed, "mean shift=shift"),
+            (significant, "mean absolute shift=absolute_shift"), (signed, "change in accuracy=accuracy_shift"),
         ),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a page is made of: sections of sentences, figures and tables; and the family of those on the page of a run."""
+"""Sections of a page: sentences, figures and tables; and the family of sections on the page of a run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import polars as pl
+
+from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, given_to
 from townsquare.core import registry
 from townsquare.core.member_errors import breach, call_member
@@ -19,9 +22,9 @@ FAMILY = "section"
 class Section:
     """One part of a page.
 
-    ``key`` names it in the address, unlike any other section of the page; letters, digits and ``-``. ``says`` are the
-    sentences above the figures, ``notes`` what a reader must mind, ``tables`` what stands behind the figures (folded
-    away), ``open_tables`` what stands in the open.
+    ``key`` is its unique name in the address of the page: letters, digits and ``-``. ``says`` are the sentences above
+    the figures, ``notes`` how to read them, ``tables`` the folded tables with the data, ``open_tables`` tables that are
+    not folded.
     """
 
     key: str
@@ -33,20 +36,27 @@ class Section:
     open_tables: Sequence[Table] = ()
 
 
-SectionOf = Callable[[Reads], Section | None]
-"""A member of the family: the section that the page of a run gets, or None for a run that it says nothing of.
+def with_statements(run: Reads, frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame whose column ``name`` holds the statement of each proposition in place of its key."""
+    texts = names(run).select("name", pl.when(pl.col("text") == "").then("name").otherwise("text").alias("statement"))
+    known = dict(texts.drop_nulls().rows())
+    return frame.with_columns(pl.col("name").replace_strict(known, default=pl.col("name"), return_dtype=pl.String))
 
-It changes nothing, gives the same for the same run, and puts the numbers of its figures into a table.
+
+SectionOf = Callable[[Reads], Section | None]
+"""A member of the family: returns a section for a run, or None where it does not apply.
+
+It changes nothing, returns the same section for the same run, and gives the numbers of its figures in a table.
 """
 
 
 def section(name: str, run: Reads) -> Section | None:
-    """What the registered section called ``name`` gives for a run.
+    """Return the section that the registered member ``name`` makes of a run.
 
     Raises
     ------
     ContractError
-        It gives something else, or makes a mistake; names it.
+        The member raised an error or returned something else; the error names it.
     """
     made: object = call_member(
         FAMILY, name, "the section", partial(registry.get(FAMILY, name), given_to(FAMILY, name, run))

@@ -1,4 +1,4 @@
-"""Figure 2: where people stood at the start and at the end, and how they got there."""
+"""Figure: distribution of stances at the start and at the end, and their course."""
 
 from __future__ import annotations
 
@@ -15,40 +15,36 @@ from townsquare.analysis.beliefs import BINS, belief_change, belief_course, name
 from townsquare.analysis.contract import Reads
 from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import NICE, amounts, over_steps, reference
-from townsquare.pages.report.section import Section
+from townsquare.pages.report.section import Section, with_statements
 from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import count, number, percent, printable, short, signed_three, three
 
-TITLE = "Beliefs: where people stood, and how they moved"
+TITLE = "Beliefs: initial and final stances"
 _HOW_TO_READ = (
-    "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps stand at "
-    "the ends. Thin lines are single people, chosen evenly over the order in which they started."
+    "Stance runs from −1 (against) to +1 (for). Polarization is 0 when all agree and 1 when two equal camps hold the "
+    "extremes. Thin lines are individual people, spread evenly over initial stances."
 )
 MOST_DRAWN = 4
-"""Propositions with panels; the tables hold all."""
+"""Propositions with panels; the tables include all."""
 
 
 def stance_section(run: Reads) -> Section:
-    """The figure."""
-    bins, course = stance_bins(run), belief_course(run)
+    """Return the section on beliefs."""
+    bins, course = stance_bins(run), with_statements(run, belief_course(run))
     if not bins.height:
         why = "The scenario has no proposition" if not names(run).height else "No beliefs were recorded"
         return Section("stances", TITLE, [f"{why}, so no stances can be shown."])
-    change, lines = belief_change(run), stance_lines(run)
+    change, lines = with_statements(run, belief_change(run)), stance_lines(run)
     drawn = change.head(MOST_DRAWN)
     sides = dict(true_sides(run).select("proposition", "side").rows())
-    texts = dict(names(run).select("proposition", "text").rows())
     notes = [_HOW_TO_READ]
     if change.height > MOST_DRAWN:
-        notes.append(f"Panels show the first {MOST_DRAWN} of {change.height} propositions; the tables hold all.")
+        notes.append(f"Panels show the first {MOST_DRAWN} of {change.height} propositions; the tables include all.")
     return Section(
         "stances",
         TITLE,
-        says=[
-            _sentence(row, texts[row["proposition"]], course, sides[row["proposition"]])
-            for row in change.iter_rows(named=True)
-        ],
+        says=[_sentence(row, course, sides[row["proposition"]]) for row in change.iter_rows(named=True)],
         notes=notes,
         figures=[p for row in drawn.iter_rows(named=True) for p in _figures(row, bins, course, lines, run.last_step)],
         tables=[made for row in change.iter_rows(named=True) for made in _tables(row, course)],
@@ -58,15 +54,15 @@ def stance_section(run: Reads) -> Section:
 def _figures(
     row: dict[str, Any], bins: pl.DataFrame, course: pl.DataFrame, lines: pl.DataFrame, last: int
 ) -> list[Figure]:
-    proposition, name = row["proposition"], printable(row["name"], 60)
+    proposition, name = row["proposition"], printable(row["name"], 90)
     histogram, bands, single = (frame.filter(pl.col("proposition") == proposition) for frame in (bins, course, lines))
     return [
         Figure(
-            f"spread-{proposition}", f"{name}: start and end", histogram, partial(_draw_histogram, last=last),
-            f"Distribution of stances toward {name}, start and end",
+            f"spread-{proposition}", f"“{name}”: initial and final stances", histogram,
+            partial(_draw_histogram, last=last), f"Distribution of initial and final stances toward {name}",
         ),
         Figure(
-            f"course-{proposition}", f"{name}: everybody, and some people", bands,
+            f"course-{proposition}", f"“{name}”: median, middle 50% and 90%, and individual people", bands,
             partial(_draw_bands, lines=single, last=last), f"Quantiles of stances toward {name} over steps",
         ),
     ]  # fmt: skip
@@ -106,44 +102,43 @@ def _draw_bands(axes: Axes, course: pl.DataFrame, lines: pl.DataFrame, last: int
     axes.set_ylim(-1.03, 1.03)
 
 
-def _sentence(row: dict[str, Any], text: str, course: pl.DataFrame, side: float) -> str:
+def _sentence(row: dict[str, Any], course: pl.DataFrame, side: float) -> str:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"])
     start, end = of_proposition.row(0, named=True), of_proposition.row(-1, named=True)
-    name = printable(row["name"], 60) + (f" (“{printable(text)}”)" if text else "")
-    went = f"{signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
+    statement = f"“{printable(row['name'], 200)}”"
+    ends = f"from {signed_three(row['mean_start'])} to {signed_three(row['mean_end'])}"
     if row["agents"] == 1:
-        return f"{name}: the one person went from {went}."
-    people, move = count(row["agents"], "person", "people"), three(row["absolute_shift"])
-    sentences = [
-        f"{name}: the mean stance of {people} went from {went}; on average a person ended {move} from its start."
-    ]
+        return f"{statement}: the stance of the one person changed {ends}."
+    people, shift = count(row["agents"], "person", "people"), three(row["absolute_shift"])
+    sentences = [f"{statement}: the mean stance of {people} changed {ends}, with a mean absolute shift of {shift}."]
     if not math.isnan(row["spread_kept"]):
-        sentences.append(f"They kept {percent(row['spread_kept'])} of their spread.")
-    sentences.append(f"Polarization went from {three(start['polarization'])} to {three(end['polarization'])}.")
+        sentences.append(f"The standard deviation is {percent(row['spread_kept'])} of its initial value.")
+    sentences.append(f"Polarization changed from {three(start['polarization'])} to {three(end['polarization'])}.")
     return " ".join([*sentences, _accuracy(row, side)])
 
 
 def _accuracy(row: dict[str, Any], side: float) -> str:
-    move, at_end = row["accuracy_shift"], three(row["accuracy_end"])
-    if math.isnan(move):
+    change, final = row["accuracy_shift"], three(row["accuracy_end"])
+    if math.isnan(change):
         return "The true posts take no side on it, so accuracy is undefined."
-    sentence = f"On the whole the true posts speak {'for' if side > 0 else 'against'} it; measured by that, accuracy"
-    if round(move, 3) == 0:
-        return f"{sentence} stayed at {at_end}."
-    return f"{sentence} {'rose' if move > 0 else 'fell'} by {three(abs(move))} to {at_end}."
+    support = "support" if side > 0 else "contradict"
+    sentence = f"The true posts {support} the statement; accuracy in this sense"
+    if round(change, 3) == 0:
+        return f"{sentence} stayed at {final}."
+    return f"{sentence} {'rose' if change > 0 else 'fell'} by {three(abs(change))} to {final}."
 
 
 def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
     of_proposition = course.filter(pl.col("proposition") == row["proposition"]).sort("step")
     name = short(row["name"])
     columns = ((number, "step"), (signed_three, "mean"), (three, "sd"), (percent, "for=share_for"), (three, "accuracy"))
-    return [_ends_table(name, row, of_proposition), table(f"{name}: after each step", of_proposition, *columns)]
+    return [_ends_table(name, row, of_proposition), table(f"{name}: by step", of_proposition, *columns)]
 
 
 def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
-    """Start against end: everybody who was there, then each person against itself."""
+    """Initial and final values over everybody present, then changes over the same persons."""
     ends = [course.row(0, named=True), course.row(-1, named=True)]
-    caption, head = f"{name}: start and end", ["", "start", "end"]
+    caption, head = f"{name}: initial and final", ["", "initial", "final"]
     both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)
     return Table(caption, head, [*both.rows, *([title, "", value] for title, value in each.rows)])
 
@@ -154,7 +149,7 @@ _ENDS = (
     (three, "polarization", "bimodality", "accuracy", "confidence"),
 )  # fmt: skip
 _CHANGES = (
-    (signed_three, "mean shift of a person=shift"), (three, "mean size of the shift=absolute_shift"),
-    (percent, "spread kept=spread_kept", "changed side=changed_side"),
-    (signed_three, "change of accuracy=accuracy_shift"),
+    (signed_three, "mean shift=shift"), (three, "mean absolute shift=absolute_shift"),
+    (percent, "final SD ÷ initial SD=spread_kept", "changed side=changed_side"),
+    (signed_three, "change in accuracy=accuracy_shift"),
 )  # fmt: skip

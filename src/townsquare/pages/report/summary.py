@@ -1,4 +1,4 @@
-"""The head of a run's page: what was run, and a summary in plain words."""
+"""Facts and summary at the head of a run's page."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from townsquare.analysis.health import run_health
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.schema import AgentKind
+from townsquare.pages.report.section import with_statements
 from townsquare.pages.report.words import count, number, percent, printable
 
 STRATEGIES = {
@@ -24,13 +25,14 @@ STRATEGIES = {
 
 
 def facts(run: Reads) -> list[tuple[str, str]]:
-    """What identifies a run beside its scenario, as names and values."""
+    """Return what identifies a run besides its scenario, as names and values."""
     persons = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON)
     first = persons.filter(pl.col("born") == 0).height
-    grown = f"{number(first)}, at the end {number(persons.height)}" if persons.height > first else number(first)
+    grew = persons.height > first
+    people = f"{number(first)} at the start, {number(persons.height)} at the end" if grew else number(first)
     return [
         ("seed", str(setting(run, "seed", default="–"))),
-        ("people", grown),
+        ("people", people),
         ("steps", f"{number(max(run.last_step, 0))} of {number(run_health(run).planned)}"),
         ("state", run.state),
         ("moderation", strategy(run)),
@@ -43,7 +45,7 @@ def facts(run: Reads) -> list[tuple[str, str]]:
 
 
 def _interventions(run: Reads) -> list[tuple[str, str]]:
-    """Events by step and treatments by name, if there are any."""
+    """Return events by step and treatments by name, where the run has any."""
     events = [
         f"step {event['step']}: {next(kind for kind in ('set', 'inject', 'message') if event.get(kind) is not None)}"
         for event in setting(run, "events", default=())
@@ -55,11 +57,11 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
 
 
 def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
-    """Some sentences for somebody who reads nothing else."""
+    """Return the sentences that answer first: what was run, engagement, moderation, belief change."""
     people = run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).height
     how = STRATEGIES.get(strategy(run), f"moderated by {strategy(run)}")
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
-    sentences = [f"{who} read, posted and reacted for {steps}, {how}.".capitalize(), _injected(run)]
+    sentences = [f"{who} read, posted and reacted over {steps}, {how}.".capitalize(), _injected(run)]
     return [
         sentence for sentence in [*sentences, _engagement(outcome), _marked(outcome), _moved(run, outcome)] if sentence
     ]
@@ -82,8 +84,8 @@ def _engagement(outcome: Mapping[str, float]) -> str:
     compared = "more engagement than" if false > true else "less engagement than" if false < true else "as much as"
     reached = [number(outcome[f"reach_{word}_mean"], 0) for word in ("false", "true")]
     return (
-        f"A false post drew {compared} a true one ({number(false, 1)} against {number(true, 1)} actions) "
-        f"and reached {reached[0]} people against {reached[1]}."
+        f"A false post drew {compared} a true post ({number(false, 1)} vs. {number(true, 1)} actions) "
+        f"and reached {reached[0]} vs. {reached[1]} people on average."
     )
 
 
@@ -91,14 +93,20 @@ def _marked(outcome: Mapping[str, float]) -> str:
     if math.isnan(outcome["recall"]):
         return ""
     true = count(int(outcome["true_labeled"]), "true post")
-    return f"Moderation marked {percent(outcome['recall'])} of the false posts; {true} got a label too."
+    return f"Moderation marked {percent(outcome['recall'])} of the false posts as misleading; {true} received a label."
 
 
 def _moved(run: Reads, outcome: Mapping[str, float]) -> str:
-    sizes = {name: outcome[f"absolute_shift.{name}"] for name in names(run)["name"]}
-    known = {name: size for name, size in sizes.items() if not math.isnan(size)}
+    sizes = {statement: outcome[f"absolute_shift.{name}"] for name, statement in _statements(run)}
+    known = {statement: size for statement, size in sizes.items() if not math.isnan(size)}
     if not known:
         return ""
-    name = max(known, key=lambda proposition: known[proposition])
-    most = f" most on {printable(name, 60)}:" if len(known) > 1 else f" on {printable(name, 60)}"
-    return f"Stances moved{most} by {number(known[name], 3)} on average, on a scale from −1 to +1."
+    statement = max(known, key=lambda text: known[text])
+    which = ", largest for" if len(known) > 1 else " for"
+    shift = f"{number(known[statement], 3)} on the scale from −1 to +1"
+    return f"Belief change{which} “{printable(statement, 90)}”: a mean absolute shift of {shift}."
+
+
+def _statements(run: Reads) -> list[tuple[str, str]]:
+    """Return the name and statement of each proposition."""
+    return list(zip(names(run)["name"], with_statements(run, names(run))["name"], strict=True))

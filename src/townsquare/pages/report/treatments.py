@@ -1,4 +1,4 @@
-"""Figure: what treatments that were drawn within the run did, to those who got them and to those who follow them."""
+"""Figure: effects of treatments assigned within the run, direct and by spillover."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from townsquare.pages.report.svg import Figure
 from townsquare.pages.report.theme import color
 from townsquare.pages.report.words import number, percent, printable, signed, significant, three
 
-TITLE = "Treatments: what they did to those who got them, and to others"
+TITLE = "Treatments: direct effects and spillover"
 _NOTES = [
-    "Difference: treated less untreated people, as they are. Direct: of being treated, at equal treatment of those one "
-    "follows. Spillover: of having all one follows treated rather than none. Total: both, that is, treating everybody "
-    "rather than nobody, as far as effects travel no further than one follow and grow evenly.",
-    "p values come from drawing the assignment anew; with many outcomes some are small by chance, so the tables have "
-    "Holm's correction over all rows of a treatment.",
+    "Difference: mean of treated minus untreated people. Direct: effect of being treated, holding the treatment of the "
+    "people one follows constant. Spillover: effect of all people one follows being treated rather than none. Total: "
+    "direct plus spillover. The model assumes effects that are linear and travel one follow only.",
+    "p values come from re-randomizing the assignment. The tables add p values corrected by Holm's method over all "
+    "rows of a treatment.",
 ]
 _ROLES = {"difference": "unknown", "direct": "first", "spillover": "second", "total": "fourth"}
 
 
 def treatment_section(run: Reads) -> Section | None:
-    """The figure, from a run; None for a run without treatments."""
+    """Return the section on treatments; None for a run without treatments."""
     listed = list(setting(run, "treatments", default=()))
     if not listed or run.last_step < 1:
         return None
@@ -38,7 +38,7 @@ def treatment_section(run: Reads) -> Section | None:
         name = printable(str(treatment["name"]), 40)
         effects = treatment_effect(run, at)
         if not effects.height:
-            says.append(f"{name}: too few people were assigned, or left out, to say anything.")
+            says.append(f"{name}: too few treated or untreated people to estimate effects.")
             continue
         tested = corrected(effects)
         says.append(_sentence(name, float(treatment["share"]), tested))
@@ -51,7 +51,7 @@ def treatment_section(run: Reads) -> Section | None:
         figures += [
             Figure(
                 f"treatment-{at}-{nth}",
-                f"{name}: {_outcome(outcome)}, with 95% intervals",
+                f"{name}: {_outcome(outcome)}, with 95% CI",
                 of_outcome,
                 _draw,
                 height=170,
@@ -69,19 +69,17 @@ def _sentence(name: str, share: float, tested: pl.DataFrame) -> str:
         f"{_outcome(effect['outcome'])} ({effect['estimate']} {significant(effect['value'], 2, signed=True)})"
         for effect in clear.iter_rows(named=True)
     ]
-    people = (
-        f"{name} (assigned with chance {percent(share)}): {number(row['treated'])} of {number(row['persons'])} people"
-    )
-    return f"{people} got it. " + (
-        f"Told apart from chance after correction: {'; '.join(clear_effects)}."
+    people = f"{number(row['treated'])} of {number(row['persons'])} people were treated"
+    return f"{name} (assigned with probability {percent(share)}): {people}. " + (
+        f"Significant at the 5% level after correction: {'; '.join(clear_effects)}."
         if clear_effects
-        else "Nothing is told apart from chance."
+        else "No effect is significant after correction."
     )
 
 
 def _outcome(name: str) -> str:
     kind, dot, proposition = name.partition(".")
-    return printable(f"move of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
+    return printable(f"change of stance, {proposition}" if dot and kind == "move" else name.replace("_", " "), 50)
 
 
 def _draw(axes: Axes, rows: pl.DataFrame) -> None:
