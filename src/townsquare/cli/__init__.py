@@ -55,9 +55,9 @@ def _former_names_as_notes() -> Iterator[None]:
         others = warnings.showwarning
         noted = set()
 
-        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        def show(message: Warning | str, category: type[Warning], *source: Any, **more: Any) -> None:
             if not issubclass(category, FormerName):
-                others(message, category, *place, **more)
+                others(message, category, *source, **more)
             elif str(message) not in noted:
                 noted.add(str(message))
                 complain(str(message), kind="note")

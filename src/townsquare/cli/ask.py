@@ -181,8 +181,8 @@ def rewrite(
             made = again(people, bank, client)
         known = picked(people, "ids", "activity", "stance")
         write_personas(out, people.traits, bank, texts=made.texts, **known)
-    facts = {"personas": str(out), "n": len(people), "rewritten": sum(made.kept), "not": made.why}
-    text = f"{sum(made.kept):,} of {len(people):,} personas rewritten  {out}"
+    facts = {"personas": str(out), "n": len(people), "rewritten": sum(made.accepted), "not": made.why}
+    text = f"{sum(made.accepted):,} of {len(people):,} personas rewritten  {out}"
     answer(facts, text, as_json=as_json)
     for row, reason in () if as_json else list(made.why.items())[:MOST_SHOWN]:
         complain(f"persona {people.ids[row]}: {safe(reason)}", kind="not rewritten")

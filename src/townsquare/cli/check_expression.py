@@ -39,7 +39,7 @@ def expression(
     line = result.line
     if shown.as_json:
         facts = picked(line, "r", "p", "slope", "slope_low=low", "slope_high=high", "intercept")
-        facts |= {"topics": listed, "texts": line.n + result.unread, "unread": result.unread}
+        facts |= {"topics": listed, "texts": line.n + result.unscored, "unread": result.unscored}
         return show_json({"event": "result", **facts, "paper": {"r": check.PAPER_R, "slope": check.PAPER_SLOPE}})
     slope = f"{number(line.slope, 3)} [{number(line.low, 3)}, {number(line.high, 3)}]"
     rows = [
@@ -47,7 +47,7 @@ def expression(
         ("slope", slope, f"{check.PAPER_SLOPE:g}"),
         ("intercept", number(line.intercept, 2), "not reported"),
         ("texts", number(line.n), "not reported"),
-        ("texts without a stance", number(result.unread), "not reported"),
+        ("texts without a stance", number(result.unscored), "not reported"),
     ]
     show("", rows, (str, "", "here", "paper"), words=[""])
     print("The paper's speakers and judge are language models. The default judge knows the arguments of the bank and")

@@ -72,7 +72,7 @@ def judge(
     assert file is not None
     report = judge_report(file, bank, quality)
     if as_json:
-        facts = picked(report, "file=place", "n", "columns", "overall", "by_topic", "notices")
+        facts = picked(report, "file=location", "n", "columns", "overall", "by_topic", "notices")
         return show_json({"event": "result", **facts, "paper": {title: paper for _, title, paper in MEASURES if paper}})
     _show(report)
     return 0
@@ -93,7 +93,7 @@ def _write_sample(folder: Path, out: Path, texts: int, seed: int, *, as_json: bo
 
 
 def _show(report: JudgeReport) -> None:
-    print(f"{report.n:,} arguments on {len(report.topics)} topics in {report.place}\n")
+    print(f"{report.n:,} arguments on {len(report.topics)} topics in {report.location}\n")
     rows = [(title, *(getattr(each, name) for each in report.overall), paper) for name, title, paper in MEASURES]
     methods = [scores.method for scores in report.overall]
     show("", rows, (str, ""), (digits(DIGITS), *methods), (str, "paper"), words=[""])

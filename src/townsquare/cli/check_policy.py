@@ -51,7 +51,7 @@ def policy(
     panel = read_panel(folder, skip_bad=skip_bad)
     report = check_policy_against(panel, held_out=held_out, draws=draws, seed=1 if seed is None else seed)
     if as_json:
-        facts = picked(report, "people=n", "posts", "actions", "mixes", "found", "notices")
+        facts = picked(report, "people=n", "posts", "actions", "mixes", "found=compared", "notices")
         return show_json({"event": "result", **facts, "of_people": {**report.people, "mix": report.people_mix}})
     _show(report)
     return 0
@@ -64,13 +64,13 @@ def _show(report: PolicyReport) -> None:
 
     print(f"{report.n} people, {report.posts} posts, {report.actions} actions\n")
     parts = (PEOPLE_OUT, BOTH_OUT, OTHERS)
-    whole = [name for name in report.found if name not in parts]
+    whole = [name for name in report.compared if name not in parts]
 
     def listed(title: str, sets: list[str], cell: Callable[[Compared], Any], format_: Format, *more: str) -> None:
         """One row a measure, one column a set of actions, after what people did if there is ``more``."""
         people = [[report.people[m.name]] if more else [] for m in MEASURES]
         rows = [
-            (m.title, *own, *(cell(report.found[name][m.name]) for name in sets))
+            (m.title, *own, *(cell(report.compared[name][m.name]) for name in sets))
             for m, own in zip(MEASURES, people, strict=True)
             if not own or math.isfinite(own[0])
         ]
@@ -81,9 +81,9 @@ def _show(report: PolicyReport) -> None:
     mixes = [("people", *report.people_mix), *((name, *mix) for name, mix in report.mixes.items())]
     show("Action mix: share of each kind of action", mixes, (str, ""), (three, *(kind.name.lower() for kind in KINDS)))
     listed("Distance from all people, 0 = equal [95% CI over people]", whole, _apart, str)
-    names = [*whole, *(n for n in parts if n in report.found)]
+    names = [*whole, *(n for n in parts if n in report.compared)]
     listed("Mean distance from a random half of the people", names, lambda compared: compared.half, three)
-    rivals = [name for name in names if not math.isnan(report.found[name]["mix"].closer) and name != AGENTS]
+    rivals = [name for name in names if not math.isnan(report.compared[name]["mix"].closer) and name != AGENTS]
     if rivals:
         title = "Share of resamples in which a set is closer to people than gpt-4o's agents"
         listed(title, rivals, lambda compared: compared.closer, digits(2))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from townsquare.cli import options
-from townsquare.cli.console import show, show_json
+from townsquare.cli.console import picked, show, show_json
 
 if TYPE_CHECKING:
     from townsquare.experiments.size import PlannedSize
@@ -44,14 +44,15 @@ def doctor(
         findings += fits(size, folder)
     whole = not any(finding.state == State.MISSING for finding in findings)
     if as_json:
-        show_json({"ok": whole, "findings": findings, "planned": size})
+        listed = [picked(finding, "what", "state", "found=detail", "do") for finding in findings]
+        show_json({"ok": whole, "findings": listed, "planned": size})
     else:
         _show(findings, size)
     return 0 if whole else 1
 
 
 def _show(findings: list[Finding], size: PlannedSize | None) -> None:
-    show("", findings, (str, "what", "state", "found"))
+    show("", findings, (str, "what", "state", "found=detail"))
     for finding in findings:
         if finding.do:
             print(f"{finding.what}: {finding.do}")
@@ -85,7 +86,7 @@ class Finding:
 
     what: str
     state: State
-    found: str
+    detail: str
     do: str = ""
 
 
@@ -97,9 +98,9 @@ def examine(folder: Path, package: str = "townsquare") -> list[Finding]:
     return [_python(), *_packages(package), *_extras(package), _browser(), _kernels(), *_machine(folder)]
 
 
-def _finding(what: str, found: str, do: str, *, right: bool, otherwise: State = State.MISSING) -> Finding:
+def _finding(what: str, detail: str, do: str, *, right: bool, otherwise: State = State.MISSING) -> Finding:
     """A finding that is right, or that says what to do."""
-    return Finding(what, State.OK if right else otherwise, found, "" if right else do)
+    return Finding(what, State.OK if right else otherwise, detail, "" if right else do)
 
 
 def fits(size: PlannedSize, folder: Path) -> list[Finding]:

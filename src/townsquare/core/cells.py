@@ -258,7 +258,7 @@ class Sheet:
             first: dict[Any, Record] = {}
             for value, record in zip(values, self.table.records, strict=True):
                 if first.setdefault(value, record) is not record:
-                    allowed = f"another than in {first[value].place}"
+                    allowed = f"another than in {first[value].location}"
                     raise DataError(record.where(place), got=f"{value!r} again", allowed=allowed)
         return values
 
@@ -317,13 +317,13 @@ def read_columns(
             got = "columns " + (", ".join(table.columns)[:300] or "of no name")
             allowed = f"a column `{column.name}`" + (f" (or {', '.join(column.aliases)})" if column.aliases else "")
             do = did_you_mean(column.name, table.columns[:1000]) or f"rename the column that holds the {column.name}"
-            raise DataError(f"{table.place}, header", got=got, allowed=allowed, do=do)
+            raise DataError(f"{table.location}, header", got=got, allowed=allowed, do=do)
     taken, by_name, spare = set(used.values()), {group.name: group for group in groups}, []
     for place in table.columns:
         head, _, name = place.partition(":")
         if name and head in by_name:
             known = by_name[head].names
-            check_known(f"{table.place}, header, column {place!r}", name, known, DataError, nothing)
+            check_known(f"{table.location}, header, column {place!r}", name, known, DataError, nothing)
             used[place] = place
         elif place not in taken:
             spare.append(place)
@@ -331,10 +331,10 @@ def read_columns(
     sheet = Sheet(table, {column.name: column for column in (*columns, *beside)}, used, tuple(spare))
     if strict and spare:
         record = next((record for record in table.records if spare[0] in record.cells), None)
-        where = record.place if record and record.part != "column" else f"{table.place}, header"
+        where = record.location if record and record.part != "column" else f"{table.location}, header"
         known = [name for column in sheet.columns.values() for name in (column.name, *column.aliases)]
         do = did_you_mean(spare[0], known)
         raise DataError(where, got=f"the column {spare[0]!r}", allowed=", ".join(known), do=do)
     if least and not table.records:
-        raise DataError(table.place, got="no rows", allowed=least)
+        raise DataError(table.location, got="no rows", allowed=least)
     return sheet

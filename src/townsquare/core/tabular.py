@@ -28,7 +28,7 @@ class Record:
 
     Attributes
     ----------
-    place : str
+    location : str
         File with row and line, for errors.
     cells : mapping of str to object
         Value by column; ``None`` and ``""`` are empty. Objects inside an object are spread out:
@@ -37,20 +37,20 @@ class Record:
         What a cell is called in such a file: column, field or key.
     """
 
-    place: str
+    location: str
     cells: Mapping[str, object]
     part: str = "column"
 
     def where(self, column: str) -> str:
         """Where an error in ``column`` stands."""
-        return f"{self.place}, {self.part} {column!r}"
+        return f"{self.location}, {self.part} {column!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
     """All records of one file or list, with the columns that any of them has, in order of first appearance."""
 
-    place: str
+    location: str
     columns: tuple[str, ...]
     records: list[Record]
 
@@ -94,11 +94,13 @@ def read_csv(path: Path) -> Records:
             raise DataError(f"{path}, line 1", got=got, allowed="a name of its own for each column")
     records: list[Record] = []
     for row, line, cells in lines:
-        place = f"{path}, row {row} (line {line})"
+        location = f"{path}, row {row} (line {line})"
         if len(cells) != len(columns):
             allowed = f"{len(columns)} cells, as in the header"
-            raise DataError(place, got=f"{len(cells)} cells", allowed=allowed, do="quote cells that hold the separator")
-        records.append(Record(place, dict(zip(columns, cells, strict=True))))
+            raise DataError(
+                location, got=f"{len(cells)} cells", allowed=allowed, do="quote cells that hold the separator"
+            )
+        records.append(Record(location, dict(zip(columns, cells, strict=True))))
     return Records(str(path), columns, records)
 
 
@@ -146,8 +148,8 @@ def read_jsonl(path: Path) -> Records:
 def jsonl_records(path: Path) -> Iterator[Record]:
     """The records of a file with one JSON object a line, one by one; see :func:`jsonl_objects`."""
     for line, value in jsonl_objects(path):
-        place = f"{path}, line {line}"
-        yield Record(place, spread(place, value), "field")
+        location = f"{path}, line {line}"
+        yield Record(location, spread(location, value), "field")
 
 
 def jsonl_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
@@ -162,17 +164,17 @@ def jsonl_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
     for line, content in enumerate(io.StringIO(read_text(path), newline=None), 1):
         if not content.strip():
             continue
-        place = f"{path}, line {line}"
+        location = f"{path}, line {line}"
         n += 1
         if n > MAX_ROWS:
-            raise DataError(place, got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
-        value = parse_json(content, place)
+            raise DataError(location, got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
+        value = parse_json(content, location)
         if not isinstance(value, dict):
-            raise DataError(place, got=type(value).__name__, allowed="one JSON object a line")
+            raise DataError(location, got=type(value).__name__, allowed="one JSON object a line")
         yield line, value
 
 
-def spread(place: str, cells: Mapping[Any, object]) -> dict[str, object]:
+def spread(location: str, cells: Mapping[Any, object]) -> dict[str, object]:
     """Cells by column name, with objects inside spread out: ``{"stance": {"tax": 1}}`` is ``{"stance:tax": 1}``."""
     out: dict[str, object] = {}
     for key, value in cells.items():
@@ -180,7 +182,7 @@ def spread(place: str, cells: Mapping[Any, object]) -> dict[str, object]:
         for part, cell in inner:
             name = column_name(str(key) if part is None else f"{key}:{part}")
             if name in out:
-                raise DataError(place, got=f"the column {name!r} twice", allowed="each column once")
+                raise DataError(location, got=f"the column {name!r} twice", allowed="each column once")
             out[name] = cell
     return out
 
@@ -215,8 +217,8 @@ def read_parquet(path: Path) -> Records:
         raise DataError(str(path), got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
     records = []
     for number, row in enumerate(frame.iter_rows(named=True), 1):
-        place = f"{path}, row {number}"
-        records.append(Record(place, spread(place, {name: _plain(cell) for name, cell in row.items()})))
+        location = f"{path}, row {number}"
+        records.append(Record(location, spread(location, {name: _plain(cell) for name, cell in row.items()})))
     columns = columns_of(records) if records else tuple(column_name(name) for name in frame.columns)
     return Records(str(path), columns, records)
 

@@ -51,7 +51,7 @@ class Expression:
     ----------
     assigned, judged : (n,) float64
         Stances in [-1, 1]; judged is NaN where the judge read none.
-    unread : int
+    unscored : int
         Texts without a reading; they are in no fit.
     line : FittedLine
         Through the others.
@@ -59,7 +59,7 @@ class Expression:
 
     assigned: Float
     judged: Float
-    unread: int
+    unscored: int
     line: FittedLine
 
 

@@ -18,10 +18,10 @@ MOST_TOKENS = 700
 
 @dataclass(frozen=True)
 class Rewritten:
-    """``texts`` (n); ``kept`` (n,) bool: the model's words stand, else those of the question bank; why not, by row."""
+    """``texts`` (n,); ``accepted`` (n,) bool: whether each is the model's, else the bank's; why not, by row."""
 
     texts: tuple[str, ...]
-    kept: tuple[bool, ...]
+    accepted: tuple[bool, ...]
     why: dict[int, str]
 
 
@@ -33,7 +33,7 @@ def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: flo
     """
     n = len(people)
     texts = [people.texts[row] or render_persona(people.traits[row], bank) for row in range(n)]
-    kept = [False] * n
+    accepted = [False] * n
     why: dict[int, str] = {}
     left = list(range(n))
     asked: dict[int, tuple[Message, ...]] = {row: (Message("user", _prompt(people, row, bank)),) for row in left}
@@ -50,14 +50,14 @@ def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: flo
             text = clean(str(reply.value)).strip() if reply.ok else ""
             why[row] = _fault(text, reply, people, row, bank)
             if not why[row]:
-                texts[row], kept[row] = text, True
+                texts[row], accepted[row] = text, True
                 del why[row]
             else:
                 again.append(row)
                 back = f"This leaves out or changes: {why[row]}. Write it again with every fact in it."
                 asked[row] = (*asked[row], Message("assistant", text or "(nothing)"), Message("user", back))
         left = again
-    return Rewritten(tuple(texts), tuple(kept), why)
+    return Rewritten(tuple(texts), tuple(accepted), why)
 
 
 def _fault(text: str, reply: Reply, people: Personas, row: int, bank: QuestionBank) -> str:

@@ -44,7 +44,7 @@ def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts
         With row and column: no id, an id twice, an unknown label, answer or proposition, a number out of range.
     """
     if not table.records:
-        raise DataError(table.place, got="no accounts", allowed="at least one")
+        raise DataError(table.location, got="no accounts", allowed="at least one")
     bank = bundled_bank()
     groups = (Group("trait", bank.labels, texts(required=False)), Group("stance", propositions, numbers(-1, 1)))
     sheet = read_columns(table, ACCOUNTS, groups, strict=False, nothing=NO_PROPOSITION)
@@ -79,7 +79,7 @@ def read_follows(table: Records, accounts: Accounts) -> tuple[Edges, tuple[str, 
     read = partial(account_row, accounts=rows)
     sheet = read_columns(table, [Column(name, read, needed=True) for name in FOLLOWS], strict=False)
     edges = Edges(*(np.array(sheet[name], np.int32) for name in FOLLOWS))
-    places = [record.place for record in table.records]
+    places = [record.location for record in table.records]
     check_distinct(edges, len(rows), places.__getitem__, places.__getitem__)
     return edges, sheet.spare
 

@@ -110,7 +110,7 @@ def account_row(record: Record, column: str, accounts: Mapping[str, int]) -> int
 def read_propositions(table: Records) -> tuple[Proposition, ...]:
     """Propositions from items with ``name`` and ``text``."""
     sheet = read_columns(table, PROPOSITIONS)
-    check_number(table.place, len(table.records))
+    check_number(table.location, len(table.records))
     return tuple(map(Proposition, sheet["name"], sheet["text"]))
 
 
@@ -163,7 +163,9 @@ def post_columns(table: Records, propositions: Sequence[str], *, alone: bool) ->
     """
     groups = (Group("stance", propositions, numbers(-1, 1)), Group("strength", propositions, numbers(0, 1)))
     if not table.records:
-        raise DataError(table.place, got="no posts", allowed="at least one post", do="an empty scenario cannot be run")
+        raise DataError(
+            table.location, got="no posts", allowed="at least one post", do="an empty scenario cannot be run"
+        )
     columns = POSTS if alone else POSTS + OF_FOLDERS
     return read_columns(table, columns, groups, strict=not alone, nothing=NO_PROPOSITION)
 

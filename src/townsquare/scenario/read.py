@@ -285,8 +285,8 @@ def read_table_scenario(path: Path, origin: str) -> Scenario:
 
 def _named_propositions(table: Records) -> list[str]:
     columns = [column for column in table.columns if column.startswith("stance:") and column != "stance:"]
-    check_number(f"{table.place}, header", len(columns))
-    header = f"{table.place}, header"
+    check_number(f"{table.location}, header", len(columns))
+    header = f"{table.location}, header"
     return [proposition_name(column.removeprefix("stance:"), f"{header}, column {column!r}") for column in columns]
 
 

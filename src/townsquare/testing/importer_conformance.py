@@ -44,6 +44,6 @@ def check_importer(importer: Importer, files: Sequence[Path], params: MemberPara
         raise test.broken("other rows from the same files", "a function of the files and the mapping alone")
     for name in TABLES:
         for row in getattr(one, name):
-            if not isinstance(row, Record) or not row.place:
+            if not isinstance(row, Record) or not row.location:
                 raise test.broken(f"{name} with a {type(row).__name__}", "records, each with its place in a file")
     scenario_of_document(Path("scenario.yaml"), "", "imported", document)

@@ -337,7 +337,7 @@ def test_check_policy_prints_what_it_found(town: Panel, tmp_path: Path, capsys: 
 
 def test_people_who_act_by_the_policy_are_near_to_it(town: Panel) -> None:
     """And its agents without silence or dispersion are not."""
-    found = check_policy_against(town, held_out=False, draws=50, halves=20).found
+    found = check_policy_against(town, held_out=False, draws=50, halves=20).compared
     for name in ("silent", "dispersion", "gini"):
         assert found[SHIPPED][name].apart < found[AGENTS][name].apart
         assert found[SHIPPED][name].closer > 0.9
@@ -360,7 +360,7 @@ def mosaic() -> Panel:
 
 
 def test_the_shipped_policy_is_nearer_to_people_than_agents_made_of_them(mosaic: Panel) -> None:
-    found = check_policy_against(mosaic, held_out=False, draws=20, halves=20).found
+    found = check_policy_against(mosaic, held_out=False, draws=20, halves=20).compared
     for measure in measures.MEASURES:
         assert found[SHIPPED][measure.name].apart < found[AGENTS][measure.name].apart, measure.title
 

@@ -226,7 +226,7 @@ def test_rewritten_personas_keep_every_answer(tmp_path: Path) -> None:
     model = Saying(persona=told)
     with ModelClient(model, MemoryCalls(), 1, concurrency=1) as client:
         made = rewrite(people, bank, client)
-    assert made.kept == (True, True, False, False)
+    assert made.accepted == (True, True, False, False)
     assert made.texts[2] == people.texts[2]
     assert "age" in made.why[2]
     assert "no answer (timeout)" in made.why[3]

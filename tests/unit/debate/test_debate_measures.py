@@ -93,7 +93,7 @@ def test_a_line_through_too_few_points_is_undefined():
 def test_the_embedded_speaker_shows_its_stance_to_a_judge_that_knows_the_arguments():
     found = expression([], ["austerity", "adopt-atheism"], levels=11, trials=2)
     assert found.line.n == 44
-    assert found.unread == 0
+    assert found.unscored == 0
     assert found.line.r > 0.9
     assert 0.7 < found.line.slope < 1.2
     unseen = expression([{"judge": "embedded"}], ["austerity", "adopt-atheism"], levels=11, trials=2)

@@ -148,7 +148,7 @@ def _of_topic(sheet: Sheet, statement: str) -> tuple[str, Sheet]:
     if "topic" not in sheet:
         if not statement:
             do = "say the proposition: --set proposition=..."
-            raise DataError(sheet.table.place, got="no column of topics", do=do)
+            raise DataError(sheet.table.location, got="no column of topics", do=do)
         return statement, sheet
     table, names = sheet.table, sheet["topic"]
     topics = list(dict.fromkeys(names))
@@ -156,7 +156,7 @@ def _of_topic(sheet: Sheet, statement: str) -> tuple[str, Sheet]:
     if chosen not in topics:
         shown = "; ".join(topics[:40]) + ("; ..." if len(topics) > 40 else "")
         do = did_you_mean(chosen, topics) or "choose one: --set proposition=..."
-        raise DataError(table.place, got=repr(chosen) if chosen else "no choice of topic", allowed=shown, do=do)
+        raise DataError(table.location, got=repr(chosen) if chosen else "no choice of topic", allowed=shown, do=do)
     rows = [record for record, name in zip(table.records, names, strict=True) if name == chosen]
     return chosen, replace(sheet, table=replace(table, records=rows))
 

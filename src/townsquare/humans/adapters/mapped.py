@@ -84,7 +84,7 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
         received = _received(sent(person["conversation"]), person)
         keys = ("participant", "conversation", "proposition", "initial", "final", "topic", "option", "control", "group")
         return Row(
-            place=record.place,
+            place=record.location,
             messages=[one.message for one in received],
             readings=list(_placed(readings(person), [one.order for one in received])),
             **{key: person[key] for key in keys if key in person},

@@ -70,7 +70,7 @@ def _row(
 ) -> Row:
     cells = {name: sheet.cell(record, name) for name in (*WORDS, "group", "control")}
     cells |= dict(zip(("initial", "final"), stances, strict=True))
-    return Row(place=record.place, messages=messages, readings=readings, **cells)
+    return Row(place=record.location, messages=messages, readings=readings, **cells)
 
 
 def _long(sheet: Sheet, block: list[Record]) -> Row:
@@ -115,7 +115,7 @@ def _nested(people: Sheet, record: Record) -> Row:
     for inner in sheet.table.records:
         message = _message(sheet, inner)
         if message is None:
-            raise DataError(inner.place, got="no message", allowed="author, and side or text")
+            raise DataError(inner.location, got="no message", allowed="author, and side or text")
         if message.author != participant:
             received.append(message)
         after.append(len(received))
@@ -134,8 +134,8 @@ def _objects(record: Record, field: str, columns: Sequence[Column]) -> Sheet:
         raise DataError(record.where(field), got=type(value).__name__, allowed="a list of objects")
     inner = []
     for number, item in enumerate(items, 1):
-        place = f"{record.place}, {field} {number}"
+        place = f"{record.location}, {field} {number}"
         if not isinstance(item, dict):
             raise DataError(place, got=type(item).__name__, allowed="an object")
         inner.append(Record(place, spread(place, item), "field"))
-    return read_columns(Records(f"{record.place}, {field}", columns_of(inner), inner), columns)
+    return read_columns(Records(f"{record.location}, {field}", columns_of(inner), inner), columns)

@@ -23,7 +23,7 @@ class ArgumentTable:
 
     Attributes
     ----------
-    place : str
+    location : str
         The file.
     text, topic : tuple of str
         Untrusted; topics are read as propositions.
@@ -35,7 +35,7 @@ class ArgumentTable:
         Which column of the file was read as what.
     """
 
-    place: str
+    location: str
     text: tuple[str, ...]
     topic: tuple[str, ...]
     side: Float
@@ -81,7 +81,9 @@ def read_arguments(path: Path, quality: str = "") -> ArgumentTable:
         used["quality"] = rating_column
     rated = np.array(sheet[named or QUALITY[0]])
     rated = -rated if used.get("quality") == REVERSED else rated
-    return ArgumentTable(table.place, tuple(sheet["text"]), tuple(sheet["topic"]), np.array(sheet["side"]), rated, used)
+    return ArgumentTable(
+        table.location, tuple(sheet["text"]), tuple(sheet["topic"]), np.array(sheet["side"]), rated, used
+    )
 
 
 def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
@@ -98,7 +100,7 @@ def banks_by_topic(table: ArgumentTable) -> dict[str, Examples]:
         signs = tuple(int(table.side[at]) for at in rows)
         for sign, name in ((1, "for"), (-1, "against")):
             if sign not in signs:
-                where = f"{table.place}, topic {topic[:80]!r}"
+                where = f"{table.location}, topic {topic[:80]!r}"
                 raise DataError(where, got=f"no argument {name} it", allowed="arguments for and against each topic")
         banks[topic] = Examples(tuple(table.text[at] for at in rows), signs)
     return banks

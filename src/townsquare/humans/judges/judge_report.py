@@ -29,7 +29,7 @@ class JudgeReport(NamedTuple):
 
     Attributes
     ----------
-    place : str
+    location : str
         The file.
     n : int
         Arguments in it.
@@ -45,7 +45,7 @@ class JudgeReport(NamedTuple):
         What a reader must know: which topics the judges were fitted on, what could not be done.
     """
 
-    place: str
+    location: str
     n: int
     topics: tuple[str, ...]
     columns: dict[str, str]
@@ -85,7 +85,7 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     by_topic = [
         score(name, topic, table, said, table.rows(topic)) for topic in table.topics for name, said in verdicts.items()
     ]
-    head = table.place, len(table.text), table.topics, table.columns
+    head = table.location, len(table.text), table.topics, table.columns
     return JudgeReport(*head, tuple(overall), tuple(by_topic), _notices(table, banks))
 
 

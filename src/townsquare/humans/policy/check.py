@@ -52,12 +52,12 @@ class Compared(NamedTuple):
 
 
 class PolicyReport(NamedTuple):
-    """What ``check policy`` found: ``people`` by measure, and ``found`` by set of agents and measure."""
+    """What ``check policy`` found: ``people`` by measure, and ``compared`` by set of agents and measure."""
 
     people: Mapping[str, float]
     people_mix: tuple[float, ...]
     mixes: Mapping[str, tuple[float, ...]]
-    found: Mapping[str, Mapping[str, Compared]]
+    compared: Mapping[str, Mapping[str, Compared]]
     n: int
     posts: int
     actions: int
@@ -90,7 +90,7 @@ def check_policy_against(
     apart = {name: _distances(panel, did, redrawn, paired=name == AGENTS) for name, did in sets.items()}
     half = {name: _distances(panel, did, [a for a, _ in pairs], paired=name == AGENTS) for name, did in sets.items()}
     agents = apart.get(AGENTS, {})
-    found = {
+    compared = {
         name: {
             m.name: _compared(panel, did, m, apart[name][m.name], half[name][m.name], agents.get(m.name))
             for m in MEASURES
@@ -100,14 +100,14 @@ def check_policy_against(
     if held_out:
         for name, times, posts_too in ((PEOPLE_OUT, 4 * repeats, False), (BOTH_OUT, repeats, True)):
             folded = _held_out(panel, times, seed, posts_too=posts_too)
-            found[name] = _spread(panel, folded, [did for did, _ in folded], (0.0, 1.0))
+            compared[name] = _spread(panel, folded, [did for did, _ in folded], (0.0, 1.0))
     # One half of the people against the other: what nobody who acts alike by chance can beat.
     others = [(panel.did[b], a) for a, b in pairs]
-    found[OTHERS] = _spread(panel, others, [panel.did], _INTERVAL)
+    compared[OTHERS] = _spread(panel, others, [panel.did], _INTERVAL)
     people = {m.name: _alone(m, panel.did, panel.false) for m in MEASURES}
     mixes = {name: _mix_of(did) for name, did in sets.items()}
     counts = panel.n, len(panel.posts), int(panel.did.sum())
-    return PolicyReport(people, _mix_of(panel.did), mixes, found, *counts, _notices(panel))
+    return PolicyReport(people, _mix_of(panel.did), mixes, compared, *counts, _notices(panel))
 
 
 def _alone(measure: Measure, did: Bool, false: Float) -> float:

@@ -82,7 +82,7 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
     columns = mapping.columns.items()
     places = {column_name(ours): column_of(table, theirs, f"{where}, columns") for ours, theirs in columns}
     rows = [
-        Record(record.place, {ours: record.cells.get(theirs) for ours, theirs in places.items()}, record.part)
+        Record(record.location, {ours: record.cells.get(theirs) for ours, theirs in places.items()}, record.part)
         for record in table.records
     ]
     return _Table(rows, tuple(column for column in table.columns if column not in places.values()))
@@ -95,12 +95,12 @@ def _named(tables: Mapping[str, _Table]) -> list[Record]:
         for record in tables[name].rows if name in tables else ():
             if is_filled(record, column):
                 known = name_cell(record, column)
-                accounts.setdefault(known, Record(record.place, {"id": known}, record.part))
+                accounts.setdefault(known, Record(record.location, {"id": known}, record.part))
     return list(accounts.values())
 
 
 def _without_lost(record: Record) -> Record:
-    return Record(record.place, {name: cell for name, cell in record.cells.items() if name not in LOST}, record.part)
+    return Record(record.location, {name: cell for name, cell in record.cells.items() if name not in LOST}, record.part)
 
 
 def _notices(tables: Mapping[str, _Table], posts: Sequence[Record]) -> list[str]:

@@ -195,11 +195,11 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
         name = text_cell(record, "id", required=False) or str(row)
         if name in places:
             raise DataError(record.where("id"), got=repr(name), allowed=f"another id than in {places[name]}")
-        places[name] = record.place
+        places[name] = record.location
         text = text_cell(record, "text", required=False) or render_persona(codes, bank)
         toward = [field for field in record.cells if field.startswith(STANCE)]
         if not text and not toward:
-            raise DataError(record.place, got="neither text nor labels nor stance", allowed="at least one of them")
+            raise DataError(record.location, got="neither text nor labels nor stance", allowed="at least one of them")
         activity = _number(record, "activity", 0, MAX_ACTIVITY)
         stance = {field.removeprefix(STANCE): _number(record, field, -1, 1) for field in toward}
         people.append(Person(codes, text, stance, activity))

@@ -110,10 +110,10 @@ def _person(record: Record, columns: list[_Column], missing: set[str], bank: Que
             codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.name))
     text = " ".join(part for part in (render_persona(codes, bank), *sentences) if part)
     if not text and not stance:
-        raise DataError(record.place, got="no answer to anything", allowed="at least one", do="remove the row")
+        raise DataError(record.location, got="no answer to anything", allowed="at least one", do="remove the row")
     if len(text) > MAX_CHARACTERS:
         got, allowed = f"a persona of {len(text):,} characters", f"at most {MAX_CHARACTERS:,} characters"
-        raise DataError(record.place, got=got, allowed=allowed, do="map fewer free texts, or shorten them")
+        raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts, or shorten them")
     return Person(codes, text, {name: value for name, value in stance.items() if not math.isnan(value)})
 
 
