@@ -214,6 +214,18 @@ class Views:
         return part
 
 
+COLUMNS: Mapping[str, type[np.generic]] = {
+    "agent": np.int32,
+    "kind": np.uint8,
+    "row": np.int64,
+    "target": np.int32,
+    "text": np.int32,
+    "helpful": np.int8,
+    "reasoning": np.int32,
+}
+"""Columns of :class:`Chosen` with a value for each action, and their dtypes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What the agents of some views want to do.
@@ -284,15 +296,10 @@ def chosen(
     stance, strength) each.
     """
     kinds, rows = np.asarray(kind, np.uint8), np.asarray(row, np.int64)
+    targets = views.targets(rows, kinds) if target is None else target
     action, proposition, stance, strength = np.asarray(declared, np.float64).reshape(-1, 4).T.copy()
     return Chosen(
-        agent=np.asarray(agent, np.int32),
-        kind=kinds,
-        row=rows,
-        target=views.targets(rows, kinds) if target is None else np.asarray(target, np.int32),
-        text=np.full(kinds.size, text, np.int32),
-        helpful=np.full(kinds.size, helpful, np.int8),
-        reasoning=np.full(kinds.size, reasoning, np.int32),
+        *_of_size(kinds.size, agent, kinds, rows, targets, text, helpful, reasoning),
         declared=(action.astype(np.int64), proposition.astype(np.int16), stance, strength),
         new_texts=tuple(new_texts),
     )
@@ -300,10 +307,12 @@ def chosen(
 
 def nothing_chosen() -> Chosen:
     """Nobody does anything."""
-    none = np.empty(0, np.int32)
-    return Chosen(
-        none, np.empty(0, np.uint8), np.empty(0, np.int64), none, none, np.empty(0, np.int8), none, no_declarations()
-    )
+    return Chosen(*_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
+
+
+def _of_size(n: int, *columns: npt.ArrayLike) -> list[Array]:
+    """Return ``n`` values for each of :data:`COLUMNS`."""
+    return [np.full(n, column, dtype) for column, dtype in zip(columns, COLUMNS.values(), strict=True)]
 
 
 def no_declarations() -> tuple[Array, Array, Array, Array]:

@@ -72,74 +72,75 @@ def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
 
 def _check_verdicts(name: str, world: World, rows: Mapping[str, Columns]) -> None:
     verdicts, n_texts = rows["verdicts"], len(world.texts) + len(rows["texts"]["text"])
-    post, found, confidence = verdicts["post"], verdicts["verdict"], verdicts["confidence"]
+    post, verdict, confidence, veracity = (verdicts[column] for column in ("post", "verdict", "confidence", "veracity"))
     _check_posts(name, "a verdict", post, world)
-    known = np.isin(found, (Verdict.TRUE, Verdict.FALSE, Verdict.UNVERIFIED))
-    for good, got, values, allowed in (
+    known = np.isin(verdict, (Verdict.TRUE, Verdict.FALSE, Verdict.UNVERIFIED))
+    checks = [
         (~repeated(post), "two verdicts on one post", post, "one"),
         (world.posts["verdict"][post] == Verdict.NONE, "a verdict on a post that has one", post, "one for good"),
         (world.posts["root"][post] == post, "a verdict on a share", post, "on its root, for which it counts"),
-        (known, "no known verdict", found, "1 to 3"),
+        (known, "no known verdict", verdict, "1 to 3"),
         ((confidence >= 0) & (confidence <= 1), "a confidence", confidence, "0 to 1"),
-        (verdicts["veracity"] == world.posts["veracity"][post], "another truth", verdicts["veracity"], "the post's"),
-    ):
-        _check_each(name, good, got, values, allowed, post)
+        (veracity == world.posts["veracity"][post], "another truth", veracity, "the post's"),
+    ]
     for column in ("explanation", "sources"):
         text = verdicts[column]
-        _check_each(name, (text >= NONE) & (text < n_texts), f"{column} of no text", text, "a row of texts", post)
+        checks.append(((text >= NONE) & (text < n_texts), f"{column} of no text", text, "a row of texts"))
+    _check_each(name, post, *checks)
 
 
 def _check_log(name: str, world: World, rows: Mapping[str, Columns], takedown: bool) -> None:
     log = rows["moderation_log"]
     kind, post, value = (np.asarray(log[column]) for column in ("kind", "post", "value"))
-    _check_each(name, kind < len(LogKind), "a log row of no known kind", kind, "kinds of LogKind", post)
     _check_posts(name, "a log row", post, world)
     reasons = np.array([bool(str(reason).strip()) for reason in log["reason"]], np.bool_)
-    _check_each(name, reasons, "a log row without a reason", kind, "a reason, for whoever reads the log", post)
-    _check_each(name, np.isfinite(value), "a value in the log", value, "a finite number", post)
+    _check_each(
+        name,
+        post,
+        (kind < len(LogKind), "a log row of no known kind", kind, "kinds of LogKind"),
+        (reasons, "a log row without a reason", kind, "a reason, for whoever reads the log"),
+        (np.isfinite(value), "a value in the log", value, "a finite number"),
+    )
     if sorted(post[kind == LogKind.VERDICT]) != sorted(rows["verdicts"]["post"]):
         raise breach(FAMILY, name, "verdicts and log rows for them that differ", "one log row a verdict")
     down = post[kind == LogKind.TAKEDOWN]
     if down.size and not takedown:
         raise breach(FAMILY, name, f"a takedown of post {down[0]} where `moderation.takedown` is off", "none")
-    up = (world.posts["root"][down] == down) & (world.posts["status"][down] == PostStatus.ACTIVE)
-    _check_each(
-        name, up & ~repeated(down), "a takedown of a share, or of what is down", down, "of roots that are up", down
-    )
+    up = (world.posts["root"][down] == down) & (world.posts["status"][down] == PostStatus.ACTIVE) & ~repeated(down)
+    _check_each(name, down, (up, "a takedown of a share, or of what is down", down, "of roots that are up"))
     of_notes = np.isin(kind, (LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN))
     number, posts = value[of_notes].astype(np.int64), post[of_notes]
     there = (number >= 0) & (number < world.notes.n)
-    _check_each(name, there, "a log row of no note", value[of_notes], "a row of notes as its value", posts)
+    _check_each(name, posts, (there, "a log row of no note", value[of_notes], "a row of notes as its value"))
     was = world.notes["status"][number] == NoteStatus.SHOWN
     changes = (world.notes["post"][number] == posts) & (was != (kind[of_notes] == LogKind.NOTE_SHOWN))
     allowed = "notes of the post shown that were not, and back"
-    _check_each(name, changes, "a log row for a note that does not change", number, allowed, posts)
+    _check_each(name, posts, (changes, "a log row for a note that does not change", number, allowed))
 
 
 def _check_scores(name: str, world: World, rows: Mapping[str, Columns]) -> None:
     scores, log = rows["note_scores"], rows["moderation_log"]
     note, status = scores["note"], scores["status"]
-    there = (note >= 0) & (note < world.notes.n)
-    _check_each(name, there & ~repeated(note), "a score of no note, or two of one", note, "one a note", note, "note")
+    there = (note >= 0) & (note < world.notes.n) & ~repeated(note)
+    _check_each(name, note, (there, "a score of no note, or two of one", note, "one a note"), item="note")
     shown = world.notes["status"] == NoteStatus.SHOWN
     for kind in (LogKind.NOTE_WITHDRAWN, LogKind.NOTE_SHOWN):
         shown[log["value"][log["kind"] == kind].astype(np.int64)] = kind == LogKind.NOTE_SHOWN
     as_logged = (status < len(NoteStatus)) & ((status == NoteStatus.SHOWN) == shown[note])
-    _check_each(name, as_logged, "a score with another status than the log", status, "the same", note, "note")
+    checks = [(as_logged, "a score with another status than the log", status, "the same")]
     for column in ("intercept", "factor"):
-        good = ~np.isinf(scores[column])
-        _check_each(name, good, column, scores[column], "a finite number, or NaN for none", note, "note")
+        checks.append((~np.isinf(scores[column]), column, scores[column], "a finite number, or NaN for none"))
+    _check_each(name, note, *checks, item="note")
 
 
 def _check_posts(name: str, what: str, post: Array, world: World) -> None:
     there = (post >= 0) & (post < world.posts.n)
-    _check_each(name, there, f"{what} on a post that is not there", post, f"rows 0 to {world.posts.n - 1}", post)
+    _check_each(name, post, (there, f"{what} on a post that is not there", post, f"rows 0 to {world.posts.n - 1}"))
 
 
-def _check_each(
-    name: str, good: Array, got: str, values: Array, allowed: str, about: Array, what: str = "post"
-) -> None:
-    """Raise for the first row that is not good, with the post or note that it is about and what it says."""
-    if not good.all():
-        at = int(np.argmin(good))
-        raise breach(FAMILY, name, f"{got}: {values[at]} ({what} {about[at]})", allowed)
+def _check_each(name: str, about: Array, *checks: tuple[Array, str, Array, str], item: str = "post") -> None:
+    """Raise for the first row that is not good; ``checks`` are (which are good, what, values, what is allowed)."""
+    for good, what, values, allowed in checks:
+        if not good.all():
+            at = int(np.argmin(good))
+            raise breach(FAMILY, name, f"{what}: {values[at]} ({item} {about[at]})", allowed)

@@ -14,17 +14,9 @@ from townsquare.core.member_errors import breach, call_member, check_array, chec
 from townsquare.core.schema import NONE, TABLES, ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import COLUMNS, Chosen, Views
 
 FAMILY = "policy"
-_DTYPES = {
-    "kind": np.uint8,
-    "row": np.int64,
-    "target": np.int32,
-    "text": np.int32,
-    "helpful": np.int8,
-    "reasoning": np.int32,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +106,7 @@ def check_chosen(name: str, chosen: object, views: Views) -> None:
 def _check_columns(name: str, chosen: Chosen) -> None:
     """Dtypes and lengths."""
     check_array(FAMILY, name, "agent", chosen.agent, np.int32, (None,))
-    for column, dtype in _DTYPES.items():
+    for column, dtype in COLUMNS.items():
         check_array(FAMILY, name, column, getattr(chosen, column), dtype, (chosen.n,), entry="one for each action")
     if not all(isinstance(text, str) for text in chosen.new_texts):
         raise breach(FAMILY, name, "new texts that are no texts", "a tuple of str")

@@ -24,7 +24,7 @@ from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import ChosenPolicy, Policy
-from townsquare.simulation.views import Chosen, Views, nothing_chosen
+from townsquare.simulation.views import COLUMNS, Chosen, Views, nothing_chosen
 
 
 class Member(MemberParams):
@@ -130,7 +130,7 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], views: Views) -
     action = np.argsort(order)[action]  # where each stands in that order
     by_action = np.argsort(action, kind="stable")
     return Chosen(
-        **{name: joined(name)[order] for name in ("agent", "kind", "row", "target", "text", "helpful", "reasoning")},
+        **{name: joined(name)[order] for name in COLUMNS},
         declared=(action[by_action], *(column[by_action] for column in stances)),
         new_texts=texts,
         examined=examined,
