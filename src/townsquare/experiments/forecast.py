@@ -162,7 +162,7 @@ def _stand(
         if sample is not None and n > sample:
             first = np.argsort(draws.uniform("forecast", views.agents), kind="stable")[:sample]
             taken = np.isin(np.arange(n), first)
-        asked = [one.request for one in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
+        asked = [request for request, _ in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
         counted.add(asked, n / int(taken.sum()))
         counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
     return statistical.decide(views, draws, StatisticalParams())

@@ -22,13 +22,13 @@ from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Row, fits
-from townsquare.simulation.policies.llm_prompt import Minds, Told, Wording, react_prompt, write_prompt
+from townsquare.simulation.policies.llm_prompt import AgentTexts, BeliefLines, Wording, react_prompt, write_prompt
 from townsquare.simulation.policies.llm_reply import Replies, post_schema, react_schema
 from townsquare.simulation.policies.llm_room import room_of, tokens_of, too_small
 from townsquare.simulation.views import Chosen, Views
 
 REACT, POST = 0, 1
-SAID = 120
+SHORTENED_LINE = 120
 """Characters of the line that says what was shortened, at most."""
 NO_FEED = FeedPage("", {}, {}, [], [])
 _NO_FEED = frozenset(kinds_where(lambda spec: spec.on == On.NOTHING))
@@ -60,38 +60,18 @@ class Params(MemberParams):
     )
 
 
-class Question(NamedTuple):
-    """One agent's question of a step."""
-
-    request: Request
-    place: int
-    page: FeedPage
-    told: Told
-    tokens: int
+PROMPT_STATS = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")
+"""Columns of the table prompts but for the step."""
 
 
-class Waiting(NamedTuple):
-    """What is kept of a question until its answer is there: thousands are asked at once, and prompts are long."""
+class Pending(NamedTuple):
+    """What is needed of a question once it is answered: thousands are asked at once, and prompts are long."""
 
-    place: int
+    position: int
     turn: int
     targets: Mapping[str, int]  # id on the page -> row of Views.rows
     truncated: tuple[int, ...]  # rows of Views.rows that found no room in the prompt
-    told: tuple[int, ...]  # in the order of TOLD
-
-    @classmethod
-    def of(cls, question: Question) -> Waiting:
-        """Of one question."""
-        request, place, page, told, tokens = question
-        numbers = (
-            request.agent, tokens, len(page.ids), page.shortened + told.shortened, told.left_out,
-            len(page.comments_out), len(page.posts_out),
-        )  # fmt: skip
-        return cls(place, request.turn, page.ids | page.notes, (*page.comments_out, *page.posts_out), numbers)
-
-
-TOLD = ("agent", "tokens", "shown", "shortened", "memories_out", "comments_out", "posts_out")
-"""Columns of the table prompts but for the step."""
+    prompt_stats: tuple[int, ...]  # in the order of PROMPT_STATS
 
 
 class Questions:
@@ -110,79 +90,85 @@ class Questions:
         may_write = ActionKind.POST in views.allowed
         self._writes = may_write & (draws.uniform("asked", views.agents) < params.posts_per_step)
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> Iterator[tuple[Request, Pending]]:
         views = self._views
-        pages, minds = FeedPages(views, self._params.text_shown), Minds(views, self._params.beliefs_as)
+        pages, beliefs = FeedPages(views, self._params.text_shown), BeliefLines(views, self._params.beliefs_as)
         for k in range(views.agents.size):
             rows, writes = pages.rows(k), bool(self._writes[k])
             if (rows and self._kinds) or writes:
-                told = Told.of(views, k, self._params.own_posts if writes else 0)
-                yield self._question(k, pages, rows, told, minds.of(k))
+                texts = AgentTexts.of(views, k, self._params.own_posts if writes else 0)
+                yield self._question(k, pages, rows, texts, beliefs.of(k))
 
-    def _question(self, k: int, pages: FeedPages, rows: list[Row], told: Told, mind: str) -> Question:
+    def _question(
+        self, k: int, pages: FeedPages, rows: list[Row], texts: AgentTexts, beliefs: str
+    ) -> tuple[Request, Pending]:
         views, params, room = self._views, self._params, self._room
         writes = bool(self._writes[k])
-        bare = self._bare(told, mind, bool(rows), writes)
+        bare = self._bare(texts, beliefs, bool(rows), writes)
         if room is not None:
-            for shorten in (told.shorten_memories, told.shorten_persona):
+            for shorten in (texts.shorten_memories, texts.shorten_persona):
                 if not fits(rows, room - bare):
                     shorten(room)
-                    bare = self._bare(told, mind, bool(rows), writes)
+                    bare = self._bare(texts, beliefs, bool(rows), writes)
         page = pages.page(rows, None if room is None else room - bare)
         if room is not None and (bare > room or (rows and not page.ids)):
             raise too_small(params, bare)
         names, settings, reacts = views.about.names, views.settings, bool(page.ids and self._kinds)
-        prompt = self._prompt(told, mind, page, reacts, writes)
+        prompt = self._prompt(texts, beliefs, page, reacts, writes)
         if reacts:
             schema = react_schema(page, self._kinds, names, settings, params, writes)
         else:
             schema = post_schema(names, settings, params)
+        agent, turn, purpose = int(views.agents[k]), REACT if reacts else POST, "react" if reacts else "post"
         request = Request(
-            purpose="react" if reacts else "post", messages=(Message("user", prompt),), schema=schema,
-            name="react" if reacts else "post", temperature=views.about.model.temperature,
-            max_tokens=views.about.model.max_tokens, agent=int(views.agents[k]), step=views.step,
-            turn=REACT if reacts else POST,
+            purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, agent=agent,
+            temperature=views.about.model.temperature, max_tokens=views.about.model.max_tokens, step=views.step,
+            turn=turn,
         )  # fmt: skip
-        return Question(request, k, page, told, tokens_of(len(prompt), params))
+        stats = (
+            agent, tokens_of(len(prompt), params), len(page.ids), page.shortened + texts.shortened, texts.left_out,
+            len(page.comments_out), len(page.posts_out),
+        )  # fmt: skip
+        return request, Pending(k, turn, page.ids | page.notes, (*page.comments_out, *page.posts_out), stats)
 
-    def _bare(self, told: Told, mind: str, reads: bool, writes: bool) -> int:
+    def _bare(self, texts: AgentTexts, beliefs: str, reads: bool, writes: bool) -> int:
         """Characters of the prompt without the feed."""
         which = (reads and bool(self._kinds), writes)
         if which not in self._empty:
-            nothing = Told("", [], [], [])
+            nothing = AgentTexts("", [], [], [])
             empty = self._prompt(nothing, "", NO_FEED, which[0], writes)
-            self._empty[which] = len(empty) + (SAID if which[0] else 0)
-        return self._empty[which] + len(mind) + told.length
+            self._empty[which] = len(empty) + (SHORTENED_LINE if which[0] else 0)
+        return self._empty[which] + len(beliefs) + texts.length
 
-    def _prompt(self, told: Told, mind: str, page: FeedPage, reacts: bool, writes: bool) -> str:
+    def _prompt(self, texts: AgentTexts, beliefs: str, page: FeedPage, reacts: bool, writes: bool) -> str:
         if reacts:
-            return react_prompt(told, mind, page, self._wording, writes)
-        return write_prompt(told, mind, page, self._wording)
+            return react_prompt(texts, beliefs, page, self._wording, writes)
+        return write_prompt(texts, beliefs, page, self._wording)
 
 
 def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
     """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
     asker = needed(asker)
-    asked: list[Waiting] = []
+    asked: list[Pending] = []
 
-    def every() -> Iterator[Request]:
-        for question in Questions(views, draws, params):
-            asked.append(Waiting.of(question))
-            yield question.request
+    def requests() -> Iterator[Request]:
+        for request, pending in Questions(views, draws, params):
+            asked.append(pending)
+            yield request
 
-    answers = asker.ask(every())
+    answers = asker.ask(requests())
     replies = Replies(views, params)
-    for waiting, reply in zip(asked, answers, strict=True):
+    for pending, reply in zip(asked, answers, strict=True):
         if not reply.ok:
             continue
-        if waiting.turn == POST:
-            replies.add_post(waiting.place, reply.value)
+        if pending.turn == POST:
+            replies.add_post(pending.position, reply.value)
         else:
-            replies.add_reactions(waiting.place, waiting.targets, reply.value)
+            replies.add_reactions(pending.position, pending.targets, reply.value)
     examined = np.ones(int(views.indptr[-1]), np.bool_)
-    examined[[row for waiting in asked for row in waiting.truncated]] = False
-    told = np.array([waiting.told for waiting in asked], np.int32).reshape(-1, len(TOLD))
-    return replace(replies.chosen(), examined=examined, told=dict(zip(TOLD, told.T.copy(), strict=True)))
+    examined[[row for pending in asked for row in pending.truncated]] = False
+    stats = np.array([pending.prompt_stats for pending in asked], np.int32).reshape(-1, len(PROMPT_STATS))
+    return replace(replies.chosen(), examined=examined, told=dict(zip(PROMPT_STATS, stats.T.copy(), strict=True)))
 
 
 def bind(asker: Asker) -> Policy:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,19 +38,14 @@ _REASONING = 'Give a short reason for each entry, in "reasoning".'
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The parts of the prompts that are the same for everybody in a step."""
+    """The parts of the prompts that are the same for all agents of a step, by the places that they fill."""
 
-    actions: str
-    strategy: str
-    reasoning: str
-    fields: str
-    write_fields: str
-    comment_length: int
-    post_length: int
+    react: Mapping[str, object]
+    post: Mapping[str, object]
 
     @classmethod
     def of(cls, views: Views, nudge: bool, reasoning: bool, somewhat: bool) -> Wording:
-        """The words for what this run allows."""
+        """Word what this run allows."""
         kinds = [kind for kind, spec in SPECS.items() if spec.prompt and kind in views.allowed]
         rates = any(SPECS[kind].on == On.NOTE for kind in kinds)
         strategy = [_NOTES] if rates and ActionKind.ADD_NOTE in kinds else []
@@ -58,19 +54,18 @@ class Wording:
         answers = "yes, somewhat or no" if somewhat else "yes or no"
         more = f', for rate_note also "helpful" ({answers})' if rates else ""
         why = ', "reasoning"' if reasoning else ""
-        return cls(
-            actions="\n".join(f"- {WORDS[kind]} {SPECS[kind].prompt}" for kind in kinds),
-            strategy="\n".join(strategy),
-            reasoning=_REASONING if reasoning else "",
-            fields=more + why,
-            write_fields=why,
-            comment_length=views.settings.comment_length,
-            post_length=min(views.settings.post_length, WRITTEN),
-        )
+        react = {
+            "actions": "\n".join(f"- {WORDS[kind]} {SPECS[kind].prompt}" for kind in kinds),
+            "strategy": "\n".join(strategy),
+            "reasoning": _REASONING if reasoning else "",
+            "fields": more + why,
+            "comment_length": views.settings.comment_length,
+        }
+        return cls(react, {"fields": why, "post_length": min(views.settings.post_length, WRITTEN)})
 
 
-class Minds:
-    """What agents think, one line a proposition; by name, so that a reply can say which topic it is about."""
+class BeliefLines:
+    """The beliefs of agents in words: a line for each proposition, by name, so that a reply can name its topic."""
 
     def __init__(self, views: Views, how: Literal["bands", "ten_bins"]) -> None:
         self._about = [
@@ -81,7 +76,7 @@ class Minds:
         self._firm = confidence_band(views.confidence)
 
     def of(self, k: int) -> str:
-        """Those of the agent at place ``k``."""
+        """Return the lines of the agent at position ``k``."""
         lines = []
         for (name, statement), at, sure in zip(
             self._about, self._stance[k].tolist(), self._firm[k].tolist(), strict=True
@@ -92,8 +87,8 @@ class Minds:
 
 
 @dataclass(slots=True)
-class Told:
-    """What one agent is told beside its feed: texts that can be shortened, and how many of them were."""
+class AgentTexts:
+    """What a prompt says of one agent, beside its feed and beliefs; and how many of these texts were shortened."""
 
     persona: str
     memories: list[str]
@@ -103,8 +98,8 @@ class Told:
     left_out: int = 0
 
     @classmethod
-    def of(cls, views: Views, k: int, own: int) -> Told:
-        """All of it, of the agent at place ``k`` of the views, with its ``own`` latest posts."""
+    def of(cls, views: Views, k: int, own: int) -> AgentTexts:
+        """Return the texts of the agent at position ``k`` of the views, with its ``own`` latest posts."""
         remembered, reflections = views.memories(k)
         persona = " ".join(views.persona(k).split()) or "Somebody of whom nothing is known."
         remembered = [" ".join(text.split()) for text in remembered]
@@ -113,74 +108,64 @@ class Told:
 
     @property
     def length(self) -> int:
-        """Characters that it takes beyond a prompt in which all of it is empty."""
+        """Characters beyond those of a prompt without these texts."""
         lists = (self.memories, self.reflections, self.own_posts)
         return len(self.persona) + sum(len(listed(lines)) - len(NOTHING) for lines in lists)
 
     def shorten_memories(self, room: int) -> None:
-        """To shares of a whole of ``room`` characters: what was made of memories first, then the most relevant ones."""
+        """Shorten memories, reflections and posts to their shares of ``room`` characters; the most relevant stay."""
         most = int(MEMORY_SHARE * room)
-        self.reflections = self._kept(self.reflections, most // 2)
-        self.memories = self._kept(self.memories, most - sum(len(line) + 3 for line in self.reflections))
-        self.own_posts = self._kept(self.own_posts, int(POSTED_SHARE * room))
+        self.reflections = self._first(self.reflections, most // 2)
+        self.memories = self._first(self.memories, most - sum(len(line) + 3 for line in self.reflections))
+        self.own_posts = self._first(self.own_posts, int(POSTED_SHARE * room))
 
     def shorten_persona(self, room: int) -> None:
-        """To its share of a whole of ``room`` characters, by whole sentences."""
+        """Shorten the persona to its share of ``room`` characters, by whole sentences."""
         shorter = first_sentences(self.persona, int(PERSONA_SHARE * room))
         self.shortened += shorter != self.persona
         self.persona = shorter
 
-    def _kept(self, lines: list[str], room: int) -> list[str]:
-        kept = kept_lines(lines, room)
-        self.left_out += len(lines) - len(kept)
-        self.shortened += sum(a != b for a, b in zip(kept, lines, strict=False))
-        return kept
+    def _first(self, lines: list[str], room: int) -> list[str]:
+        first = kept_lines(lines, room)
+        self.left_out += len(lines) - len(first)
+        self.shortened += sum(a != b for a, b in zip(first, lines, strict=False))
+        return first
 
 
-def react_prompt(told: Told, mind: str, page: FeedPage, wording: Wording, writes: bool) -> str:
-    """The question for reactions, and for a post where the agent ``writes`` one too."""
+def react_prompt(texts: AgentTexts, beliefs: str, page: FeedPage, wording: Wording, writes: bool) -> str:
+    """Return the question for reactions, and for a post if the agent ``writes`` one too."""
     return filled(
         "react",
-        persona=told.persona,
-        beliefs=mind,
-        memories=listed(told.memories),
-        reflections=listed(told.reflections),
+        **wording.react,
+        persona=texts.persona,
+        beliefs=beliefs,
+        memories=listed(texts.memories),
+        reflections=listed(texts.reflections),
         feed=page.text,
-        shortened=_shortened(told, page),
-        actions=wording.actions,
-        strategy=wording.strategy,
-        reasoning=wording.reasoning,
-        writing=_writing(told, wording) if writes else "",
-        comment_length=wording.comment_length,
-        fields=wording.fields,
+        shortened=_shortened(texts, page),
+        writing=filled("react_post", **wording.post, own_posts=listed(texts.own_posts)) if writes else "",
     )
 
 
-def write_prompt(told: Told, mind: str, page: FeedPage, wording: Wording) -> str:
-    """The question for a post alone, of an agent that has nothing to react to."""
+def write_prompt(texts: AgentTexts, beliefs: str, page: FeedPage, wording: Wording) -> str:
+    """Return the question for a post alone, for an agent with nothing to react to."""
     return filled(
         "post",
-        persona=told.persona,
-        beliefs=mind,
-        memories=listed(told.memories),
-        own_posts=listed(told.own_posts),
+        **wording.post,
+        persona=texts.persona,
+        beliefs=beliefs,
+        memories=listed(texts.memories),
+        own_posts=listed(texts.own_posts),
         feed=page.text or NOTHING,
-        post_length=wording.post_length,
-        fields=wording.write_fields,
     )
 
 
-def _writing(told: Told, wording: Wording) -> str:
-    own = listed(told.own_posts)
-    return filled("react_post", own_posts=own, post_length=wording.post_length, fields=wording.write_fields)
-
-
-def _shortened(told: Told, page: FeedPage) -> str:
-    """One line that says what is missing; "" if nothing is."""
-    said = ["texts that end in … go on"] if page.shortened or told.shortened else []
-    counts = ((len(page.comments_out), "comment"), (len(page.posts_out), "post"), (told.left_out, "memory"))
-    said += [f"{n} {word if n == 1 else _PLURALS[word]} left out" for n, word in counts if n]
-    return f"(To keep this short: {', '.join(said)}.)" if said else ""
+def _shortened(texts: AgentTexts, page: FeedPage) -> str:
+    """Return a line that says what is missing; "" if nothing is."""
+    missing = ["texts that end in … go on"] if page.shortened or texts.shortened else []
+    counts = ((len(page.comments_out), "comment"), (len(page.posts_out), "post"), (texts.left_out, "memory"))
+    missing += [f"{n} {word if n == 1 else _PLURALS[word]} left out" for n, word in counts if n]
+    return f"(To keep this short: {', '.join(missing)}.)" if missing else ""
 
 
 _PLURALS = {"comment": "comments", "post": "posts", "memory": "memories"}
