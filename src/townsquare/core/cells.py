@@ -246,31 +246,31 @@ class Sheet:
         """Return the cells of a column, one a record; of one that the file lacks, what an empty cell means."""
         if name not in self.used:
             return [self.cell(record, name) for record in self.table.records[:1]] * len(self.table.records)
-        column, place = self.columns[name], self.used[name]
+        column, header = self.columns[name], self.used[name]
         try:
-            values = [column.read(record, place) for record in self.table.records]
+            values = [column.read(record, header) for record in self.table.records]
         except DataError as error:
             if error.do or not column.meaning:
                 raise
-            do = f"Townsquare reads a column {place!r} for {column.meaning}: rename it if it holds something else"
+            do = f"Townsquare reads a column {header!r} for {column.meaning}: rename it if it holds something else"
             raise DataError(error.where, got=error.got, allowed=error.allowed, do=do) from None
         if column.unique and len(set(values)) < len(values):
             first: dict[Any, Record] = {}
             for value, record in zip(values, self.table.records, strict=True):
                 if first.setdefault(value, record) is not record:
                     allowed = f"another than in {first[value].location}"
-                    raise DataError(record.where(place), got=f"{value!r} again", allowed=allowed)
+                    raise DataError(record.where(header), got=f"{value!r} again", allowed=allowed)
         return values
 
     def cell(self, record: Record, name: str) -> Any:
         """Return one cell."""
-        read, place = self._readers[name]
-        return read(record, place)
+        read, header = self._readers[name]
+        return read(record, header)
 
     def group(self, name: str) -> dict[str, list[Any]]:
         """Return the columns of a group that the file has, by their name in it and in the order of the file."""
-        held = [place for place in self.used if place.startswith(f"{name}:")]
-        return {place.removeprefix(f"{name}:"): self[place] for place in held}
+        headers = [header for header in self.used if header.startswith(f"{name}:")]
+        return {header.removeprefix(f"{name}:"): self[header] for header in headers}
 
     def has_any(self, name: str) -> bool:
         """Return whether any row has something in a column."""
@@ -319,16 +319,16 @@ def read_columns(
             do = did_you_mean(column.name, table.columns[:1000]) or f"rename the column that holds the {column.name}"
             raise DataError(f"{table.location}, header", got=got, allowed=allowed, do=do)
     taken, by_name, spare = set(used.values()), {group.name: group for group in groups}, []
-    for place in table.columns:
-        head, _, name = place.partition(":")
+    for header in table.columns:
+        head, _, name = header.partition(":")
         if name and head in by_name:
             known = by_name[head].names
-            check_known(f"{table.location}, header, column {place!r}", name, known, DataError, nothing)
-            used[place] = place
-        elif place not in taken:
-            spare.append(place)
-    beside = [Column(f"{group.name}:{name}", group.read) for group in groups for name in group.names]
-    sheet = Sheet(table, {column.name: column for column in (*columns, *beside)}, used, tuple(spare))
+            check_known(f"{table.location}, header, column {header!r}", name, known, DataError, nothing)
+            used[header] = header
+        elif header not in taken:
+            spare.append(header)
+    grouped = [Column(f"{group.name}:{name}", group.read) for group in groups for name in group.names]
+    sheet = Sheet(table, {column.name: column for column in (*columns, *grouped)}, used, tuple(spare))
     if strict and spare:
         record = next((record for record in table.records if spare[0] in record.cells), None)
         where = record.location if record and record.part != "column" else f"{table.location}, header"

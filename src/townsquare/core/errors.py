@@ -50,8 +50,8 @@ class TownsquareError(Exception):
         self.got = redacted_got(where, got)
         self.where, self.allowed, self.do = redacted(where), redacted(allowed), redacted(do)
         parts = [f"got {self.got}" if got else "", f"allowed: {self.allowed}" if allowed else "", self.do]
-        said = "; ".join(part for part in parts if part)
-        super().__init__(f"{self.where}: {said}" if said else self.where)
+        details = "; ".join(part for part in parts if part)
+        super().__init__(f"{self.where}: {details}" if details else self.where)
 
 
 class SettingError(TownsquareError):

@@ -21,7 +21,7 @@ def is_visible(text: str) -> bool:
     >>> is_visible("a"), is_visible("\u200b\u00a0"), is_visible("\u3164")
     (True, False, False)
     """
-    return any(one not in _BLANKS and unicodedata.category(one) not in _UNSEEN for one in text)
+    return any(character not in _BLANKS and unicodedata.category(character) not in _UNSEEN for character in text)
 
 
 def skeleton(name: str) -> str:
@@ -36,7 +36,9 @@ def skeleton(name: str) -> str:
     if name.isascii():
         return name.casefold()
     plain = unicodedata.normalize("NFKC", name).translate(_CONFUSABLE).casefold().translate(_CONFUSABLE)
-    return "".join(one for one in unicodedata.normalize("NFKC", plain) if unicodedata.category(one) != "Cf")
+    return "".join(
+        character for character in unicodedata.normalize("NFKC", plain) if unicodedata.category(character) != "Cf"
+    )
 
 
 def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequence[str]:

@@ -62,10 +62,10 @@ def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
     if hi - lo > _SCAN:
         at = _place(keys, lo, hi, wanted)
         return bool(at < hi and keys[at] == wanted)
-    part, found = keys[lo:hi], False  # many at a time: quicker than a search that waits for each look
+    part, is_there = keys[lo:hi], False  # many at a time: quicker than a search that waits for each look
     for x in range(part.shape[0]):
-        found |= part[x] == wanted
-    return found
+        is_there |= part[x] == wanted
+    return is_there
 
 
 @nb.njit(inline="always", cache=True)

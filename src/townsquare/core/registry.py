@@ -72,8 +72,8 @@ def get(family: str, name: str) -> Any:
     members = _FAMILIES[family]
     check_known(family, name, members)
     module, _, attribute = members[name].partition(":")
-    found = getattr(importlib.import_module(module), attribute)
-    return found[name] if isinstance(found, dict) else found
+    target = getattr(importlib.import_module(module), attribute)
+    return target[name] if isinstance(target, dict) else target
 
 
 def register(family: str, name: str, target: str) -> None:

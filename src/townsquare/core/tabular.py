@@ -211,8 +211,8 @@ def read_parquet(path: Path) -> Records:
             raise DataError(str(path), got=f"{size:,} bytes", allowed=f"at most {MAX_BYTES:,} bytes")
         frame = pl.read_parquet(path, n_rows=MAX_ROWS + 1)
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = " ".join(str(error).split())[:200]
-        raise DataError(str(path), got=f"no Parquet that can be read ({said})", allowed="a Parquet file") from None
+        message = " ".join(str(error).split())[:200]
+        raise DataError(str(path), got=f"no Parquet that can be read ({message})", allowed="a Parquet file") from None
     if frame.height > MAX_ROWS:
         raise DataError(str(path), got=f"more than {MAX_ROWS:,} rows", allowed=f"at most {MAX_ROWS:,} rows")
     records = []

@@ -87,8 +87,8 @@ def _thinned(frame: Any) -> tuple[Any, str]:
     if len(steps) <= MOST_STEPS:
         return frame, ""
     last = len(steps) - 1
-    kept = sorted({steps[round(i * last / (MOST_STEPS - 1))] for i in range(MOST_STEPS)})
-    return frame.filter(frame["step"].is_in(kept)), f"{len(kept)} of {len(steps)} steps are listed."
+    listed = sorted({steps[round(i * last / (MOST_STEPS - 1))] for i in range(MOST_STEPS)})
+    return frame.filter(frame["step"].is_in(listed)), f"{len(listed)} of {len(steps)} steps are listed."
 
 
 def as_csv(shown: Table) -> str:

@@ -219,16 +219,16 @@ def judge(chosen: Choices, kinds: Kinds, shown: Shown, texts: Texts, past: Past,
         hiding |= np.int64((traits_of[k] & HIDES) != 0) << k
     reasons, ordinals, ranks, out_targets, out_texts, out_helpful, out_reasoning = out
     acted = np.zeros(64, np.int64)
-    place, begin, lo, hi = 0, 0, _NONE, _NONE
+    reader, begin, lo, hi = 0, 0, _NONE, _NONE
     for x in range(agents.shape[0]):
         agent, kind, row, target = agents[x], kind_of[x], rows[x], targets[x]
         traits, text, rank, me = traits_of[kind], text_of[x], _NONE, agent - first
         if x == 0 or agent != agents[x - 1]:
-            while place < with_feed.shape[0] and with_feed[place] < agent:
-                place += 1
+            while reader < with_feed.shape[0] and with_feed[reader] < agent:
+                reader += 1
             begin, lo, hi = x, _NONE, _NONE
-            if place < with_feed.shape[0] and with_feed[place] == agent:
-                lo, hi = indptr[place], indptr[place + 1]
+            if reader < with_feed.shape[0] and with_feed[reader] == agent:
+                lo, hi = indptr[reader], indptr[reader + 1]
             if hi - lo > acted.shape[0]:
                 acted = np.zeros(2 * (hi - lo), np.int64)
             acted[: hi - lo] = 0

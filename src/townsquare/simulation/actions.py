@@ -97,8 +97,8 @@ def resolve(
     texts = Texts(len(world.texts), np.array(new_row, np.int32), lengths)
     judged = _judged(world, choices, kinds, shown, texts)
     if friction is not None:
-        place = np.searchsorted(feed.agents, choices.agent)
-        judged.reason[given_up(world, choices, place, judged, friction)] = Reason.FRICTION
+        reader = np.searchsorted(feed.agents, choices.agent)
+        judged.reason[given_up(world, choices, reader, judged, friction)] = Reason.FRICTION
     accepted = judged.reason == Reason.NONE
     writes = np.flatnonzero(accepted & (_POST_KINDS[choices.kind] >= 0))
     notes = np.flatnonzero(accepted & (choices.kind == ActionKind.ADD_NOTE))
@@ -263,10 +263,10 @@ def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
 def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> schema.Columns:
     """The stances of what was written, as declared."""
     action, proposition, stance, strength = chosen.declared
-    kept = (reason[action] == Reason.NONE) & _DECLARES[kind[action]]
+    valid = (reason[action] == Reason.NONE) & _DECLARES[kind[action]]
     return schema.rows(
-        "post_stances", int(np.count_nonzero(kept)), post=result[action[kept]], proposition=proposition[kept],
-        stance=stance[kept], strength=strength[kept], scorer=Scorer.DECLARED,
+        "post_stances", int(np.count_nonzero(valid)), post=result[action[valid]], proposition=proposition[valid],
+        stance=stance[valid], strength=strength[valid], scorer=Scorer.DECLARED,
     )  # fmt: skip
 
 
@@ -321,7 +321,9 @@ def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | N
     return None if chance is None else Friction(chance, draw)
 
 
-def given_up(world: World, choices: Choices, place: Array, judged: Judged, friction: Friction) -> npt.NDArray[np.bool_]:
+def given_up(
+    world: World, choices: Choices, reader: Array, judged: Judged, friction: Friction
+) -> npt.NDArray[np.bool_]:
     """Which of the accepted actions are given up, (n,).
 
     The draw is by kind, agent and what is acted on, so that it is another one for each post, and no other action, row
@@ -334,7 +336,7 @@ def given_up(world: World, choices: Choices, place: Array, judged: Judged, frict
         if chance.any():
             at = np.flatnonzero(accepted & (choices.kind == kind))
             keys = _keys(world, kind, judged.target[at])
-            out[at] = friction.draw.uniform(f"friction:{kind}", choices.agent[at], keys) < chance[place[at]]
+            out[at] = friction.draw.uniform(f"friction:{kind}", choices.agent[at], keys) < chance[reader[at]]
     return out
 
 

@@ -98,8 +98,8 @@ class Arrivals:
         p = len(scenario.propositions)
         rows: dict[str, schema.Columns] = {
             "propositions": schema.rows(
-                "propositions", p, proposition=np.arange(p), name=[one.name for one in scenario.propositions],
-                text=[one.text for one in scenario.propositions],
+                "propositions", p, proposition=np.arange(p), name=scenario.proposition_names,
+                text=[statement.text for statement in scenario.propositions],
             ),
             "trait_values": trait_value_rows(bundled_bank()),
             "texts": schema.rows("texts", len(texts), text=np.arange(len(texts)), content=texts),
@@ -116,7 +116,7 @@ class Arrivals:
     def _texts(self, people: People) -> list[str]:
         """Every text the scenario brings, once, in the order in which it is met."""
         scenario = self.scenario
-        found = dict.fromkeys(source.name for source in scenario.sources)
+        texts = dict.fromkeys(source.name for source in scenario.sources)
         for part in (
             scenario.posts.text,
             [topic for topic in scenario.posts.topic if topic],
@@ -127,11 +127,11 @@ class Arrivals:
             self._personas(people),
             self.profiles.name if self.profiles else (),
         ):
-            found |= dict.fromkeys(part)
-        return list(found)
+            texts |= dict.fromkeys(part)
+        return list(texts)
 
     def _people(self, first: int, n: int, ordinal: int) -> People:
-        names = [one.name for one in self.scenario.propositions]
+        names = self.scenario.proposition_names
         config, accounts = self.settings.config, self.scenario.accounts
         known = None if accounts is None else accounts.personas
         people = sample_people(
@@ -146,7 +146,7 @@ class Arrivals:
     def _personas(self, people: People) -> tuple[str, ...]:
         """Who people are in words, where a policy reads that; else nothing."""
         ever = (self.settings, *(later for _, later in self.settings.changes))
-        if not any("persona" in reads(one.members["policy"], one.params["policy"]) for one in ever):
+        if not any("persona" in reads(settings.members["policy"], settings.params["policy"]) for settings in ever):
             return ()
         return people.texts or tuple(render_persona(codes, bundled_bank()) for codes in people.traits)
 
@@ -251,9 +251,9 @@ class Arrivals:
         first, step = world.n_agents, world.step + 1
         new = np.arange(first, first + n)
         people = self._people(first, n, int(np.count_nonzero(world.persons())))
-        said = (*people.names, *self._personas(people))
-        numbers, new_texts = world.text_rows(said)
-        row = world.text_row | dict(zip(said, numbers, strict=True))
+        texts = (*people.names, *self._personas(people))
+        numbers, new_texts = world.text_rows(texts)
+        row = world.text_row | dict(zip(texts, numbers, strict=True))
         draws = Draws(config.seed, step)
         kind: GraphKind = self.settings.members["graph"]
         m = kind.follows_at_birth(self.settings.params["graph"], config.agents)

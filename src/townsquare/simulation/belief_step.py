@@ -100,7 +100,7 @@ def _spread(
     ``indptr`` counts from row ``lo`` of the exposures; ``out`` holds the columns of ``Exposed`` after ``indptr``.
     """
     code, shown_post, shown_rank, shown_author, shown_first = shown
-    _, root_of, said_proposition, said_stance = roots
+    _, root_of, proposition_of, stance_of = roots
     has_credibility, credibility_of = credible
     proposition, post, rank, author, credibility, stance, likes, first_seen, weight = out
     for i in nb.prange(indptr.shape[0] - 1):
@@ -108,11 +108,11 @@ def _spread(
         for p in range(n_propositions):
             for e in range(lo + indptr[i], lo + indptr[i + 1]):
                 root = root_of[code[e]]
-                said, taken = root.proposition, root.stance
+                about, taken = root.proposition, root.stance
                 for x in range(root.first, root.first + root.count):
                     if root.count > 1:
-                        said, taken = np.int32(said_proposition[x]), said_stance[x]
-                    if said == p:
+                        about, taken = np.int32(proposition_of[x]), stance_of[x]
+                    if about == p:
                         a = shown_author[e]
                         proposition[at], post[at], rank[at], author[at] = p, shown_post[e], shown_rank[e], a
                         credibility[at] = credibility_of[a] if has_credibility[a] else np.nan
@@ -176,8 +176,8 @@ class InputsOfStep:
 
     def _shown_roots(self) -> _Roots:
         rows, row = self._rows, self._rows.beside["root"]
-        at, place = self._world.stances_of(row)
-        count = np.bincount(place, minlength=row.size)
+        at, which = self._world.stances_of(row)
+        count = np.bincount(which, minlength=row.size)
         ptr = np.cumsum(count) - count
         proposition, stance = (self._world.post_stances[name][at] for name in ("proposition", "stance"))
         root, some = np.zeros(row.size, _ROOT), count > 0
@@ -201,15 +201,15 @@ class InputsOfStep:
 
     def _authors(self, exposed: Exposed, number: int, first: int, stop: int) -> Authors:
         """What the rule reads of whoever passed each exposure on; follows are those after the actions of the step."""
-        found: dict[str, Array] = {}
+        columns: dict[str, Array] = {}
         if "authors" in self._needs:
-            found["stance"] = self._stances[exposed.author, exposed.proposition]
+            columns["stance"] = self._stances[exposed.author, exposed.proposition]
         if "ties" in self._needs:
             slot = lookup(self._world.follows.blocks[number], exposed.indptr, exposed.author)
-            found["tie"] = (slot >= 0).astype(np.float64)
+            columns["tie"] = (slot >= 0).astype(np.float64)
         if "groups" in self._needs:
-            found["group"], found["reader_group"] = self._groups[exposed.author], self._groups[first:stop].copy()
-        return Authors(found)
+            columns["group"], columns["reader_group"] = self._groups[exposed.author], self._groups[first:stop].copy()
+        return Authors(columns)
 
     def _engagement(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         """Likes and dislikes accepted this step, by author and proposition of the post: two (n_agents, P) arrays."""
@@ -218,8 +218,8 @@ class InputsOfStep:
 
         def counted(which: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
             target = actions["target"][which]
-            at, place = world.stances_of(target)
-            who = world.posts["author"][target[place]].astype(np.int64) * n + world.post_stances["proposition"][at]
+            at, post = world.stances_of(target)
+            who = world.posts["author"][target[post]].astype(np.int64) * n + world.post_stances["proposition"][at]
             return np.bincount(who, minlength=world.n_agents * n).reshape(world.n_agents, n).astype(np.int32)
 
         liked = (kind == ActionKind.LIKE) | (kind == ActionKind.LIKE_COMMENT)
@@ -228,9 +228,9 @@ class InputsOfStep:
     def _written(self) -> dict[str, Array]:
         """Stances of the posts and comments of this step, by author, proposition and post."""
         posts, start = self._world.posts, self._world.step_starts[-1]  # posts of the step that is being taken
-        mine = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
-        row, place = self._world.stances_of(mine)
-        post = mine[place]
+        written = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
+        row, which = self._world.stances_of(written)
+        post = written[which]
         proposition, author = self._world.post_stances["proposition"][row], posts["author"][post]
         order = np.lexsort((post, proposition, author))
         return {

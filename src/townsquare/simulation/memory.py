@@ -54,8 +54,8 @@ def importance(text: str) -> float:
     >>> importance("My friend was happy, so happy."), importance("It rained.")
     (0.7, 0.5)
     """
-    found = keywords().intersection(re.findall(r"\w+", text.lower()))
-    return min(1.0, BASE_IMPORTANCE + A_KEYWORD * len(found))
+    matched = keywords().intersection(re.findall(r"\w+", text.lower()))
+    return min(1.0, BASE_IMPORTANCE + A_KEYWORD * len(matched))
 
 
 def faded(world: World, rows: npt.NDArray[np.int64], settings: Memory, step: int) -> npt.NDArray[np.float64]:
@@ -100,16 +100,16 @@ def remember(world: World, out: Batches, agents: npt.NDArray[np.int32], settings
         Whether their policy reads memories, so that recalling counts as an access.
     """
     done = out.get("actions")
-    kept = np.asarray(done["status"]) == ActionStatus.ACCEPTED
-    kept &= np.asarray(done["kind"]) != ActionKind.IGNORE
-    actor, about = np.asarray(done["agent"])[kept], _roots(world, done)[kept]
+    remembered = np.asarray(done["status"]) == ActionStatus.ACCEPTED
+    remembered &= np.asarray(done["kind"]) != ActionKind.IGNORE
+    actor, about = np.asarray(done["agent"])[remembered], _roots(world, done)[remembered]
     rows: dict[str, schema.Columns] = {}
     accessed = _accesses(world, agents, settings, reads, actor, about)
     if accessed:
         rows["memory_accesses"] = accessed
     if actor.size:
-        said = [_in_words(world, done, int(at)) for at in np.flatnonzero(kept)]
-        rows |= memory_rows(world, actor, said, MemoryKind.INTERACTION, about, np.asarray(done["kind"])[kept])
+        texts = [_in_words(world, done, int(at)) for at in np.flatnonzero(remembered)]
+        rows |= memory_rows(world, actor, texts, MemoryKind.INTERACTION, about, np.asarray(done["kind"])[remembered])
     return Change(rows) if rows else NOTHING
 
 
@@ -228,14 +228,14 @@ def reflect(world: World, settings: Memory, model: Model, statements: Sequence[s
     agents, starts = np.unique(memories["agent"][rows], return_index=True)
     groups = np.split(rows, starts[1:])
     if asker is None:
-        said = [_embedded(world, group, statements) for group in groups]
+        texts = [_embedded(world, group, statements) for group in groups]
     else:
         asked = [_question(world, int(agent), group, step, model) for agent, group in zip(agents, groups, strict=True)]
-        said = [str(reply.value)[:LONGEST].strip() if reply.ok else "" for reply in asker.ask(asked)]
-    kept = [k for k, text in enumerate(said) if text]
-    if not kept:
+        texts = [str(reply.value)[:LONGEST].strip() if reply.ok else "" for reply in asker.ask(asked)]
+    written = [k for k, text in enumerate(texts) if text]
+    if not written:
         return NOTHING
-    return Change(memory_rows(world, agents[kept], [said[k] for k in kept], MemoryKind.REFLECTION))
+    return Change(memory_rows(world, agents[written], [texts[k] for k in written], MemoryKind.REFLECTION))
 
 
 def _question(world: World, agent: int, rows: Array, step: int, model: Model) -> Request:
@@ -243,8 +243,8 @@ def _question(world: World, agent: int, rows: Array, step: int, model: Model) ->
     personas = world.personas
     at = np.flatnonzero(personas["agent"] == agent)
     who = world.texts[int(personas["text"][at[0]])] if at.size else "Somebody of whom nothing is known."
-    told = [world.texts[int(texts[row])] for row in rows[-MOST_MEMORIES:]]
-    prompt = filled("reflect", persona=" ".join(who.split()), memories=listed(told))
+    recalled = [world.texts[int(texts[row])] for row in rows[-MOST_MEMORIES:]]
+    prompt = filled("reflect", persona=" ".join(who.split()), memories=listed(recalled))
     return Request(
         purpose="reflect", messages=(Message("user", prompt),), temperature=model.temperature,
         max_tokens=min(_TOKENS, model.max_tokens), agent=agent, step=step,

@@ -18,7 +18,7 @@ CALLS_FILE = "calls.db"
 
 def asks(settings: Settings) -> bool:
     """Whether any member that takes part in the run, from the start or from some step on, asks a language model."""
-    return any(_asks_now(one) for one in (settings, *(later for _, later in settings.changes)))
+    return any(_asks_now(now) for now in (settings, *(later for _, later in settings.changes)))
 
 
 def _asks_now(settings: Settings) -> bool:
@@ -51,10 +51,10 @@ def call_rows(calls: Sequence[Call], step: int) -> dict[str, schema.Columns]:
     """Rows of ``model_calls`` in the order of asking; none for no calls."""
     if not calls:
         return {}
-    said = [hashlib.sha256(call.text.encode()).hexdigest() if call.text else "" for call in calls]
+    replies = [hashlib.sha256(call.text.encode()).hexdigest() if call.text else "" for call in calls]
     columns = {name: [getattr(call, name) for call in calls] for name in _AS_THEY_ARE}
     rows = schema.rows(
-        "model_calls", len(calls), step=step, call=np.arange(len(calls)), reply=said,
+        "model_calls", len(calls), step=step, call=np.arange(len(calls)), reply=replies,
         model=[call.reported for call in calls], **columns,
     )  # fmt: skip
     return {"model_calls": rows}

@@ -75,11 +75,11 @@ def recorded_scenario(settings: Settings, folder: Path | None) -> Scenario:
     if copy is None:
         return load_scenario(settings.config.scenario)
     try:
-        found = load_scenario(settings.config.scenario)
-        check_contents(settings.file_contents, contents_now(settings, found.folder))
+        scenario = load_scenario(settings.config.scenario)
+        check_contents(settings.file_contents, contents_now(settings, scenario.folder))
     except (DataError, WrongVersion):
         return load_scenario(copy)
-    return found if found.digest == settings.scenario_digest else load_scenario(copy)
+    return scenario if scenario.digest == settings.scenario_digest else load_scenario(copy)
 
 
 def _listed(scenario: Scenario, runs: Iterable[Settings]) -> dict[str, Path]:
@@ -87,12 +87,14 @@ def _listed(scenario: Scenario, runs: Iterable[Settings]) -> dict[str, Path]:
     if not scenario.files or scenario.files[0].resolve().is_relative_to(bundled_folder().resolve()):
         return {}
     home = scenario.files[0].parent
-    found = {os.path.relpath(file, home): file for file in scenario.files}  # as the scenario names them: links too
+    files_by_name = {
+        os.path.relpath(file, home): file for file in scenario.files
+    }  # as the scenario names them: links too
     for settings in runs:
         sections = [section for _, section in sections_of(settings)]
         for path, file in named_files(sections, scenario.folder, ("scenario",)).items():
-            found[f"{files.NAMED}/{files.copy_name(path)}"] = file
-    return found
+            files_by_name[f"{files.NAMED}/{files.copy_name(path)}"] = file
+    return files_by_name
 
 
 def _copy(file: Path, target: Path) -> None:
@@ -110,11 +112,11 @@ def _copy_in(folder: Path, settings: Settings) -> Path | None:
     if not settings.scenario_digest:
         return None
     names = (Path(settings.config.scenario).name, SCENARIO_FILE)
-    for place in (folder, folder.resolve().parents[min(1, len(folder.resolve().parents) - 1)]):
-        for one in sorted((place / SCENARIO_COPY / _key(settings.scenario_digest)).glob("*/")):
+    for where in (folder, folder.resolve().parents[min(1, len(folder.resolve().parents) - 1)]):
+        for copied in sorted((where / SCENARIO_COPY / _key(settings.scenario_digest)).glob("*/")):
             for name in names:
-                if name and files.is_file(one / name):
-                    return one / name
+                if name and files.is_file(copied / name):
+                    return copied / name
     return None
 
 

@@ -169,6 +169,9 @@ def allowed_kinds(settings: Settings, step: int) -> frozenset[ActionKind]:
     given, adds = now.config.actions, now.members["moderation"].adds
     usual = [*kinds_where(lambda spec: spec.allowed != Allowed.ON_REQUEST), *adds]
     words = {*([WORDS[kind] for kind in usual] if given.enabled is None else given.enabled), *given.also}
-    named = (one.members["moderation"].adds for one in (settings, *(later for _, later in settings.changes)))
+    named = (
+        settings_then.members["moderation"].adds
+        for settings_then in (settings, *(later for _, later in settings.changes))
+    )
     own = set(kinds_where(lambda spec: spec.allowed == Allowed.BY_STRATEGY)).union(*named)
     return frozenset(kind for kind, word in WORDS.items() if word in words) - own.difference(adds)

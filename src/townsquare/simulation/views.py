@@ -157,8 +157,8 @@ class Views:
             self._recalled = [memory.recall(self._world, self.agents, settings, kind, most) for kind, most in limits]
         texts = self._world.agent_memories["text"]
         interactions, reflections = (
-            [self.text(int(texts[row])) for row in found.rows[found.indptr[k] : found.indptr[k + 1]]]
-            for found in self._recalled
+            [self.text(int(texts[row])) for row in recalled.rows[recalled.indptr[k] : recalled.indptr[k + 1]]]
+            for recalled in self._recalled
         )
         return interactions, reflections
 

@@ -58,8 +58,13 @@ class KernelCount(event.Listener):
     def total(self) -> int:
         """Kernels in the modules that are loaded; those that are inlined are compiled as parts of others."""
         modules = [module for name, module in list(sys.modules.items()) if name.startswith(PACKAGE)]
-        found = {id(one): one for module in modules for one in vars(module).values() if isinstance(one, Dispatcher)}
-        return sum(one.targetoptions.get("inline") != "always" for one in found.values())
+        kernels = {
+            id(kernel): kernel
+            for module in modules
+            for kernel in vars(module).values()
+            if isinstance(kernel, Dispatcher)
+        }
+        return sum(kernel.targetoptions.get("inline") != "always" for kernel in kernels.values())
 
 
 @contextmanager

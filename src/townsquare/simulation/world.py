@@ -152,9 +152,9 @@ class World:
     def stances_of(self, posts: npt.NDArray[Any]) -> tuple[Int64, Int64]:
         """Rows of post_stances of some posts, post after post, and for each the place of its post in ``posts``."""
         count = self.posts["n_stances"][posts].astype(np.int64)
-        place = np.repeat(np.arange(posts.size), count)
+        which = np.repeat(np.arange(posts.size), count)
         first = self.posts["stances"][posts] - (np.cumsum(count) - count)
-        return first[place] + np.arange(place.size), place
+        return first[which] + np.arange(which.size), which
 
     def text_rows(self, texts: Iterable[str]) -> tuple[list[int], dict[str, schema.Columns]]:
         """Find the row of each text, and rows of the table texts for those that are new, each once."""
@@ -328,8 +328,8 @@ class World:
         note, given = np.asarray(rows["note"]), np.asarray(rows["rating"])
         rating = np.where(np.isnan(given), rows["helpful"], given)  # older records say whether it was helpful
         self.note_ratings.append({**rows, "rating": rating})
-        for one, value in zip(Rating, RATING_VALUES, strict=True):
-            self.notes.write(one.name.lower())[:] += np.bincount(note[rating == value], minlength=self.notes.n).astype(
+        for kind, value in zip(Rating, RATING_VALUES, strict=True):
+            self.notes.write(kind.name.lower())[:] += np.bincount(note[rating == value], minlength=self.notes.n).astype(
                 np.int32
             )
         agent, order = np.asarray(rows["agent"]), np.argsort(rows["agent"], kind="stable")
@@ -402,8 +402,8 @@ class World:
             slot = lookup(block, indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32))
             keep = np.ones(block.key.shape[0], np.bool_)
             keep[slot[slot >= 0]] = False
-            kept = np.r_[0, np.cumsum(keep)].astype(np.int64)
-            pairs.blocks[number] = PairBlock(kept[block.indptr], block.key[keep], block.value[keep])
+            before = np.r_[0, np.cumsum(keep)].astype(np.int64)
+            pairs.blocks[number] = PairBlock(before[block.indptr], block.key[keep], block.value[keep])
 
     def _add_beliefs(self, born: BeliefState) -> None:
         """Append newborn agents' beliefs, filling the last block before a new one is begun."""

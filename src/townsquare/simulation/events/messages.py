@@ -27,7 +27,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
         return NOTHING
     n, sources = len(due), [source.name for source in scenario.sources]
     row, new = world.text_rows(message.text for message in due)
-    said = [
+    stances = [
         (k, scenario.proposition_names.index(name), stance)
         for k, message in enumerate(due)
         for name, stance in sorted(message.stance.items(), key=lambda item: scenario.proposition_names.index(item[0]))
@@ -42,8 +42,8 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
             plausibility=[message.plausibility for message in due],
         ),
         "post_stances": schema.rows(
-            "post_stances", len(said), post=[ids[k] for k, _, _ in said], proposition=[p for _, p, _ in said],
-            stance=[stance for _, _, stance in said], strength=np.nan, scorer=Scorer.GIVEN,
+            "post_stances", len(stances), post=[ids[k] for k, _, _ in stances], proposition=[p for _, p, _ in stances],
+            stance=[stance for _, _, stance in stances], strength=np.nan, scorer=Scorer.GIVEN,
         ),
     }  # fmt: skip
     return Change(rows | new)

@@ -51,16 +51,16 @@ def _effects(agents: Array, config: Config, step: int, name: str) -> Iterator[tu
 def shows_labels(agents: Array, config: Config, step: int) -> npt.NDArray[np.bool_]:
     """Whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
     out = np.full(agents.shape[0], config.feed.show_labels)
-    for mine, labels in _effects(agents, config, step, "labels"):
-        out[mine] = labels == "shown"
+    for treated, labels in _effects(agents, config, step, "labels"):
+        out[treated] = labels == "shown"
     return out
 
 
 def rows_of_others(agents: Array, config: Config, step: int) -> npt.NDArray[np.int64]:
     """How many rows from other accounts each agent is shown at most; the later treatment of two holds."""
     out = np.full(agents.shape[0], config.feed.others, np.int64)
-    for mine, others in _effects(agents, config, step, "others"):
-        out[mine] = others
+    for treated, others in _effects(agents, config, step, "others"):
+        out[treated] = others
     return out
 
 
@@ -72,8 +72,8 @@ def friction(agents: Array, config: Config, step: int) -> npt.NDArray[np.float64
     out = np.zeros((agents.shape[0], len(ActionKind)))
     for word, chance in config.actions.friction.items():
         out[:, ActionKind[word.upper()]] = chance
-    for mine, chances in given:
+    for treated, chances in given:
         for word, chance in chances.items():
             kind = ActionKind[word.upper()]
-            out[mine, kind] = np.maximum(out[mine, kind], chance)
+            out[treated, kind] = np.maximum(out[treated, kind], chance)
     return out

@@ -47,8 +47,8 @@ class Judges:
     """Who makes claims of posts: extractor, strength judge and embedder with their settings, fixed for a run.
 
     ``theta`` and ``theta_self`` are the thresholds in use, those of the settings or the embedder's own; near-duplicates
-    are sought down to the second only if ``own_claims`` become records. ``found`` (by text) and ``estimated`` (by text
-    and proposition) remember what was said before and would be said again.
+    are sought down to the second only if ``own_claims`` become records. ``extracted`` (by text) and ``estimated`` (by
+    text and proposition) remember what was said before and would be said again.
     """
 
     extractor: tuple[Extractor, Any]
@@ -58,7 +58,7 @@ class Judges:
     theta: float
     theta_self: float
     own_claims: bool = True
-    found: dict[str, list[Finding]] = field(default_factory=dict)
+    extracted: dict[str, list[Finding]] = field(default_factory=dict)
     estimated: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @classmethod
@@ -143,8 +143,8 @@ def _stated(world: World, posts: Array) -> tuple[Array, Array]:
     A scorer may measure tone, which is no polarity.
     """
     row, at = world.stances_of(posts)
-    said = np.isin(world.post_stances["scorer"][row], (Scorer.GIVEN, Scorer.DECLARED))
-    return posts[at[said]], row[said]
+    stated = np.isin(world.post_stances["scorer"][row], (Scorer.GIVEN, Scorer.DECLARED))
+    return posts[at[stated]], row[stated]
 
 
 def _read(world: World, posts: Array, judges: Judges) -> Made:
@@ -153,34 +153,34 @@ def _read(world: World, posts: Array, judges: Judges) -> Made:
     first, which = kinds_of(world.posts["text"][silent])  # texts in the order in which they are met
     texts = [world.texts[row] for row in world.posts["text"][silent[first]].tolist()]
     _extract(texts, judges)
-    found = Found.of([(k, *finding) for k, text in enumerate(texts) for finding in judges.found[text]])
-    count = np.bincount(found.message, minlength=len(texts))
+    findings = Found.of([(k, *finding) for k, text in enumerate(texts) for finding in judges.extracted[text]])
+    count = np.bincount(findings.message, minlength=len(texts))
     start, count = (np.cumsum(count) - count)[which], count[which]
     at = np.repeat(start - (np.cumsum(count) - count), count) + np.arange(count.sum())
-    words = [*found.text, *found.snippet, *found.tag]
-    place = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(3, -1)
+    words = [*findings.text, *findings.snippet, *findings.tag]
+    words_at = np.where(np.array([bool(word) for word in words], np.bool_), np.arange(len(words)), NONE).reshape(3, -1)
     return Made(
         words,
         np.repeat(silent, count).astype(np.int64),
-        found.proposition[at],
-        found.polarity[at],
-        found.strength[at],
-        *place[:, at],
+        findings.proposition[at],
+        findings.polarity[at],
+        findings.strength[at],
+        *words_at[:, at],
     )
 
 
 def _extract(texts: list[str], judges: Judges) -> None:
     """Read the texts that were not read before."""
-    new = [text for text in dict.fromkeys(texts) if text not in judges.found]
+    new = [text for text in dict.fromkeys(texts) if text not in judges.extracted]
     if not new:
         return
     extractor, params = judges.extractor
-    found = extractor.extract(new, judges.topics, params)
-    check_found(extractor.name, found, len(new), len(judges.topics.statements))
-    judges.found.update((text, []) for text in new)
-    numbers = (column.tolist() for column in found[:4])
-    for message, *finding in zip(*numbers, *found[4:], strict=True):
-        judges.found[new[message]].append(tuple(finding))
+    findings = extractor.extract(new, judges.topics, params)
+    check_found(extractor.name, findings, len(new), len(judges.topics.statements))
+    judges.extracted.update((text, []) for text in new)
+    numbers = (column.tolist() for column in findings[:4])
+    for message, *finding in zip(*numbers, *findings[4:], strict=True):
+        judges.extracted[new[message]].append(tuple(finding))
 
 
 def rows_of(
@@ -243,13 +243,13 @@ def _same_as(world: World, claim: Array, text: Array, made: Made, strength: Floa
 
 def _strength_rows(claim: Array, given: Array, estimate: Array, judge: str) -> schema.Columns:
     """What was given, where something was, and the judge's estimate, which is in use where nothing was."""
-    said = ~np.isnan(given)
-    both = np.r_[claim[said], claim]
+    known = ~np.isnan(given)
+    both = np.r_[claim[known], claim]
     order = np.argsort(both, kind="stable")
-    judges = [GIVEN] * int(said.sum()) + [judge] * claim.size
+    judges = [GIVEN] * int(known.sum()) + [judge] * claim.size
     return schema.rows(
         "claim_strengths", both.size, claim=both[order], judge=[judges[k] for k in order],
-        strength=np.r_[given[said], estimate][order], in_use=np.r_[said[said], ~said][order],
+        strength=np.r_[given[known], estimate][order], in_use=np.r_[known[known], ~known][order],
     )  # fmt: skip
 
 
@@ -307,20 +307,20 @@ class Made:
         return [self.words[k] for k in self.text[at].tolist()]
 
 
-def together(one: Made, two: Made) -> Made:
+def together(first: Made, second: Made) -> Made:
     """Both, by post; of one post, those of ``one`` first."""
-    order = np.argsort(np.r_[one.post, two.post], kind="stable")
+    order = np.argsort(np.r_[first.post, second.post], kind="stable")
 
     def column(name: str) -> Array:
-        return np.concatenate([getattr(one, name), getattr(two, name)])[order]
+        return np.concatenate([getattr(first, name), getattr(second, name)])[order]
 
     def places(name: str) -> Int64:
-        later: Int64 = getattr(two, name)
-        moved = np.where(later >= 0, later + len(one.words), NONE)
-        return np.concatenate([getattr(one, name), moved])[order].astype(np.int64)
+        later: Int64 = getattr(second, name)
+        moved = np.where(later >= 0, later + len(first.words), NONE)
+        return np.concatenate([getattr(first, name), moved])[order].astype(np.int64)
 
     return Made(
-        [*one.words, *two.words],
+        [*first.words, *second.words],
         *(column(name) for name in ("post", "proposition", "polarity", "strength")),
         *(places(name) for name in ("text", "snippet", "tag")),
     )
@@ -335,9 +335,9 @@ def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple
     used = used[used >= 0]
     row = np.full(len(made.words) + 1, NONE, np.int64)  # the last one stands for no text
     fresh: dict[str, int] = {}
-    for place in used[kinds_of(used)[0]].tolist():
-        word = made.words[place]
-        row[place] = known[word] if word in known else fresh.setdefault(word, n_texts + len(fresh))
+    for number in used[kinds_of(used)[0]].tolist():
+        word = made.words[number]
+        row[number] = known[word] if word in known else fresh.setdefault(word, n_texts + len(fresh))
     return (row[made.text], row[made.snippet], row[made.tag]), fresh
 
 

@@ -44,14 +44,14 @@ def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Ch
     it.
     """
     exposures = exposures_by_agent(out)
-    mine = own_posts(world) if settings.own_claims else np.empty(0, np.int64)
+    own = own_posts(world) if settings.own_claims else np.empty(0, np.int64)
     claims, at = claim_columns(world), Thresholds(judges.theta, judges.theta_self, settings.archive_weight)
     parts = []
     for number, first, stop in spans(world.n_agents):
-        incoming = reached(world, exposures, first, stop, mine)
+        incoming = reached(world, exposures, first, stop, own)
         if incoming.claim.size:
             outcome = _resolve(world, number, incoming, exposures, claims, at)
-            parts.append(_events(first, incoming, outcome, exposures, mine))
+            parts.append(_events(first, incoming, outcome, exposures, own))
     if not parts:
         return NOTHING
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -62,14 +62,14 @@ def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Ch
 def claim_columns(world: World) -> Claims:
     """What the kernel reads of the claims: their columns, and each one's near-duplicates on both sides of a pair."""
     pairs = world.near_duplicates
-    one = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
+    claim = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
     other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
-    order = np.lexsort((other, one))
+    order = np.lexsort((other, claim))
     return Claims(
         np.asarray(world.claims["proposition"]),
         np.asarray(world.claims["polarity"]),
         np.asarray(world.claims["strength"]),
-        offsets(one, 0, world.claims.n),
+        offsets(claim, 0, world.claims.n),
         other[order],
         np.r_[pairs["similarity"], pairs["similarity"]][order],
     )
@@ -91,7 +91,7 @@ def _resolve(
     return out
 
 
-def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRows, mine: Array) -> dict[str, Array]:
+def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRows, own: Array) -> dict[str, Array]:
     """Columns of the table holdings: each claim that changed something, and then the record that it replaced."""
     agent = np.repeat(np.arange(incoming.indptr.size - 1), np.diff(incoming.indptr))
     changed = np.flatnonzero(outcome.change != UNCHANGED)
@@ -102,8 +102,8 @@ def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRow
         "origin": origin_of(flags),
         "change": outcome.change[changed],
         "by": outcome.by[changed],
-        "post": _source(incoming, at, exposures["post"], mine),
-        "rank": _source(incoming, at, exposures["rank"], np.full(mine.size, NONE)),
+        "post": _source(incoming, at, exposures["post"], own),
+        "rank": _source(incoming, at, exposures["rank"], np.full(own.size, NONE)),
         "agreed": has_flag(flags, AGREED),
     }
 

@@ -69,7 +69,7 @@ class _Made(NamedTuple):
 @nb.njit(parallel=True, cache=True)
 def _spread(
     shown: _Made,
-    mine: _Made,
+    written: _Made,
     same_as: Array,
     out_indptr: Array,
     claim: Array,
@@ -83,9 +83,9 @@ def _spread(
             for x in range(shown.first[k], shown.first[k] + shown.n[k]):
                 claim[at], row[at], own[at] = same_as[x], e, False
                 at += 1
-        for e in range(mine.indptr[i], mine.indptr[i + 1]):
-            k = mine.what[e]
-            for x in range(mine.first[k], mine.first[k] + mine.n[k]):
+        for e in range(written.indptr[i], written.indptr[i + 1]):
+            k = written.what[e]
+            for x in range(written.first[k], written.first[k] + written.n[k]):
                 claim[at], row[at], own[at] = same_as[x], e, True
                 at += 1
 
@@ -112,13 +112,13 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
     author = posts["author"][own_posts]
     own_lo, own_hi = rows_between(author, first, stop)
     own_indptr = own_lo + offsets(author[own_lo:own_hi], first, n)
-    mine = _Made(own_indptr, np.ascontiguousarray(own_posts, np.int64), posts["claims"], posts["n_claims"])
-    out_indptr = shown.offsets() + mine.offsets()
+    written = _Made(own_indptr, np.ascontiguousarray(own_posts, np.int64), posts["claims"], posts["n_claims"])
+    out_indptr = shown.offsets() + written.offsets()
     m = int(out_indptr[-1])
     claim, row, own = np.empty(m, np.int32), np.empty(m, np.int64), np.empty(m, np.bool_)
-    _spread(shown, mine, world.claims["same_as"], out_indptr, claim, row, own)
-    found = Reached(out_indptr, claim, row, own)
-    return _heard(found, world.excluded_claims) if world.excluded_claims.size else found
+    _spread(shown, written, world.claims["same_as"], out_indptr, claim, row, own)
+    claims_of_block = Reached(out_indptr, claim, row, own)
+    return _heard(claims_of_block, world.excluded_claims) if world.excluded_claims.size else claims_of_block
 
 
 def _heard(all_: Reached, excluded_claims: Int32) -> Reached:

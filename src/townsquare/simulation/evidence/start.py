@@ -186,8 +186,8 @@ def _with_records(
     n, p = state.stance.shape
     more = np.full(n - (records.indptr.size - 1), records.indptr[-1])  # sources hold none
     none = no_holdings(n)
-    held = records._replace(indptr=np.r_[records.indptr, more])
-    holdings = Holdings(held, none.changes, none.claim_exposures)
+    extended = records._replace(indptr=np.r_[records.indptr, more])
+    holdings = Holdings(extended, none.changes, none.claim_exposures)
     inputs = BeliefInputs(first, no_exposures(n), no_own(n, p), holdings, no_authors(n))
     after, _ = rule.step(state, inputs, settings, draws(Stage.BELIEF))
     check_state(rule, state, after, first)

@@ -160,9 +160,9 @@ def _fill(ring: Array, n_rows: Array, posts: _Posts, ptr: Array, out: Array) -> 
             p = ring[f, q]
             root = posts.root[p]
             if posts.status[root] == 0:
-                one = out[at]
-                one.key, one.score, one.post, one.root = posts.key[p], posts.score[p], p, root
-                one.author, one.step = posts.author[root], posts.step[p]
+                candidate = out[at]
+                candidate.key, candidate.score, candidate.post, candidate.root = posts.key[p], posts.score[p], p, root
+                candidate.author, candidate.step = posts.author[root], posts.step[p]
                 at += 1
 
 

@@ -77,13 +77,13 @@ def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers:
 
 def _given(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Given:
     """What the ranker retrieves for ``readers``; nothing where the shared pool is drawn from."""
-    found = ranker.retrieved(view, frozen(readers.agents))
-    if found is None:
+    retrieved = ranker.retrieved(view, frozen(readers.agents))
+    if retrieved is None:
         return Given(np.zeros(readers.agents.size + 1, np.int64), np.empty(0, FEED_ROW))
-    rows = np.empty(found.root.size, FEED_ROW)
-    rows["post"], rows["root"], rows["slot"] = found.root, inputs.roots.index_of[found.root], 1
-    rows["author"] = view.posts["author"][found.root]
-    return Given(np.array(found.indptr), rows)
+    rows = np.empty(retrieved.root.size, FEED_ROW)
+    rows["post"], rows["root"], rows["slot"] = retrieved.root, inputs.roots.index_of[retrieved.root], 1
+    rows["author"] = view.posts["author"][retrieved.root]
+    return Given(np.array(retrieved.indptr), rows)
 
 
 def _empty(inputs: FeedInputs, readers: Readers) -> Ranked:

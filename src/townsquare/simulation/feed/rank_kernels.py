@@ -19,7 +19,7 @@ CHUNK = 128
 
 FEED_ROW = np.dtype([("post", "i4"), ("root", "i4"), ("author", "i4"), ("slot", "i4")])
 """A row of a feed: ``root`` is an index of roots, ``author`` wrote the post or passed it on."""
-_ENTRY = np.dtype([("score", "f8"), ("draw", "u8"), ("place", "i8")])
+_ENTRY = np.dtype([("score", "f8"), ("draw", "u8"), ("position", "i8")])
 _BUCKET = np.dtype([("agent", "i4"), ("at", "i4")])
 
 
@@ -64,7 +64,7 @@ class Scratch(NamedTuple):
 
     ``candidate`` holds those of all followed accounts, ``owner`` whose ring each is from, ``newest`` places of the
     newest of each root, ``table`` places in ``newest`` by root. ``best`` are entries in order, ``root`` their roots.
-    ``drawn`` are the draws of the pool, ``smallest`` the smallest of these in order, ``place`` their places,
+    ``drawn`` are the draws of the pool, ``smallest`` the smallest of these in order, ``position`` their positions,
     ``picked`` those of the roots that are shown.
     """
 
@@ -75,7 +75,7 @@ class Scratch(NamedTuple):
     best: Array
     root: Array
     drawn: Array
-    place: Array
+    position: Array
     smallest: Array
     picked: Array
 
@@ -109,7 +109,7 @@ def _before(score: float, draw: U64, other: Any) -> bool:
 
 
 @nb.njit(inline="always", cache=True)
-def _insert(best: Array, n: int, limit: int, score: float, draw: U64, place: int) -> int:
+def _insert(best: Array, n: int, limit: int, score: float, draw: U64, position: int) -> int:
     """Insert into the ordered ``best[:n]``: highest score first, then smallest draw. Keeps ``limit``; returns how many.
 
     Feeds are short, so that this is an insertion sort.
@@ -122,7 +122,7 @@ def _insert(best: Array, n: int, limit: int, score: float, draw: U64, place: int
     while x > 0 and _before(score, draw, best[x - 1]):
         best[x] = best[x - 1]
         x -= 1
-    best[x].score, best[x].draw, best[x].place = score, draw, place
+    best[x].score, best[x].draw, best[x].position = score, draw, position
     return n + 1
 
 
@@ -151,11 +151,11 @@ def _newest_of_roots(agent: int, hidden: Array, n_candidates: int, start: U64, s
     candidate, newest, table = scratch.candidate, scratch.newest, scratch.table
     mask, n = table.shape[0] - 1, 0
     for c in range(n_candidates):
-        one = candidate[c]
-        if one.author == agent or has(hidden, 0, hidden.shape[0], one.author):
+        post = candidate[c]
+        if post.author == agent or has(hidden, 0, hidden.shape[0], post.author):
             continue
-        h = (np.int64(one.root) * 2654435761) & mask
-        while table[h].agent == agent and candidate[newest[table[h].at]].root != one.root:
+        h = (np.int64(post.root) * 2654435761) & mask
+        while table[h].agent == agent and candidate[newest[table[h].at]].root != post.root:
             h = (h + 1) & mask
         if table[h].agent != agent:
             table[h].agent, table[h].at = agent, n
@@ -163,7 +163,7 @@ def _newest_of_roots(agent: int, hidden: Array, n_candidates: int, start: U64, s
             n += 1
             continue
         old = candidate[newest[table[h].at]]
-        if one.step > old.step or (one.step == old.step and mix(start ^ one.key) < mix(start ^ old.key)):
+        if post.step > old.step or (post.step == old.step and mix(start ^ post.key) < mix(start ^ old.key)):
             newest[table[h].at] = c
     return n
 
@@ -177,10 +177,10 @@ def _rank_followed(agent: int, followed: Array, hidden: Array, candidates: Candi
     n_candidates, n = _gather(followed, candidates, scratch), 0
     order = key1(candidates.order, agent)
     for x in range(_newest_of_roots(agent, hidden, n_candidates, key1(candidates.newest, agent), scratch)):
-        one = candidate[newest[x]]
-        n = _insert(best, n, candidates.limit, one.score, mix(order ^ one.key), newest[x])
+        post = candidate[newest[x]]
+        n = _insert(best, n, candidates.limit, post.score, mix(order ^ post.key), newest[x])
     for x in range(n):
-        root[x] = candidate[best[x].place].root
+        root[x] = candidate[best[x].position].root
     return n
 
 
@@ -194,11 +194,11 @@ def _among(values: Array, n: int, wanted: int) -> bool:
 
 @nb.njit(cache=True)
 def _smallest(pool: Pool, wanted: int, scratch: Scratch) -> int:
-    """Put about ``wanted`` roots of the pool with the smallest draws into ``place``, in order; returns how many.
+    """Put about ``wanted`` roots of the pool with the smallest draws into ``position``, in order; returns how many.
 
     Injected roots that are fewer than the rest weigh as much as the rest: their draws are scaled by how many there are.
     """
-    drawn, smallest, place, size, n = scratch.drawn, scratch.smallest, scratch.place, pool.post.shape[0], 0
+    drawn, smallest, position, size, n = scratch.drawn, scratch.smallest, scratch.position, pool.post.shape[0], 0
     n_rest = size - pool.n_injected
     n_scaled = pool.n_injected if pool.n_injected < n_rest else 0
     bound = _ALL if wanted >= size else _ALL // U64(2 * n_rest if n_scaled else size) * U64(wanted)
@@ -206,20 +206,20 @@ def _smallest(pool: Pool, wanted: int, scratch: Scratch) -> int:
     if n_scaled and bound // U64(n_scaled) < _ALL // U64(n_rest):
         bound_scaled = (bound // U64(n_scaled) + U64(1)) * U64(n_rest) - U64(1)
     for x in range(n_scaled):  # without a branch that the processor could guess wrong
-        place[n] = x
+        position[n] = x
         n += drawn[x] <= bound_scaled
     for x in range(n_scaled, size):
-        place[n] = x
+        position[n] = x
         n += drawn[x] <= bound
     for x in range(n):
-        p = place[x]
+        p = position[x]
         draw, y = drawn[p], x
         if p < n_scaled:
             draw = draw // U64(n_rest) * U64(n_scaled)
         while y > 0 and draw < smallest[y - 1]:
-            smallest[y], place[y] = smallest[y - 1], place[y - 1]
+            smallest[y], position[y] = smallest[y - 1], position[y - 1]
             y -= 1
-        smallest[y], place[y] = draw, p
+        smallest[y], position[y] = draw, p
     return n
 
 
@@ -239,7 +239,7 @@ def _pick_others(agent: int, followed: Array, hidden: Array, n: int, limit: int,
     while True:
         m = 0
         for y in range(_smallest(pool, wanted, scratch)):
-            x = scratch.place[y]
+            x = scratch.position[y]
             author = pool.author[x]
             if author == agent or has(followed, 0, followed.shape[0], author) or _among(chosen, n, pool.root[x]):
                 continue
@@ -268,10 +268,10 @@ def _rank_chunk(lo: int, hi: int, candidates: Candidates, pool: Pool, readers: R
             p = scratch.picked[x]
             _insert(scratch.best, n + x, n + m, pool.score[p], mix(order ^ pool.key[p]), -1 - p)
         for x in range(n + m):
-            c, row = scratch.best[x].place, out.rows[i, x]
+            c, row = scratch.best[x].position, out.rows[i, x]
             if c >= 0:
-                one = scratch.candidate[c]
-                row.post, row.root, row.author, row.slot = one.post, one.root, scratch.owner[c], 0
+                post = scratch.candidate[c]
+                row.post, row.root, row.author, row.slot = post.post, post.root, scratch.owner[c], 0
             else:
                 p = -1 - c
                 row.post, row.root, row.author, row.slot = pool.post[p], pool.root[p], pool.author[p], 1
@@ -313,8 +313,8 @@ def _collect_chunk(
             n = _gather(followed, candidates, scratch)
             for x in range(_newest_of_roots(agent, hidden, n, key1(candidates.newest, agent), scratch)):
                 c = scratch.newest[x]
-                one, row = scratch.candidate[c], rows[at]
-                row.post, row.root, row.author, row.slot = one.post, one.root, scratch.owner[c], 0
+                post, row = scratch.candidate[c], rows[at]
+                row.post, row.root, row.author, row.slot = post.post, post.root, scratch.owner[c], 0
                 at += 1
         for x in range(_pick_others(agent, followed, hidden, 0, readers.others[i], pool, scratch)):
             p, row = scratch.picked[x], rows[at]
@@ -372,16 +372,16 @@ def _choose_chunk(
             if rows[e].slot == 0:
                 n = _insert(best, n, limit, score[e], mix(start ^ key[e]), e)
         for x in range(n):
-            root[x] = rows[best[x].place].root
+            root[x] = rows[best[x].position].root
         for e in range(ptr[i], ptr[i + 1]):
             if rows[e].slot == 1 and not _among(root, n, rows[e].root):
-                place = score[e] if by_score else -float(e)  # the pool's are in the order of their draws
-                m = _insert(rest, m, readers.others[i], place, mix(start ^ key[e]), e)
+                order_by = score[e] if by_score else -float(e)  # the pool's are in the order of their draws
+                m = _insert(rest, m, readers.others[i], order_by, mix(start ^ key[e]), e)
         for x in range(m):
-            e = rest[x].place
+            e = rest[x].position
             _insert(best, n + x, n + m, score[e], mix(start ^ key[e]), e)
         for x in range(n + m):
-            out.rows[i, x] = rows[best[x].place]
+            out.rows[i, x] = rows[best[x].position]
         out.counts[i] = n + m
 
 

@@ -73,10 +73,10 @@ def _offer(agent: int, local: int, lo: int, hi: int, notes: Notes, readers: Read
             offered[e] = root.first + min(np.int64(u01(mix(start ^ root.key)) * choices), choices - 1)
     for e in range(lo, hi):
         if offered[e] >= 0:
-            one = notes.note[offered[e]]
-            mine = one.author == agent
-            rated = has(readers.rated, readers.rated_ptr[local], readers.rated_ptr[local + 1], one.note)
-            offered[e] = -1 if mine or rated else one.note
+            note = notes.note[offered[e]]
+            is_own = note.author == agent
+            rated = has(readers.rated, readers.rated_ptr[local], readers.rated_ptr[local + 1], note.note)
+            offered[e] = -1 if is_own or rated else note.note
 
 
 @nb.njit(inline="always", cache=True)
@@ -113,16 +113,16 @@ def _write_chunk(
     most = 0
     for i in range(first, last):
         most = max(most, indptr[i + 1] - indptr[i])
-    root, place, under = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(comments.limit, np.int64)
+    root, position, under = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(comments.limit, np.int64)
     for i in range(first, last):
         agent, lo, hi, local = readers.agents[i], indptr[i], indptr[i + 1], readers.agents[i] - readers.first
         _write_feed(i, lo, readers, ranked, comments, roots, under, out)
         first_seen, last_seen = readers.seen_ptr[local], readers.seen_ptr[local + 1]
         for x in range(hi - lo):
             root[x] = roots.row[out.code[lo + x]]
-        places(readers.seen, first_seen, last_seen, root, 0, hi - lo, place)
+        places(readers.seen, first_seen, last_seen, root, 0, hi - lo, position)
         for x in range(hi - lo):
-            out.first_seen[lo + x] = place[x] == last_seen or readers.seen[place[x]] != root[x]
+            out.first_seen[lo + x] = position[x] == last_seen or readers.seen[position[x]] != root[x]
         if notes.note.shape[0] > 0 and readers.labels[i]:
             _offer(agent, local, lo, hi, notes, readers, out)
         else:

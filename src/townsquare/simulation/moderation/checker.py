@@ -68,7 +68,7 @@ def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: 
     c = draws.uniform("confidence", nobody, key, lasting=True)
     (a1, b1), (a0, b0) = params.confidence_right, params.confidence_wrong
     confidence = np.where(right, betaincinv(a1, b1, c), betaincinv(a0, b0, c))
-    explanation = [EXPLANATIONS[Verdict(one)] for one in verdict.tolist()]
+    explanation = [EXPLANATIONS[Verdict(number)] for number in verdict.tolist()]
     return Findings(verdict.astype(np.uint8), confidence, explanation, [SOURCES] * posts.size)
 
 
@@ -94,7 +94,7 @@ def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> 
 def findings_as_rows(
     world: World,
     posts: npt.NDArray[np.int32],
-    found: Findings,
+    findings: Findings,
     down: npt.NDArray[np.bool_],
     why: list[str],
 ) -> dict[str, schema.Columns]:
@@ -102,15 +102,15 @@ def findings_as_rows(
     n, step = posts.size, world.step + 1
     if not n:
         return {}
-    row, out = world.text_rows(found.explanation + found.sources)
+    row, out = world.text_rows(findings.explanation + findings.sources)
     out["verdicts"] = schema.rows(
-        "verdicts", n, post=posts, step=step, verdict=found.verdict, confidence=found.confidence,
+        "verdicts", n, post=posts, step=step, verdict=findings.verdict, confidence=findings.confidence,
         explanation=row[:n], sources=row[n:],
         veracity=world.posts["veracity"][posts],
     )  # fmt: skip
-    said = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in found.verdict]
+    reasons = [f"verdict {Verdict(int(verdict)).name.lower()}" for verdict in findings.verdict]
     taken = [reason for reason, is_down in zip(why, down, strict=True) if is_down]
     kind = np.repeat([LogKind.VERDICT, LogKind.TAKEDOWN], [n, len(taken)])
-    confidence = np.r_[found.confidence, found.confidence[down]]
-    out |= logged(world, np.r_[posts, posts[down]], kind, said + taken, confidence)
+    confidence = np.r_[findings.confidence, findings.confidence[down]]
+    out |= logged(world, np.r_[posts, posts[down]], kind, reasons + taken, confidence)
     return out

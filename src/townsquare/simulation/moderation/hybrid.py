@@ -49,17 +49,17 @@ def review(
     rows = review_notes(world, scorer)
     noted = _noted_posts(world, rows)
     posts = queue(world, draws, params.posts_per_step, noted_first=True)
-    found = findings(world, posts, draws, params, asker, with_notes=True)
+    verdicts = findings(world, posts, draws, params, asker, with_notes=True)
     has_note = np.isin(posts, noted)
     bar = np.where(has_note, params.takedown_noted_at, params.takedown_at)
-    down = (found.verdict == Verdict.FALSE) & (found.confidence >= bar) & takedown
-    why = [_why(c, b, n) for c, b, n in zip(found.confidence, bar, has_note, strict=True)]
-    checked = findings_as_rows(world, posts, found, down, why)
+    down = (verdicts.verdict == Verdict.FALSE) & (verdicts.confidence >= bar) & takedown
+    why = [_why(c, b, n) for c, b, n in zip(verdicts.confidence, bar, has_note, strict=True)]
+    rows_of_check = findings_as_rows(world, posts, verdicts, down, why)
     if not takedown:
-        return Change(joined(rows, checked))
+        return Change(joined(rows, rows_of_check))
     again = _past_the_lower_bar(world, noted, params)
     crowd = crowd_takedowns(world, params, without=np.concatenate([posts[down], again]))
-    return Change(joined(rows, checked, _taken_down(world, again, params), crowd))
+    return Change(joined(rows, rows_of_check, _taken_down(world, again, params), crowd))
 
 
 def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[np.int32]:
@@ -75,8 +75,8 @@ def _past_the_lower_bar(world: World, noted: npt.NDArray[np.int32], params: Para
     """Which posts with a shown note are up, though an earlier verdict on them reaches the lower bar."""
     verdict, confidence, status = (world.posts[name][noted] for name in ("verdict", "confidence", "status"))
     qualifies = (verdict == Verdict.FALSE) & (confidence >= params.takedown_noted_at)
-    found: npt.NDArray[np.int32] = noted[qualifies & (status == PostStatus.ACTIVE)]
-    return found
+    selected: npt.NDArray[np.int32] = noted[qualifies & (status == PostStatus.ACTIVE)]
+    return selected
 
 
 def _taken_down(world: World, posts: npt.NDArray[np.int32], params: Params) -> dict[str, schema.Columns]:

@@ -30,8 +30,10 @@ def joined(*parts: Mapping[str, schema.Columns]) -> dict[str, schema.Columns]:
     return out
 
 
-def _after(one: schema.Columns, two: schema.Columns) -> schema.Columns:
+def _after(first: schema.Columns, second: schema.Columns) -> schema.Columns:
     return {
-        name: [*one[name], *two[name]] if isinstance(one[name], list) else np.concatenate([one[name], two[name]])
-        for name in one
+        name: [*first[name], *second[name]]
+        if isinstance(first[name], list)
+        else np.concatenate([first[name], second[name]])
+        for name in first
     }

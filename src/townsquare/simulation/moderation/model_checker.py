@@ -72,5 +72,5 @@ def _explanation(reply: Reply) -> str:
 
 
 def _sources(reply: Reply) -> str:
-    named = [clean(str(one)).strip() for one in reply.value["sources"]] if reply.ok else []
-    return "; ".join(one for one in named if one) or "no source named"
+    named = [clean(str(name)).strip() for name in reply.value["sources"]] if reply.ok else []
+    return "; ".join(name for name in named if name) or "no source named"

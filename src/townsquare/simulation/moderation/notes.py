@@ -21,13 +21,13 @@ def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Col
     had none, and went from pending to shown or back: the log says that.
     """
     ratings, before = rated_notes(world), scores_before(world)
-    found = scorer.scores(ratings, before)
-    shown = found.status == NoteStatus.SHOWN
+    scores = scorer.scores(ratings, before)
+    shown = scores.status == NoteStatus.SHOWN
     changed = np.flatnonzero(shown != (before.status == NoteStatus.SHOWN))
     kinds = np.where(shown[changed], LogKind.NOTE_SHOWN, LogKind.NOTE_WITHDRAWN)
-    reasons = [_why(world, found, note) for note in changed.tolist()]
+    reasons = [_why(world, scores, note) for note in changed.tolist()]
     log = logged(world, world.notes["post"][changed], kinds, reasons, changed.astype(np.float64))
-    return joined(log, _recorded(world, before, found))
+    return joined(log, _recorded(world, before, scores))
 
 
 def rated_notes(world: World) -> NoteRatings:
@@ -44,14 +44,14 @@ def scores_before(world: World) -> NoteScores:
     return NoteScores(*(world.notes[name] for name in ("status", "intercept", "factor")))
 
 
-def _recorded(world: World, before: NoteScores, found: NoteScores) -> dict[str, schema.Columns]:
-    changed = found.status != before.status
-    says_more = (found.status == NoteStatus.NOT_HELPFUL) | (before.status == NoteStatus.NOT_HELPFUL)
-    for old, new in ((before.intercept, found.intercept), (before.factor, found.factor)):
+def _recorded(world: World, before: NoteScores, scores: NoteScores) -> dict[str, schema.Columns]:
+    changed = scores.status != before.status
+    says_more = (scores.status == NoteStatus.NOT_HELPFUL) | (before.status == NoteStatus.NOT_HELPFUL)
+    for old, new in ((before.intercept, scores.intercept), (before.factor, scores.factor)):
         changed |= _differ(old, new)
         says_more |= ~np.isnan(old) | ~np.isnan(new)
     note = np.flatnonzero(changed & says_more)
-    columns = {name: getattr(found, name)[note] for name in ("status", "intercept", "factor")}
+    columns = {name: getattr(scores, name)[note] for name in ("status", "intercept", "factor")}
     rows = schema.rows("note_scores", note.size, step=world.step + 1, note=note, **columns)
     return {"note_scores": rows} if note.size else {}
 
@@ -61,10 +61,10 @@ def _differ(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.N
     return np.asarray((old != new) & ~(np.isnan(old) & np.isnan(new)))
 
 
-def _why(world: World, found: NoteScores, note: int) -> str:
+def _why(world: World, scores: NoteScores, note: int) -> str:
     """The reason that the log gives for showing a note, or for withdrawing it."""
     counts = {name: int(world.notes[name][note]) for name in ("helpful", "somewhat", "not_helpful")}
-    said = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n or name != "somewhat"]
-    if not np.isnan(found.intercept[note]):
-        said.append(f"intercept {found.intercept[note]:.2f}")
-    return ", ".join(said)
+    parts = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n or name != "somewhat"]
+    if not np.isnan(scores.intercept[note]):
+        parts.append(f"intercept {scores.intercept[note]:.2f}")
+    return ", ".join(parts)

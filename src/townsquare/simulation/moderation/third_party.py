@@ -22,10 +22,10 @@ class Params(CheckerParams):
 def review(world: World, draws: StageDraws, params: Params, takedown: bool, asker: Asker | None = None) -> Change:
     """Verdicts on the next posts of the queue; "false" at ``takedown_at`` or above goes down, with all its shares."""
     posts = queue(world, draws, params.posts_per_step, noted_first=False)
-    found = findings(world, posts, draws, params, asker, with_notes=False)
-    down = (found.verdict == Verdict.FALSE) & (found.confidence >= params.takedown_at) & takedown
-    why = [f"verdict false with confidence {c:.2f}, at least {params.takedown_at:g}" for c in found.confidence]
-    return Change(findings_as_rows(world, posts, found, down, why))
+    checked = findings(world, posts, draws, params, asker, with_notes=False)
+    down = (checked.verdict == Verdict.FALSE) & (checked.confidence >= params.takedown_at) & takedown
+    why = [f"verdict false with confidence {c:.2f}, at least {params.takedown_at:g}" for c in checked.confidence]
+    return Change(findings_as_rows(world, posts, checked, down, why))
 
 
 def bind(asker: Asker) -> Moderator:

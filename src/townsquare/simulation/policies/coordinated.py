@@ -43,20 +43,20 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     """Posts first, then row by row: like, share, comment, follow."""
     rows, kinds = _on_rows(views, draws, params)
     writers = _writers(views, draws, params)
-    place = np.r_[writers, np.searchsorted(views.indptr, rows, side="right") - 1]
+    position = np.r_[writers, np.searchsorted(views.indptr, rows, side="right") - 1]
     row = np.r_[np.full(writers.size, NONE, np.int64), rows]
     kind = np.r_[np.full(writers.size, ActionKind.POST, np.uint8), kinds]
-    order = np.argsort(place, kind="stable")
-    place, row, kind = place[order], row[order], kind[order]
-    entry = _arguments(views, draws, params, views.agents[place])
+    order = np.argsort(position, kind="stable")
+    position, row, kind = position[order], row[order], kind[order]
+    entry = _arguments(views, draws, params, views.agents[position])
     writes = np.flatnonzero((kind == ActionKind.POST) | (kind == ActionKind.COMMENT))
     text = np.full(row.size, NONE, np.int32)
     text[writes] = views.bank.text[entry[writes]]
-    said = entry[writes]
+    entries = entry[writes]
     declared = np.column_stack(
-        [writes, views.bank.proposition[said], views.bank.stance[said], views.bank.strength[said]]
+        [writes, views.bank.proposition[entries], views.bank.stance[entries], views.bank.strength[entries]]
     )
-    return chosen(views, views.agents[place], kind, row, text=text, declared=declared)
+    return chosen(views, views.agents[position], kind, row, text=text, declared=declared)
 
 
 def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
@@ -65,7 +65,7 @@ def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
     wrote = views.post("author")
     names = views.agent("name")
     wanted = np.zeros(names.size, np.bool_)
-    wanted[[one for one in params.accounts if one < names.size]] = True
+    wanted[[agent for agent in params.accounts if agent < names.size]] = True
     if params.sources:
         wanted |= np.isin(names, [row for row in set(names[names >= 0].tolist()) if views.text(row) in params.sources])
     by = wanted[wrote[root]] | wanted[np.asarray(views.rows["author"])]
@@ -76,9 +76,9 @@ def _takes_side(views: Views, params: Params, root: Array) -> npt.NDArray[np.boo
     out = np.zeros(root.size, np.bool_)
     if params.proposition is None:
         return out
-    at, place = views.stances_of(root)
+    at, which = views.stances_of(root)
     proposition, stance = views.post_stance("proposition")[at], views.post_stance("stance")[at]
-    out[place[(proposition == params.proposition) & (stance * _sign(params) > 0)]] = True
+    out[which[(proposition == params.proposition) & (stance * _sign(params) > 0)]] = True
     return out
 
 

@@ -50,11 +50,15 @@ def react_schema(
 
     It holds a post too where the agent ``writes`` one.
     """
-    alike: dict[tuple[On, Tie, Length, bool], list[ActionKind]] = {}
+    groups: dict[tuple[On, Tie, Length, bool], list[ActionKind]] = {}
     for kind in kinds:
         spec = SPECS[kind]
-        alike.setdefault((spec.on, spec.tie, spec.writes, spec.declares), []).append(kind)
-    entries = [_branch(these, page, names, settings, params) for these in alike.values() if _targets(these[0], page)]
+        groups.setdefault((spec.on, spec.tie, spec.writes, spec.declares), []).append(kind)
+    entries = [
+        _branch(kinds_of_group, page, names, settings, params)
+        for kinds_of_group in groups.values()
+        if _targets(kinds_of_group[0], page)
+    ]
     post = {"post": post_schema(names, settings, params)} if writes else {}
     actions = {"type": "array", "maxItems": params.max_actions, "items": {"anyOf": entries}}
     return object_schema(actions=actions, **post)
@@ -115,12 +119,12 @@ class Replies:
         self._declared: list[tuple[int, int, float, float]] = []
         self._texts: dict[str, int] = {}
 
-    def add_post(self, place: int, value: dict[str, Any]) -> None:
+    def add_post(self, position: int, value: dict[str, Any]) -> None:
         """A post by the agent at ``place``; one without content is no post."""
         if str(value["content"]).strip():
-            self._add(place, ActionKind.POST, NONE, value, helpful=-1)
+            self._add(position, ActionKind.POST, NONE, value, helpful=-1)
 
-    def add_reactions(self, place: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
+    def add_reactions(self, position: int, targets: Mapping[str, int], value: dict[str, Any]) -> None:
         """The reactions of the agent at ``place``, in order; what does not fit its target is refused later on.
 
         ``targets`` are the ids on its page, and the rows of ``Views.rows`` that they stand for.
@@ -131,9 +135,9 @@ class Replies:
             if row < 0:
                 continue  # cannot be: the schema holds the ids
             helpful = RATED.get(str(entry.get("helpful", "")), NONE)
-            self._add(place, kind, row, entry, helpful=helpful)
+            self._add(position, kind, row, entry, helpful=helpful)
         if "post" in value:
-            self.add_post(place, value["post"])
+            self.add_post(position, value["post"])
 
     def chosen(self) -> Chosen:
         """All of it, as the contract of policies wants it."""
@@ -145,14 +149,14 @@ class Replies:
             declared=self._declared, new_texts=tuple(self._texts),
         )  # fmt: skip
 
-    def _add(self, place: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
+    def _add(self, position: int, kind: ActionKind, row: int, entry: dict[str, Any], helpful: int) -> None:
         content = clean(str(entry["content"])).strip() if SPECS[kind].writes else ""
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
         if content and entry.get("about", "none") != "none":
             about = self._views.about.names.index(entry["about"])
             self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS, np.nan))
         self._rows.append(
-            (int(self._views.agents[place]), int(kind), row, self._text(content), helpful, self._text(reason))
+            (int(self._views.agents[position]), int(kind), row, self._text(content), helpful, self._text(reason))
         )
 
     def _text(self, text: str) -> int:

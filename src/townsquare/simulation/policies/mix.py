@@ -140,26 +140,28 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], views: Views) -
 
 def _told(chosen: list[Chosen]) -> dict[str, Array]:
     """What agents of all members were told, agents ascending."""
-    told = [part.told for part in chosen if part.told]
-    if not told:
+    stats = [part.told for part in chosen if part.told]
+    if not stats:
         return {}
-    order = np.argsort(np.concatenate([one["agent"] for one in told]), kind="stable")
-    return {name: np.concatenate([one[name] for one in told])[order] for name in told[0]}
+    order = np.argsort(np.concatenate([part["agent"] for part in stats]), kind="stable")
+    return {name: np.concatenate([part[name] for part in stats])[order] for name in stats[0]}
 
 
 def _kinds(policy: Policy, params: Any) -> list[Policy]:
     """The policies that agents act by: the members of a mix, or the policy itself."""
-    return [registry.get("policy", one.name) for one in params.members] if isinstance(params, Params) else [policy]
+    return (
+        [registry.get("policy", member.name) for member in params.members] if isinstance(params, Params) else [policy]
+    )
 
 
 def reads(policy: Policy, params: Any) -> frozenset[str]:
     """What a policy reads beside the feed (:class:`Policy`); of a mix, what any of its members does."""
-    return frozenset().union(*(one.reads for one in _kinds(policy, params)))
+    return frozenset().union(*(member.reads for member in _kinds(policy, params)))
 
 
 def asks(policy: Policy, params: Any) -> bool:
     """Whether a policy, or any member of a mix, asks a language model."""
-    return any(one.bind is not None for one in _kinds(policy, params))
+    return any(member.bind is not None for member in _kinds(policy, params))
 
 
 def bind(asker: Asker) -> Policy:

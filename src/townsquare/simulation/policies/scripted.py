@@ -59,7 +59,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     SettingError
         If a line declares a stance toward a proposition that the scenario does not have.
     """
-    online = {int(agent): place for place, agent in enumerate(views.agents)}
+    online = {int(agent): position for position, agent in enumerate(views.agents)}
     lines = [line for line in params.script if line.step == views.step and line.agent in online]
     if not lines:
         return nothing_chosen()
@@ -76,9 +76,9 @@ def _check_propositions(lines: Sequence[Line], n_propositions: int) -> None:
                 raise SettingError(where, got=str(number), allowed=f"a proposition from 0 to {n_propositions - 1}")
 
 
-def _row(views: Views, line: Line, place: int) -> int:
+def _row(views: Views, line: Line, position: int) -> int:
     """The row of the views that a line acts on; -1 if it is not there."""
-    lo, hi = int(views.indptr[place]), int(views.indptr[place + 1])
+    lo, hi = int(views.indptr[position]), int(views.indptr[position + 1])
     rank, slot = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot"))
     post = np.asarray(views.rows["post"])[lo:hi]
     if line.post is not None:

@@ -29,9 +29,9 @@ from townsquare.simulation.policies.statistical_kernels import (
     choose_arguments,
     choose_kinds,
     choose_writers,
+    kinds_by_slot,
     label_sums,
     laid_out,
-    lanes_of,
     list_choices,
     rate_notes,
     read,
@@ -50,16 +50,16 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
     kinds = _kinds(views, draws, params)
-    wide = (0,) * kinds.lanes.shape[1]
+    wide = (0,) * kinds.slot_kinds.shape[1]
     choose_kinds(readers, rows, posts, seen, kinds, wide, params.attention, bits, counts)
-    place, row, kind = _choices(views, bits, counts, _writers(views, draws, params))
-    text, declared = _texts(views, draws, params, place, row, kind)
+    position, row, kind = _choices(views, bits, counts, _writers(views, draws, params))
+    text, declared = _texts(views, draws, params, position, row, kind)
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
     helpful[rated] = rate_notes(
-        readers, place[rated], posts, seen, shown.code[row[rated]],
+        readers, position[rated], posts, seen, shown.code[row[rated]],
         (params.helpful_distance, params.helpful_doubt, params.helpful_band), draws.base("helpful"),
     )  # fmt: skip
-    return chosen(views, views.agents[place], kind, row, text=text, helpful=helpful, declared=declared)
+    return chosen(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
 def _posts(views: Views, params: Params) -> Posts:
@@ -72,12 +72,16 @@ def _posts(views: Views, params: Params) -> Posts:
 def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:
     """Coefficients and draws of the kinds in ``ROW_KINDS``."""
     names = [WORDS[kind] for kind in ROW_KINDS]
-    table = np.array([[getattr(getattr(params, name), one) for name in names] for one in COEFFICIENTS], np.float64)
+    table = np.array(
+        [[getattr(getattr(params, name), coefficient) for name in names] for coefficient in COEFFICIENTS], np.float64
+    )
     bases = np.array([draws.base(name) for name in names])
     tastes = np.array([draws.base(f"taste:{name}", lasting=True) for name in names])
     on_notes = np.array([SPECS[kind].on == On.NOTE for kind in ROW_KINDS])
-    lanes = lanes_of([SPECS[kind].slots if kind in views.allowed else () for kind in ROW_KINDS])
-    return Kinds(table, bases, tastes, on_notes, lanes, laid_out(table, lanes), laid_out(label_sums(table), lanes))
+    slot_kinds = kinds_by_slot([SPECS[kind].slots if kind in views.allowed else () for kind in ROW_KINDS])
+    return Kinds(
+        table, bases, tastes, on_notes, slot_kinds, laid_out(table, slot_kinds), laid_out(label_sums(table), slot_kinds)
+    )
 
 
 def _choices(
@@ -115,31 +119,31 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
 
 
 def _texts(
-    views: Views, draws: StageDraws, params: Params, place: Array, row: Array, kind: Array
+    views: Views, draws: StageDraws, params: Params, position: Array, row: Array, kind: Array
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
     """What is written, and rows of the stances it declares."""
     text = np.full(row.size, NONE, np.int32)
     bank = views.bank
-    limits = {one: getattr(views.settings, spec.writes) for one, spec in SPECS.items() if spec.declares}
+    limits = {writing: getattr(views.settings, spec.writes) for writing, spec in SPECS.items() if spec.declares}
     writes = np.flatnonzero(np.isin(kind, list(limits)))
-    agents = views.agents[place[writes]]
+    agents = views.agents[position[writes]]
     on = row[writes] >= 0
     keys = np.zeros(writes.size, np.uint64)
     keys[on] = views.post("key")[column_at(views.rows, "root", row[writes][on])]
     proposition = _propositions(views, draws, agents, keys, row[writes])
     entry = np.full(writes.size, NONE, np.int64)
-    for what, limit in limits.items():
-        of = kind[writes] == what
-        args = place[writes[of]], agents[of], keys[of], proposition[of]
+    for writing, limit in limits.items():
+        of = kind[writes] == writing
+        args = position[writes[of]], agents[of], keys[of], proposition[of]
         entry[of] = _arguments(views, draws, params, *args, limit)
     has = entry >= 0
     text[writes[has]] = bank.text[entry[has]]
     plain = writes[~has & on]
-    text[plain] = _line(bank.comments, draws, "comment line", views, place[plain], row[plain])
+    text[plain] = _line(bank.comments, draws, "comment line", views, position[plain], row[plain])
     notes = np.flatnonzero(np.isin(kind, kinds_where(lambda spec: spec.writes and not spec.declares)))
-    text[notes] = _line(bank.notes, draws, "note line", views, place[notes], row[notes])
-    said = entry[has]
-    return text, np.column_stack([writes[has], bank.proposition[said], bank.stance[said], bank.strength[said]])
+    text[notes] = _line(bank.notes, draws, "note line", views, position[notes], row[notes])
+    entries = entry[has]
+    return text, np.column_stack([writes[has], bank.proposition[entries], bank.stance[entries], bank.strength[entries]])
 
 
 def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:
@@ -164,7 +168,7 @@ def _arguments(
     views: Views,
     draws: StageDraws,
     params: Params,
-    place: Array,
+    position: Array,
     agents: Array,
     keys: Array,
     proposition: Array,
@@ -172,12 +176,12 @@ def _arguments(
 ) -> npt.NDArray[np.int64]:
     """An entry of the bank for each writer, of those with at most ``limit`` characters; -1 for none."""
     bank: Bank = views.bank
-    entry = np.full(place.size, NONE, np.int64)
-    if place.size and views.stance.shape[1]:
+    entry = np.full(position.size, NONE, np.int64)
+    if position.size and views.stance.shape[1]:
         fits = np.flatnonzero([len(views.text(row)) <= limit for row in bank.text])
         order = fits[np.argsort(bank.proposition[fits], kind="stable")]
         counts = np.bincount(bank.proposition[fits], minlength=views.stance.shape[1])
-        stance = views.stance[place, np.maximum(proposition, 0)]
+        stance = views.stance[position, np.maximum(proposition, 0)]
         choose_arguments(
             agents, keys, stance, np.r_[0, np.cumsum(counts)], order, bank.stance, proposition,
             params.side, params.text_width, draws.base("side"), draws.base("argument"), entry,
@@ -186,13 +190,13 @@ def _arguments(
 
 
 def _line(
-    lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, place: Array, row: Array
+    lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, position: Array, row: Array
 ) -> npt.NDArray[np.int32]:
     """A neutral line for each writer, by (agent, root)."""
     if not lines.size:
-        return np.full(place.size, NONE, np.int32)
+        return np.full(position.size, NONE, np.int32)
     keys = views.post("key")[column_at(views.rows, "root", row)]
-    return lines[draws.integers(purpose, views.agents[place], keys, lines.size)]
+    return lines[draws.integers(purpose, views.agents[position], keys, lines.size)]
 
 
 POLICY = Policy("statistical", Params, decide)

@@ -89,28 +89,28 @@ def read(posts: Posts, root: Array, likes: Array, verdict: Array, note: Array) -
     """Gather :data:`READ` of the posts in ``root`` (k,), shown with so many likes and these labels, (k,) each."""
     out = np.empty(root.shape[0], READ)
     for k in range(root.shape[0]):
-        p, one = root[k], out[k]
+        p, post = root[k], out[k]
         first, n = posts.first[p], posts.n_stances[p]
-        one.key, one.doubt, one.appeal = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
-        one.n_stances, one.first, one.label = n, first, 2 * verdict[k] + (note[k] >= 0)
-        one.proposition, one.stance = 0, 0.0
+        post.key, post.doubt, post.appeal = posts.key[p], posts.plausibility[p] - 0.5, posts.appeal[p]
+        post.n_stances, post.first, post.label = n, first, 2 * verdict[k] + (note[k] >= 0)
+        post.proposition, post.stance = 0, 0.0
         if n > 0:
-            one.proposition, one.stance = posts.proposition[first], posts.stance[first]
-        one.engagement = math.log1p(likes[k])
+            post.proposition, post.stance = posts.proposition[first], posts.stance[first]
+        post.engagement = math.log1p(likes[k])
     return out
 
 
 @nb.njit(inline="always", cache=True)
-def _distance(stance: Array, one: Any, posts: Posts, missing: float) -> float:
+def _distance(stance: Array, post: Any, posts: Posts, missing: float) -> float:
     """Mean |own stance - stance of the post| over the propositions it speaks to; ``missing`` if to none."""
-    if one.n_stances == 1:
-        return float(abs(stance[one.proposition] - one.stance))
-    if one.n_stances == 0:
+    if post.n_stances == 1:
+        return float(abs(stance[post.proposition] - post.stance))
+    if post.n_stances == 0:
         return missing
     total = 0.0
-    for x in range(one.first, one.first + one.n_stances):
+    for x in range(post.first, post.first + post.n_stances):
         total += abs(stance[posts.proposition[x]] - posts.stance[x])
-    return float(total / one.n_stances)
+    return float(total / post.n_stances)
 
 
 class Kinds(NamedTuple):
@@ -118,37 +118,37 @@ class Kinds(NamedTuple):
 
     ``table`` (13, kinds) float64 holds the coefficients in the order of ``COEFFICIENTS``; ``draws`` (kinds,) uint64,
     one base a kind, and ``tastes`` likewise, lasting ones; ``on_notes`` (kinds,) bool is for those done to an offered
-    note. ``lanes`` (SLOTS, width) int64 are the kinds that can be done to a row of each slot, -1 for none, see
-    :func:`lanes_of`; ``laid`` (SLOTS, 13, width) and ``labels`` (SLOTS, 9, width) are the table, and what labels add,
-    laid out like them.
+    note. ``slot_kinds`` (SLOTS, width) int64 are the kinds that can be done to a row of each slot, -1 for none, see
+    :func:`kinds_by_slot`; ``laid`` (SLOTS, 13, width) and ``labels`` (SLOTS, 9, width) are the table, and what labels
+    add, laid out like them.
     """
 
     table: Array
     draws: Array
     tastes: Array
     on_notes: Array
-    lanes: Array
+    slot_kinds: Array
     laid: Array
     labels: Array
 
 
-def lanes_of(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
+def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
     """Which kinds can be done to a row of each slot, (SLOTS, width), -1 for none; ``slots`` are those of each kind.
 
-    >>> lanes_of([{Slot.FOLLOWED, Slot.OTHER}, {Slot.COMMENT}, {Slot.OTHER}])[:, :3].tolist()
+    >>> kinds_by_slot([{Slot.FOLLOWED, Slot.OTHER}, {Slot.COMMENT}, {Slot.OTHER}])[:, :3].tolist()
     [[0, -1, -1], [0, 2, -1], [1, -1, -1], [-1, -1, -1]]
     """
-    found = [[k for k, where in enumerate(slots) if slot in where] for slot in Slot]
-    registers = max(1, math.ceil(max(map(len, found)) / REGISTER))
+    kinds_of = [[k for k, where in enumerate(slots) if slot in where] for slot in Slot]
+    registers = max(1, math.ceil(max(map(len, kinds_of)) / REGISTER))
     out = np.full((SLOTS, registers * REGISTER), -1, np.int64)
-    for slot, kinds in enumerate(found):
+    for slot, kinds in enumerate(kinds_of):
         out[slot, : len(kinds)] = kinds
     return out
 
 
-def laid_out(table: Array, lanes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+def laid_out(table: Array, slot_kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Columns of a table (rows, kinds) by lane, (SLOTS, rows, width); 0 where a lane is not used."""
-    return np.ascontiguousarray(np.where(lanes[:, None, :] >= 0, table[:, lanes].transpose(1, 0, 2), 0.0))
+    return np.ascontiguousarray(np.where(slot_kinds[:, None, :] >= 0, table[:, slot_kinds].transpose(1, 0, 2), 0.0))
 
 
 @nb.njit(cache=True)
@@ -174,11 +174,11 @@ def _prepare(
     table, known = kinds.table, math.log(activity)
     for slot in range(SLOTS):
         for lane in range(len(wide)):
-            k = kinds.lanes[slot, lane]
+            k = kinds.slot_kinds[slot, lane]
             if k < 0:
                 start[slot, lane], words[slot, lane] = -np.inf, U64(0)
                 continue
-            if slot and kinds.lanes[slot - 1, lane] == k:
+            if slot and kinds.slot_kinds[slot - 1, lane] == k:
                 start[slot, lane], words[slot, lane] = start[slot - 1, lane], words[slot - 1, lane]
                 continue
             words[slot, lane] = key1(kinds.draws[k], a)
@@ -198,10 +198,10 @@ def _look(lo: int, n: int, stance: Array, rows: Rows, posts: Posts, seen: Array,
     shown, labeled = 0, False
     for x in range(n):
         out[x] = seen[rows.code[lo + x]]
-        one = out[x]
-        one.stance = _distance(stance, one, posts, 0.5) - 0.5
+        post = out[x]
+        post.stance = _distance(stance, post, posts, 0.5) - 0.5
         shown += rows.slot[lo + x] != _COMMENT_SLOT
-        labeled |= one.label != _NO_LABEL
+        labeled |= post.label != _NO_LABEL
     return math.log(min(max(shown, FEWEST_POSTS), MOST_POSTS) / REFERENCE_POSTS), labeled
 
 
@@ -222,7 +222,7 @@ def _choose_chunk(
     agents, indptr, activity, stance = readers
     width = len(wide)
     start, words, scratch = np.empty((SLOTS, width)), np.empty((SLOTS, width), np.uint64), np.empty(64, READ)
-    z, draws, place = np.empty(width), np.empty(width, np.uint64), np.empty(width, np.int64)
+    z, draws, entry = np.empty(width), np.empty(width, np.uint64), np.empty(width, np.int64)
     for i in range(first, last):
         if activity[i] <= 0.0:  # never acts: the logarithm is minus infinity
             out[indptr[i] : indptr[i + 1]], counts[i] = 0, 0
@@ -233,12 +233,12 @@ def _choose_chunk(
         crowding, labeled = _look(lo, n, stance[i], rows, posts, seen, scratch)
         _prepare(agents[i], activity[i], attention * crowding, kinds, wide, start, words)
         for x in range(n):
-            e, slot, one = lo + x, rows.slot[lo + x], scratch[x]
-            doubt, words_add, distance, engaged = one.doubt, one.appeal, one.stance, one.engagement
-            row_key, case = one.key, one.label
+            e, slot, post = lo + x, rows.slot[lo + x], scratch[x]
+            doubt, words_add, distance, engaged = post.doubt, post.appeal, post.stance, post.engagement
+            row_key, case = post.key, post.label
             label = kinds.labels[slot, _ABSENT if case == _NO_LABEL and labeled else case]
             followed, repeated = 1.0 if slot == _FOLLOWED_SLOT else 0.0, 0.0 if rows.first_seen[e] else 1.0
-            laid, begin, word, lanes = kinds.laid[slot], start[slot], words[slot], kinds.lanes[slot]
+            laid, begin, word, kind_of = kinds.laid[slot], start[slot], words[slot], kinds.slot_kinds[slot]
             # All kinds at once, without a branch, and few arrays in each loop: that is compiled to wide registers.
             for k in range(width):
                 z[k] = begin[k] + laid[_DISTANCE, k] * distance
@@ -251,15 +251,15 @@ def _choose_chunk(
             for k in range(width):
                 draws[k] = mix(word[k] ^ row_key)
             for k in range(width):
-                place[k] = int(min(max(-z[k], 0.0), 31.0))
+                entry[k] = int(min(max(-z[k], 0.0), 31.0))
             bits = 0
             for k in range(width):
                 # Of most draws the exponential is spared.
-                if draws[k] <= _UP_TO[place[k]] and lanes[k] >= 0:
-                    if kinds.on_notes[lanes[k]] and rows.offered[e] < 0:
+                if draws[k] <= _UP_TO[entry[k]] and kind_of[k] >= 0:
+                    if kinds.on_notes[kind_of[k]] and rows.offered[e] < 0:
                         continue
                     hit = int(u01(draws[k]) < 1.0 / (1.0 + math.exp(-z[k])))
-                    bits |= hit << lanes[k]
+                    bits |= hit << kind_of[k]
                     done += hit
             out[e] = bits
         counts[i] = done
@@ -321,7 +321,7 @@ def choose_writers(agents: Array, activity: Array, rate: float, base: U64, out: 
 @nb.njit(parallel=True, cache=True, error_model="numpy")
 def rate_notes(
     readers: Readers,
-    place: Array,
+    reader: Array,
     posts: Posts,
     seen: Array,
     code: Array,
@@ -335,12 +335,12 @@ def rate_notes(
     are no keys.
     """
     by_distance, by_doubt, band = coefficients
-    out = np.empty(place.shape[0], np.int8)
-    for i in nb.prange(place.shape[0]):
+    out = np.empty(reader.shape[0], np.int8)
+    for i in nb.prange(reader.shape[0]):
         post = seen[code[i]]
-        distance = _distance(readers.stance[place[i]], post, posts, 1.0)
+        distance = _distance(readers.stance[reader[i]], post, posts, 1.0)
         z = by_distance * (distance - 1.0) - by_doubt * post.doubt
-        u = u01(key2(base, readers.agents[place[i]], post.key))
+        u = u01(key2(base, readers.agents[reader[i]], post.key))
         if u < 1.0 / (1.0 + math.exp(band - z)):
             out[i] = _HELPFUL
         else:
@@ -355,7 +355,7 @@ def choose_arguments(
     stance: Array,
     ptr: Array,
     entry: Array,
-    said: Array,
+    stance_of: Array,
     proposition: Array,
     side: float,
     width: float,
@@ -379,9 +379,9 @@ def choose_arguments(
             best = -np.inf
             for x in range(ptr[p], ptr[p + 1]):
                 j = entry[x]
-                if (said[j] > 0.0) == side_wanted:
+                if (stance_of[j] > 0.0) == side_wanted:
                     u = u01(mix(start + U64(j + 1) * _GOLDEN)) + 5e-17
-                    value = -abs(said[j] - stance[i]) / width - math.log(-math.log(u))
+                    value = -abs(stance_of[j] - stance[i]) / width - math.log(-math.log(u))
                     if value > best:
                         best, out[i] = value, j
             if out[i] >= 0:

@@ -38,13 +38,13 @@ def features(text: str) -> tuple[float, ...]:
     [0.69, 0.69, 0.25, 0.69]
     """
     words = _TAG.sub("", text).split()[:WORDS_READ]
-    said = " ".join(words).lower()
+    beginning = " ".join(words).lower()
     capital = [word[0].isupper() for word in words[1:]]
     return (
-        float(np.log1p(len(_PEOPLE.findall(said)))),
-        float(np.log1p(len(_ADDRESS.findall(said)))),
+        float(np.log1p(len(_PEOPLE.findall(beginning)))),
+        float(np.log1p(len(_ADDRESS.findall(beginning)))),
         sum(capital) / len(capital) if capital else 0.0,
-        float(np.log1p(len(_NUMBERS.findall(said)))),
+        float(np.log1p(len(_NUMBERS.findall(beginning)))),
     )
 
 
