@@ -12,14 +12,14 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, no_declarations
+from townsquare.simulation.views import ProposedActions, Views, no_declarations
 
 
 class Params(MemberParams):
     """None."""
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Post by turns, like a row of the feed, follow the last stranger in it by turns."""
     agents = views.agents.astype(np.int64)
     shown = np.diff(views.indptr)
@@ -40,7 +40,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     text = np.full(place.size, NONE, np.int32)
     text[: posts.size] = views.n_texts + np.arange(posts.size)
     order = np.lexsort((np.arange(place.size), place))
-    return Chosen(
+    return ProposedActions(
         agent=views.agents[place][order],
         kind=kind[order],
         row=np.r_[nothing, liked, last[follows]][order],

@@ -30,7 +30,7 @@ from townsquare.simulation.moderation.checks import ChosenModerator
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.run import simulate
 from townsquare.simulation.step import begin, step
-from townsquare.simulation.views import Bank, Chosen, Views, no_declarations
+from townsquare.simulation.views import Bank, ProposedActions, Views, no_declarations
 from townsquare.simulation.world import World
 
 EVERY_KIND = frozenset(ActionKind)
@@ -195,18 +195,18 @@ def row_of(feed: Feed, agent: int, shown: int) -> int:
     return lo + np.asarray(feed.exposures["post"])[lo:hi].tolist().index(shown)
 
 
-def choices(*actions: Mapping[str, Any], texts: tuple[str, ...] = ()) -> Chosen:
+def choices(*actions: Mapping[str, Any], texts: tuple[str, ...] = ()) -> ProposedActions:
     """Choices as given; each names at least ``agent`` and ``kind``, and -1 stands for what it leaves out."""
     dtypes = {
         "agent": np.int32, "kind": np.uint8, "row": np.int64, "target": np.int32, "text": np.int32, "helpful": np.int8,
         "reasoning": np.int32,
     }  # fmt: skip
     columns = {name: np.array([action.get(name, NONE) for action in actions], dtype) for name, dtype in dtypes.items()}
-    return Chosen(**columns, declared=no_declarations(), new_texts=texts)
+    return ProposedActions(**columns, declared=no_declarations(), new_texts=texts)
 
 
 def act(
-    world: World, feed: Feed, chosen: Chosen, allowed: frozenset[ActionKind] = EVERY_KIND, **settings: Any
+    world: World, feed: Feed, chosen: ProposedActions, allowed: frozenset[ActionKind] = EVERY_KIND, **settings: Any
 ) -> schema.Columns:
     """Resolve choices and apply what comes of them; the rows of actions."""
     change = resolve_actions(world, feed, chosen, allowed, Actions(**settings))

@@ -1,4 +1,4 @@
-"""Rows of large tables, held so that nothing is copied or said twice; read by name, a column is what it always was."""
+"""Rows of large tables without copies: dictionary-encoded, or in blocks. Reading a column by name makes the array."""
 
 from __future__ import annotations
 
@@ -8,53 +8,52 @@ from typing import Any
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, Int32
 
 _BLOCK = 1 << 16  # values that are looked up at a time where a column is read in parts: they stay in the cache
 
 
 @nb.njit(nogil=True, cache=True)
-def look_up(values: Array, code: Array, out: Array) -> None:
-    """``out = values[code]``, which NumPy takes three times as long for: it makes 64-bit numbers of the codes first."""
-    for x in range(code.shape[0]):
-        out[x] = values[code[x]]
+def look_up(values: Array, index: Array, out: Array) -> None:
+    """Write ``values[index]`` into ``out``, in a third of the time of NumPy, which first makes the index 64-bit."""
+    for x in range(index.shape[0]):
+        out[x] = values[index[x]]
 
 
-class LargeRows(Mapping[str, Array]):
-    """Columns of n rows by name, (n,) each, read-only; a column that is not held as one array is made if asked for."""
+class LazyRows(Mapping[str, Array]):
+    """Columns of n rows by name, (n,) each, read-only; a column that is not stored as one array is made when read."""
 
     __slots__ = ()
 
     @property
     @abstractmethod
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
 
     @abstractmethod
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Of a column."""
+        """Return the dtype of a column."""
 
     @abstractmethod
     def parts(self, name: str) -> Iterator[Array]:
-        """A column piece by piece, in order, without holding all of it; each is good until the next is asked for."""
+        """Yield a column piece by piece, in order; each piece is valid until the next is requested."""
 
 
-class CodedRows(LargeRows):
-    """Rows of which many columns are functions of one: ``columns[name]``, or ``beside[name][code]``.
+class CodedRows(LazyRows):
+    """Dictionary-encoded rows: a column is ``columns[name]``, or ``per_root[name][index]``.
 
-    Feeds show few roots, and each of them often. What stands beside a root (its counts, its labels) is the same in
-    every row that shows it: it is held once a root, and in each row which root it is.
+    Feeds show few roots, and each of them often. The counts and labels of a root are the same in every row that shows
+    it. They are stored once for each root, and each row stores the index of its root.
 
     Parameters
     ----------
     columns : mapping of str to (n,) array
         Columns with a value for each row.
-    code : (n,) int32
-        For each row, a place in ``beside``.
-    beside : mapping of str to (k,) array
-        Columns with a value for each code.
+    index : (n,) int32
+        For each row, its position in the columns of ``per_root``.
+    per_root : mapping of str to (k,) array
+        Columns with a value for each index.
 
     Examples
     --------
@@ -63,16 +62,16 @@ class CodedRows(LargeRows):
     ([9, 7, 9], [7], ['likes', 'rank'], 3)
     """
 
-    __slots__ = ("beside", "code", "columns")
+    __slots__ = ("columns", "index", "per_root")
 
-    def __init__(self, columns: Mapping[str, Array], code: npt.NDArray[np.int32], beside: Mapping[str, Array]) -> None:
+    def __init__(self, columns: Mapping[str, Array], index: Int32, per_root: Mapping[str, Array]) -> None:
         self.columns = {name: _read_only(column) for name, column in columns.items()}
-        self.beside = {name: _read_only(column) for name, column in beside.items()}
-        self.code = _read_only(code)
+        self.per_root = {name: _read_only(column) for name, column in per_root.items()}
+        self.index = _read_only(index)
 
     @classmethod
     def of(cls, rows: Mapping[str, Any]) -> CodedRows:
-        """Any rows in this form: those that are not coded get a code each."""
+        """Return any rows in this form; rows that are not encoded get an index each."""
         if isinstance(rows, CodedRows):
             return rows
         arrays = {name: np.asarray(column) for name, column in rows.items()}
@@ -81,67 +80,67 @@ class CodedRows(LargeRows):
 
     @classmethod
     def joined(cls, parts: Sequence[CodedRows]) -> CodedRows:
-        """Rows of the same columns, one after the other.
+        """Concatenate rows of the same columns.
 
-        >>> one = CodedRows({}, np.array([0], np.int32), {"likes": np.array([7])})
-        >>> CodedRows.joined([one, one])["likes"].tolist()
+        >>> rows = CodedRows({}, np.array([0], np.int32), {"likes": np.array([7])})
+        >>> CodedRows.joined([rows, rows])["likes"].tolist()
         [7, 7]
         """
-        sizes = [len(next(iter(part.beside.values()), ())) for part in parts]
+        sizes = [len(next(iter(part.per_root.values()), ())) for part in parts]
         before = np.cumsum([0, *sizes[:-1]])
         return cls(
             {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
-            np.concatenate([part.code + np.int32(n) for part, n in zip(parts, before, strict=True)]),
-            {name: np.concatenate([part.beside[name] for part in parts]) for name in parts[0].beside},
+            np.concatenate([part.index + np.int32(n) for part, n in zip(parts, before, strict=True)]),
+            {name: np.concatenate([part.per_root[name] for part in parts]) for name in parts[0].per_root},
         )
 
     @property
     def n(self) -> int:
-        """How many rows."""
-        return int(self.code.shape[0])
+        """Number of rows."""
+        return int(self.index.shape[0])
 
     def __getitem__(self, name: str) -> Array:
         if name in self.columns:
             return self.columns[name]
-        out = np.empty(self.n, self.beside[name].dtype)
-        look_up(self.beside[name], self.code, out)
+        out = np.empty(self.n, self.per_root[name].dtype)
+        look_up(self.per_root[name], self.index, out)
         return _read_only(out)
 
     def __iter__(self) -> Iterator[str]:
         yield from self.columns
-        yield from self.beside
+        yield from self.per_root
 
     def __len__(self) -> int:
-        return len(self.columns) + len(self.beside)
+        return len(self.columns) + len(self.per_root)
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Of a column."""
-        return (self.columns[name] if name in self.columns else self.beside[name]).dtype
+        """Return the dtype of a column."""
+        return (self.columns[name] if name in self.columns else self.per_root[name]).dtype
 
     def at(self, name: str, rows: Array) -> Array:
-        """A column of some rows: ``self[name][rows]`` without the rest of it."""
-        return self.columns[name][rows] if name in self.columns else self.beside[name][self.code[rows]]
+        """Return ``self[name][rows]`` without making the whole column."""
+        return self.columns[name][rows] if name in self.columns else self.per_root[name][self.index[rows]]
 
     def parts(self, name: str) -> Iterator[Array]:
-        """A column piece by piece."""
+        """Yield a column piece by piece."""
         if name in self.columns:
             yield self.columns[name]
             return
-        beside = self.beside[name]
-        out = np.empty(min(self.n, _BLOCK), beside.dtype)
+        per_root = self.per_root[name]
+        out = np.empty(min(self.n, _BLOCK), per_root.dtype)
         for first in range(0, self.n, _BLOCK):
-            code = self.code[first : first + _BLOCK]
-            look_up(beside, code, out[: code.shape[0]])
-            yield out[: code.shape[0]]
+            index = self.index[first : first + _BLOCK]
+            look_up(per_root, index, out[: index.shape[0]])
+            yield out[: index.shape[0]]
 
     def take(self, rows: Array) -> CodedRows:
-        """Some of the rows, by place or by mask."""
+        """Return some of the rows, by number or by mask."""
         columns = {name: column[rows] for name, column in self.columns.items()}
-        return CodedRows(columns, self.code[rows], self.beside)
+        return CodedRows(columns, self.index[rows], self.per_root)
 
 
-class PartedRows(LargeRows):
-    """Rows block by block, as stages make them.
+class PartedRows(LazyRows):
+    """Rows in blocks, as stages make them.
 
     >>> rows = PartedRows([{"post": np.array([4, 5])}, {"post": np.array([6])}])
     >>> rows["post"].tolist(), rows.n, [part.tolist() for part in rows.parts("post")]
@@ -155,7 +154,7 @@ class PartedRows(LargeRows):
 
     @property
     def n(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return sum(len(next(iter(block.values()))) for block in self.blocks)
 
     def __getitem__(self, name: str) -> Array:
@@ -168,26 +167,26 @@ class PartedRows(LargeRows):
         return len(self.blocks[0]) if self.blocks else 0
 
     def dtype(self, name: str) -> np.dtype[Any]:
-        """Of a column; ``ValueError`` if blocks differ."""
+        """Return the dtype of a column; ``ValueError`` if blocks differ."""
         dtypes = {block[name].dtype for block in self.blocks}
         if len(dtypes) != 1:
             raise ValueError(f"{name}: blocks of {sorted(map(str, dtypes))}")
         return dtypes.pop()
 
     def parts(self, name: str) -> Iterator[Array]:
-        """A column block by block."""
+        """Yield a column block by block."""
         for block in self.blocks:
             yield block[name]
 
 
 def column_at(rows: Mapping[str, Any], name: str, places: Array) -> Array:
-    """A column at some places of any rows."""
+    """Return a column of some of any rows."""
     return rows.at(name, places) if isinstance(rows, CodedRows) else np.asarray(rows[name])[places]
 
 
 def row_count(rows: Mapping[str, Any]) -> int:
-    """How many rows there are."""
-    return rows.n if isinstance(rows, LargeRows) else len(next(iter(rows.values())))
+    """Return the number of rows."""
+    return rows.n if isinstance(rows, LazyRows) else len(next(iter(rows.values())))
 
 
 def _read_only(column: Array) -> Array:

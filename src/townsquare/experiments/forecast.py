@@ -30,7 +30,7 @@ from townsquare.simulation.policies import llm, mix, statistical
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical_params import Params as StatisticalParams
 from townsquare.simulation.run import simulate
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import ProposedActions, Views
 
 ASSUMED_REPLY = {"react": (15, 60, 250), "post": (30, 70, 150), "reflect": (60, 110, 200), "fact_check": (60, 130, 300)}
 """Tokens of a reply by purpose: low, expected, high. Assumptions, for want of a recorded run."""
@@ -124,7 +124,7 @@ def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
     return counted
 
 
-def _stood_in(settings: Settings, stand: Callable[..., Chosen]) -> Settings:
+def _stood_in(settings: Settings, stand: Callable[..., ProposedActions]) -> Settings:
     """The settings with ``stand`` in the place of the policy `llm`, also as a member of a mix."""
     policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
     name = settings.member("policy")
@@ -151,7 +151,7 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
 
 def _stand(
     counted: _Counted, sample: int | None, step: int | None, views: Views, draws: StageDraws, params: MemberParams
-) -> Chosen:
+) -> ProposedActions:
     """The embedded policy in the place of the model's: it acts, and the model's questions are counted.
 
     ``step`` is the only one in which they are put together, ``sample`` the most agents of whom they are.

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.coded_rows import CodedRows, LargeRows, PartedRows, row_count
+from townsquare.core.coded_rows import CodedRows, LazyRows, PartedRows, row_count
 
 Column = npt.NDArray[np.generic] | list[str]
-Part = dict[str, Column] | LargeRows
+Part = dict[str, Column] | LazyRows
 
 
 class Batches:
@@ -90,7 +90,7 @@ def _checked(table: str, columns: schema.Columns) -> Part:
     columns = _completed(columns, [c for c in recorded if c.since > 1 and c.name not in columns])
     if columns.keys() != {column.name for column in recorded}:
         raise KeyError(f"{table}: columns {sorted(columns)} are not {[column.name for column in recorded]}")
-    if isinstance(columns, LargeRows):
+    if isinstance(columns, LazyRows):
         for column in recorded:
             dtype = columns.dtype(column.name)
             if dtype != np.dtype(column.dtype):
@@ -116,7 +116,7 @@ def _completed(columns: schema.Columns, lacking: Sequence[schema.Column]) -> sch
     if not lacking:
         return columns
     if isinstance(columns, CodedRows):
-        return CodedRows({**columns.columns, **_missing(lacking, columns.n)}, columns.code, columns.beside)
+        return CodedRows({**columns.columns, **_missing(lacking, columns.n)}, columns.index, columns.per_root)
     if isinstance(columns, PartedRows):
         return PartedRows([{**block, **_missing(lacking, row_count(block))} for block in columns.blocks])
     n = row_count(columns)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.array_types import Array
-from townsquare.core.coded_rows import CodedRows, LargeRows, look_up
+from townsquare.core.coded_rows import CodedRows, LazyRows, look_up
 from townsquare.core.draws import U64, mix
 
 _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
@@ -110,14 +110,14 @@ class Combinations:
     def __init__(self, columns: Sequence[schema.Column], rows: Mapping[str, Any]) -> None:
         self._columns = columns
         self._distinct = _Distinct(len(columns))
-        self._coded = isinstance(rows, CodedRows) and all(column.name in rows.beside for column in columns)
+        self._coded = isinstance(rows, CodedRows) and all(column.name in rows.per_root for column in columns)
         if isinstance(rows, CodedRows) and self._coded:
-            beside = {column.name: rows.beside[column.name] for column in columns}
-            n_codes = len(beside[columns[0].name])
-            order = _first_uses(rows.code, n_codes)
+            shared = {column.name: rows.per_root[column.name] for column in columns}
+            n_codes = len(shared[columns[0].name])
+            order = _first_uses(rows.index, n_codes)
             place = np.zeros(n_codes, np.int32)
-            place[order] = self._distinct.number(self._words({name: values[order] for name, values in beside.items()}))
-            self._parts = [(place, rows.code)]
+            place[order] = self._distinct.number(self._words({name: values[order] for name, values in shared.items()}))
+            self._parts = [(place, rows.index)]
         else:
             numbers = [self._distinct.number(self._words(block)) for block in _blocks(columns, rows)]
             self._parts = [(np.arange(self._distinct.n, dtype=np.int32), part) for part in numbers]
@@ -156,7 +156,7 @@ class Combinations:
 def _blocks(columns: Sequence[schema.Column], rows: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
     """The columns a stretch of rows at a time."""
     names = [column.name for column in columns]
-    n = rows.n if isinstance(rows, LargeRows) else len(rows[names[0]])
+    n = rows.n if isinstance(rows, LazyRows) else len(rows[names[0]])
     whole = {name: rows[name] for name in names}
     for first in range(0, n, _BLOCK):
         yield {name: column[first : first + _BLOCK] for name, column in whole.items()}

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.coded_rows import LargeRows, row_count
+from townsquare.core.coded_rows import LazyRows, row_count
 from townsquare.record.combinations import Combinations
 
 ColumnsOf = Callable[[str], schema.Columns]
@@ -136,7 +136,7 @@ def _own_digest(columns: schema.Columns, column: schema.Column, n: int) -> list[
 
 
 def _parts(columns: schema.Columns, column: schema.Column) -> Iterator[Any]:
-    if isinstance(columns, LargeRows):
+    if isinstance(columns, LazyRows):
         yield from columns.parts(column.name)
     else:
         yield columns[column.name]

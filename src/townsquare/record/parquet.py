@@ -51,9 +51,9 @@ def write_part(folder: Path, table: str, step: int, columns: schema.Columns) -> 
     recorded = schema.TABLES[table].recorded
     if isinstance(columns, CodedRows):
         own = [column for column in recorded if column.name in columns.columns]
-        _write(beside_path(final), [column for column in recorded if column not in own], [columns.beside])
+        _write(beside_path(final), [column for column in recorded if column not in own], [columns.per_root])
         code = schema.Column(CODE, "i4", "Row of the second file.")
-        _write(final, [*own, code], [{**columns.columns, CODE: columns.code}])
+        _write(final, [*own, code], [{**columns.columns, CODE: columns.index}])
     else:
         beside_path(final).unlink(missing_ok=True)  # of a run that was stopped before it committed this step
         _write(final, recorded, columns.blocks if isinstance(columns, PartedRows) else [columns])

@@ -53,9 +53,7 @@ class Kinds(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """What agents chose, (m,) each, by agent: see :class:`townsquare.simulation.views.Chosen` for what they are and
-    dtypes.
-    """
+    """What agents propose, (m,) each, by agent; see :class:`townsquare.simulation.views.ProposedActions` for dtypes."""
 
     agent: Array
     kind: Array

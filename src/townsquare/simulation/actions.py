@@ -50,7 +50,7 @@ from townsquare.simulation.action_kernels import (
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.events import treatments
 from townsquare.simulation.feed.build import Feed
-from townsquare.simulation.views import Chosen
+from townsquare.simulation.views import ProposedActions
 from townsquare.simulation.world import World
 
 Columns = TypeVar("Columns", Choices, Judged)
@@ -77,7 +77,7 @@ _TARGETS_AGENT = per_kind(np.bool_, dict.fromkeys(ON_AUTHORS, True))
 def resolve(
     world: World,
     feed: Feed,
-    chosen: Chosen,
+    chosen: ProposedActions,
     allowed: frozenset[ActionKind],
     settings: ActionSettings,
     friction: Friction | None = None,
@@ -146,7 +146,7 @@ def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int)
     return _uniform(column, dtype)
 
 
-def _choices(chosen: Chosen) -> Choices:
+def _choices(chosen: ProposedActions) -> Choices:
     """What was chosen, as kernels take it. Agents still ascend; a kind that there is not stays one."""
     nobody = np.iinfo(np.int32).max
     return Choices(
@@ -173,10 +173,10 @@ def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds)
     return length
 
 
-def _shown(feed: Feed, chosen: Chosen) -> Shown:
+def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
     """The feed, and which of its rows were examined, as kernels take it."""
     rows = CodedRows.of(feed.exposures)
-    code, root = (rows.code, rows.beside["root"]) if "root" in rows.beside else (np.arange(rows.n), rows["root"])
+    code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
     return Shown(
         agents=_uniform(feed.agents, np.int32),
         indptr=_uniform(feed.indptr, np.int64),
@@ -260,7 +260,7 @@ def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
     return bits_oracle(U64(chain(text_key("post"), step)), agent, kind_and_ordinal)
 
 
-def _declared(chosen: Chosen, kind: Array, reason: Array, result: Array) -> schema.Columns:
+def _declared(chosen: ProposedActions, kind: Array, reason: Array, result: Array) -> schema.Columns:
     """The stances of what was written, as declared."""
     action, proposition, stance, strength = chosen.declared
     valid = (reason[action] == Reason.NONE) & _DECLARES[kind[action]]
@@ -354,8 +354,8 @@ def _keys(world: World, kind: int, target: Array) -> npt.NDArray[U64]:
 # What agents have read: the rows of their feeds that they examined.
 
 
-def exposures(world: World, feed: Feed, chosen: Chosen) -> Change:
-    """Return rows of exposures, and of prompts where agents were told their feed in words.
+def exposures(world: World, feed: Feed, chosen: ProposedActions) -> Change:
+    """Return rows of exposures, and of prompts where agents read their feed in a prompt.
 
     A row that was not examined is no exposure: it moves no belief, counts for no reach, and the agent can still see it
     for the first time later on.
@@ -363,6 +363,7 @@ def exposures(world: World, feed: Feed, chosen: Chosen) -> Change:
     rows: dict[str, schema.Columns] = {"exposures": feed.exposures}
     if chosen.examined is not None and not chosen.examined.all():
         rows["exposures"] = CodedRows.of(feed.exposures).take(chosen.examined)
-    if chosen.told:
-        rows["prompts"] = schema.rows("prompts", chosen.told["agent"].size, step=world.step + 1, **chosen.told)
+    if chosen.prompt_stats:
+        stats = chosen.prompt_stats
+        rows["prompts"] = schema.rows("prompts", stats["agent"].size, step=world.step + 1, **stats)
     return Change(rows)

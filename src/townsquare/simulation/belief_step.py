@@ -175,14 +175,14 @@ class InputsOfStep:
         return frozen_inputs(BeliefInputs(first, exposed, own, holdings, self._authors(exposed, number, first, stop)))
 
     def _shown_roots(self) -> _Roots:
-        rows, row = self._rows, self._rows.beside["root"]
+        rows, row = self._rows, self._rows.per_root["root"]
         at, which = self._world.stances_of(row)
         count = np.bincount(which, minlength=row.size)
         ptr = np.cumsum(count) - count
         proposition, stance = (self._world.post_stances[name][at] for name in ("proposition", "stance"))
         root, some = np.zeros(row.size, _ROOT), count > 0
         root["first"], root["count"] = ptr, count
-        root["likes"], root["weight"] = rows.beside["likes"], rows.beside["weight"]
+        root["likes"], root["weight"] = rows.per_root["likes"], rows.per_root["weight"]
         root["proposition"][some], root["stance"][some] = (column[ptr[some]] for column in (proposition, stance))
         return _Roots(count.astype(np.uint16), root, proposition, stance)
 
@@ -191,11 +191,11 @@ class InputsOfStep:
         agent = rows["agent"]
         lo, hi = rows_between(agent, first, stop)
         indptr = offsets(agent[lo:hi], first, stop - first)
-        out_ptr = np.r_[0, np.cumsum(roots.n_stances[rows.code[lo:hi]], dtype=np.int64)][indptr]
+        out_ptr = np.r_[0, np.cumsum(roots.n_stances[rows.index[lo:hi]], dtype=np.int64)][indptr]
         m = int(out_ptr[-1])
         dtypes = ("i2", "i4", "i2", "i4", "f8", "f8", "i4", "?", "f8")  # of the columns of Exposed, in its order
         out = tuple(np.empty(m, dtype) for dtype in dtypes)
-        shown = _Shown(rows.code, *(rows[name] for name in _Shown._fields[1:]))
+        shown = _Shown(rows.index, *(rows[name] for name in _Shown._fields[1:]))
         _spread(indptr, lo, shown, roots, self._credible, self._world.n_propositions, out_ptr, out)
         return Exposed(out_ptr, *out)
 

@@ -32,7 +32,7 @@ from townsquare.simulation.moderation.checks import ChosenModerator
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer
 from townsquare.simulation.policies.contract import ChosenPolicy
 from townsquare.simulation.stance_scoring import scored
-from townsquare.simulation.views import About, Bank, Views
+from townsquare.simulation.views import Bank, PromptContext, Views
 from townsquare.simulation.world import World
 
 
@@ -51,10 +51,10 @@ class Setup:
         return [proposition.text for proposition in self.arrivals.scenario.propositions]
 
     @property
-    def about(self) -> About:
+    def context(self) -> PromptContext:
         """What members that read and write texts know beside the feed."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
-        return About(tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags)
+        return PromptContext(tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags)
 
     def under(self, settings: Settings) -> Setup:
         """Return the same under other settings, such as those that an event has set."""
@@ -105,7 +105,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
     commit(messages.send(world, config, setup.arrivals.scenario))
     for agents in online(world, setup.settings, draw(Stage.ORDER)):
         shown = feed.build(world, setup.ranker, feed_options(world, agents, config), draw(Stage.FEED))
-        views = Views(world, shown, allowed, setup.bank, config.actions, setup.about)
+        views = Views(world, shown, allowed, setup.bank, config.actions, setup.context)
         chosen = setup.policy.decide(views, draw(Stage.POLICY))
         commit(actions.exposures(world, shown, chosen))
         friction = actions.friction_of(agents, config, draw(Stage.POLICY))

@@ -46,7 +46,7 @@ class Bank:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class PromptContext:
     """What members that read and write texts know beside the feed: propositions by name and in words, and settings.
 
     ``show_flags`` says whether the number of flags is shown with a row.
@@ -83,7 +83,7 @@ class Views:
     bank : Bank
     settings : config.Actions
         Limits on what may be written.
-    about : About
+    context : PromptContext
         Propositions, and settings of memory and model.
     """
 
@@ -94,10 +94,10 @@ class Views:
         allowed: frozenset[ActionKind],
         bank: Bank,
         settings: ActionSettings,
-        about: About | None = None,
+        context: PromptContext | None = None,
     ) -> None:
         self._world = world
-        self.about = About() if about is None else about
+        self.context = PromptContext() if context is None else context
         self._recalled: list[memory.Recalled] = []
         self.step = world.step + 1
         self.agents, self.indptr, self.rows = feed.agents, feed.indptr, feed.exposures
@@ -152,7 +152,7 @@ class Views:
     def memories(self, k: int) -> tuple[list[str], list[str]]:
         """What the agent at place ``k`` has in mind: interactions and reflections, the most relevant first."""
         if not self._recalled:
-            settings = self.about.memory
+            settings = self.context.memory
             limits = ((MemoryKind.INTERACTION, settings.recalled), (MemoryKind.REFLECTION, settings.reflections))
             self._recalled = [memory.recall(self._world, self.agents, settings, kind, most) for kind, most in limits]
         texts = self._world.agent_memories["text"]
@@ -223,11 +223,11 @@ COLUMNS: Mapping[str, type[np.generic]] = {
     "helpful": np.int8,
     "reasoning": np.int32,
 }
-"""Columns of :class:`Chosen` with a value for each action, and their dtypes."""
+"""Columns of :class:`ProposedActions` with a value for each action, and their dtypes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ProposedActions:
     """What the agents of some views want to do.
 
     Arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending; ``examined`` alone
@@ -255,8 +255,8 @@ class Chosen:
     examined : bool, optional
         For each row of ``Views.rows``, (rows,), whether its agent looked at it; None where agents look at everything.
         A row that was not examined is no exposure, and actions on it are refused.
-    told : mapping of str to array
-        Of agents that were told their feed in words, agents ascending: columns of the table prompts but for the step;
+    prompt_stats : mapping of str to array
+        Of agents that read their feed in a prompt, agents ascending: columns of the table prompts but for the step;
         empty for none.
     """
 
@@ -270,14 +270,14 @@ class Chosen:
     declared: tuple[Array, Array, Array, Array]
     new_texts: tuple[str, ...] = field(default=())
     examined: npt.NDArray[np.bool_] | None = None
-    told: Mapping[str, Array] = field(default_factory=dict)
+    prompt_stats: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
         return int(self.agent.shape[0])
 
 
-def chosen(
+def propose(
     views: Views,
     agent: npt.ArrayLike,
     kind: npt.ArrayLike,
@@ -289,8 +289,8 @@ def chosen(
     reasoning: npt.ArrayLike = NONE,
     declared: npt.ArrayLike = (),
     new_texts: Sequence[str] = (),
-) -> Chosen:
-    """Make :class:`Chosen` of columns of any dtype, or of one value for all actions.
+) -> ProposedActions:
+    """Make :class:`ProposedActions` of columns of any dtype, or of one value for all actions.
 
     ``target`` is by default what :meth:`Views.targets` says. ``declared`` (s, 4) holds a row (action, proposition,
     stance, strength) each.
@@ -298,16 +298,16 @@ def chosen(
     kinds, rows = np.asarray(kind, np.uint8), np.asarray(row, np.int64)
     targets = views.targets(rows, kinds) if target is None else target
     action, proposition, stance, strength = np.asarray(declared, np.float64).reshape(-1, 4).T.copy()
-    return Chosen(
+    return ProposedActions(
         *_of_size(kinds.size, agent, kinds, rows, targets, text, helpful, reasoning),
         declared=(action.astype(np.int64), proposition.astype(np.int16), stance, strength),
         new_texts=tuple(new_texts),
     )
 
 
-def nothing_chosen() -> Chosen:
+def no_actions() -> ProposedActions:
     """Nobody does anything."""
-    return Chosen(*_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
+    return ProposedActions(*_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
 
 
 def _of_size(n: int, *columns: npt.ArrayLike) -> list[Array]:

@@ -41,7 +41,7 @@ class BusyWorld(NamedTuple):
         persons = np.flatnonzero(self.world.persons()).astype(np.int32)
         options = uniform_options(persons, config.feed, config.beliefs.label_weight)
         shown = build.build(self.world, self.setup.ranker, options, self.draws(Stage.FEED))
-        return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.about)
+        return Views(self.world, shown, frozenset(ActionKind), self.setup.bank, config.actions, self.setup.context)
 
 
 def busy_world(seed: int, steps: int = 5) -> BusyWorld:

@@ -13,7 +13,7 @@ from townsquare.core.schema import NONE, Veracity
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import FAMILY, ChosenPolicy, Policy
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import ProposedActions, Views
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
@@ -55,7 +55,7 @@ def check_policy(policy: Policy, params: MemberParams | None = None, seed: int =
     _check_truth(test, seed)
 
 
-def _decide(test: MemberUnderTest, made: BusyWorld, views: Views) -> Chosen:
+def _decide(test: MemberUnderTest, made: BusyWorld, views: Views) -> ProposedActions:
     return ChosenPolicy(test.member, test.params).decide(views, made.draws(Stage.POLICY))
 
 
@@ -95,12 +95,12 @@ def _check_alone(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
         test.check_same("asked alone, agents have other rows", shown, _examined(chosen, part), "the same rows")
 
 
-def _examined(chosen: Chosen, views: Views) -> dict[str, Array]:
+def _examined(chosen: ProposedActions, views: Views) -> dict[str, Array]:
     every = np.ones(int(views.indptr[-1]), np.bool_)
     return {"examined": every if chosen.examined is None else chosen.examined}
 
 
-def _columns(chosen: Chosen, views: Views) -> dict[str, Array]:
+def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
     """Choices free of how rows and texts are numbered: ranks and posts for rows, contents for texts."""
     row = np.maximum(chosen.row, 0)
     out: dict[str, Array] = {name: getattr(chosen, name) for name in ("agent", "kind", "target", "helpful")}

@@ -11,7 +11,7 @@ from small_worlds import draws_of, feed_of, follow, post, run_of, settings_of, t
 from townsquare.core import registry
 from townsquare.core.draws import Stage
 from townsquare.core.schema import NONE, ActionKind, PostKind
-from townsquare.simulation.views import Bank, Chosen
+from townsquare.simulation.views import Bank, ProposedActions
 from townsquare.simulation.world import World
 from townsquare.testing.policy_conformance import check_policy
 
@@ -27,13 +27,13 @@ BANK = Bank(
 )
 
 
-def group(world: World, bank: Bank = BANK, **params: Any) -> Chosen:
+def group(world: World, bank: Bank = BANK, **params: Any) -> ProposedActions:
     views = views_of(world, feed_of(world, comments=1), bank)
-    chosen: Chosen = POLICY.decide(views, draws_of(world, Stage.POLICY), POLICY.params(**params))
+    chosen: ProposedActions = POLICY.decide(views, draws_of(world, Stage.POLICY), POLICY.params(**params))
     return chosen
 
 
-def done(chosen: Chosen, agent: int) -> list[tuple[str, int]]:
+def done(chosen: ProposedActions, agent: int) -> list[tuple[str, int]]:
     mine = chosen.agent == agent
     kinds = [ActionKind(int(kind)).name.lower() for kind in chosen.kind[mine]]
     return list(zip(kinds, chosen.target[mine].tolist(), strict=True))

@@ -28,7 +28,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.feed.rankers.contract import Ranker, ReaderRanker, Retrieved
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, no_declarations
+from townsquare.simulation.views import ProposedActions, no_declarations
 from townsquare.testing.belief_conformance import check_belief_rule
 
 PAGE = ROOT / "docs" / "adding-a-belief-rule.md"
@@ -281,7 +281,7 @@ def policy_of(**changes: Any) -> Policy:
         row = views.indptr[:-1][has].astype(np.int64)
         n = row.size
         none = np.full(n, NONE, np.int32)
-        chosen = Chosen(
+        chosen = ProposedActions(
             agent=views.agents[has],
             kind=np.ones(n, np.uint8),
             row=row,
@@ -320,7 +320,7 @@ def declared(stance: float, strength: float = 0.5) -> Callable[[Any], Any]:
         ({"helpful": lambda c: c.helpful + np.int8(9)}, "helpful 8"),
         ({"examined": lambda c: np.ones(3, np.bool_)}, "examined is bool (3,)"),
         ({"new_texts": lambda c: (3,)}, "texts"),
-        ({"told": lambda c: {"agent": c.agent}}, "told"),
+        ({"prompt_stats": lambda c: {"agent": c.agent}}, "prompt_stats"),
     ],
 )
 def test_row_02_a_policy(changes: dict[str, Any], said: str, home: Path) -> None:

@@ -21,7 +21,7 @@ from townsquare.record.run import Run
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.actions import exposures
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, chosen
+from townsquare.simulation.views import ProposedActions, Views, propose
 from townsquare.testing.policy_conformance import check_policy
 
 
@@ -31,12 +31,12 @@ class Params(MemberParams):
     depth: int = setting(1000, "places of the feed that are looked at", ge=0)
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Like every post of the feed, and look at the first places alone."""
     rank, slot = np.asarray(views.rows["rank"]), np.asarray(views.rows["slot"])
     row = np.flatnonzero(slot < 2)
     agent = np.repeat(views.agents, np.diff(views.indptr))[row]
-    return replace(chosen(views, agent, np.full(row.size, ActionKind.LIKE), row), examined=rank < params.depth)
+    return replace(propose(views, agent, np.full(row.size, ActionKind.LIKE), row), examined=rank < params.depth)
 
 
 GLANCING = Policy("glancing", Params, decide)
@@ -129,7 +129,7 @@ def test_in_a_mix_each_member_examines_its_own_rows() -> None:
     ],
 )
 def test_a_policy_says_it_of_every_row(examined: object, says: str) -> None:
-    def wrong(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    def wrong(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
         return replace(decide(views, draws, params), examined=examined)  # type: ignore[arg-type]
 
     with pytest.raises(ContractError, match=says):
@@ -137,7 +137,7 @@ def test_a_policy_says_it_of_every_row(examined: object, says: str) -> None:
 
 
 def test_what_others_do_changes_nothing_of_what_one_examines() -> None:
-    def crowded(views: Views, draws: StageDraws, params: Params) -> Chosen:
+    def crowded(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
         rank = np.asarray(views.rows["rank"])
         return replace(decide(views, draws, params), examined=rank < views.agents.size // 4)
 

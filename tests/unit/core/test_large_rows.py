@@ -49,7 +49,7 @@ def test_a_hash_does_not_tell_how_rows_are_held(n: int) -> None:
     hashes = {HashChain().add(0, batches(held).get) for held in (rows, plain(rows), parts)}
     assert len(hashes) == 1
     other = coded(n, 50)
-    changed = CodedRows(other.columns, other.code, other.beside | {"likes": other.beside["likes"] + 1})
+    changed = CodedRows(other.columns, other.index, other.per_root | {"likes": other.per_root["likes"] + 1})
     assert HashChain().add(0, batches(changed).get) not in hashes
 
 
@@ -88,8 +88,8 @@ def test_columns_are_not_written_through() -> None:
 @pytest.mark.parametrize("form", ["coded", "parted"])
 def test_columns_of_another_dtype_are_refused(form: str) -> None:
     rows = coded(4, 2)
-    wide = rows.beside | {"likes": rows.beside["likes"].astype(np.int64)}
-    wrong = CodedRows(rows.columns, rows.code, wide)
+    wide = rows.per_root | {"likes": rows.per_root["likes"].astype(np.int64)}
+    wrong = CodedRows(rows.columns, rows.index, wide)
     with pytest.raises(ValueError, match=r"exposures\.likes"):
         batches(wrong if form == "coded" else PartedRows([dict(wrong.items())]))
 

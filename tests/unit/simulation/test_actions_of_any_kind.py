@@ -22,7 +22,7 @@ from townsquare.core.schema import NONE, ActionStatus, PostKind, PostType, Reaso
 from townsquare.settings.config import Actions
 from townsquare.simulation.actions import resolve
 from townsquare.simulation.feed.build import Feed
-from townsquare.simulation.views import Chosen
+from townsquare.simulation.views import ProposedActions
 from townsquare.simulation.world import World
 
 ONCE = (K.LIKE, K.DISLIKE, K.SHARE, K.FLAG, K.ADD_NOTE)
@@ -224,7 +224,7 @@ def test_rows_say_what_was_chosen_and_made(still: Square, data: st.DataObject) -
     assert list(compress(column(rows, "result"), makes)) == [one["post"] for one in made]
 
 
-def other_layouts(chosen: Chosen) -> Iterator[Chosen]:
+def other_layouts(chosen: ProposedActions) -> Iterator[ProposedActions]:
     """The same choices in other dtypes, and in memory that is strided or read-only."""
     names = ("agent", "kind", "row", "target", "text", "helpful", "reasoning")
     columns = {name: np.asarray(getattr(chosen, name)) for name in names}

@@ -31,7 +31,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.policies.statistical_kernels import COEFFICIENTS
 from townsquare.simulation.policies.statistical_params import Appeal, KindParams, Params
-from townsquare.simulation.views import Bank, Chosen, Views
+from townsquare.simulation.views import Bank, ProposedActions, Views
 from townsquare.simulation.world import World
 from townsquare.testing.busy_world import busy_world
 
@@ -44,12 +44,12 @@ ASSUMED = {
 }  # fmt: skip
 
 
-def decide(name: str, views: Views, seed: int = 1, **params: Any) -> Chosen:
+def decide(name: str, views: Views, seed: int = 1, **params: Any) -> ProposedActions:
     policy = registry.get("policy", name)
     return policy.decide(views, Draws(seed, views.step)(Stage.POLICY), policy.params(**params))
 
 
-def kinds_of(chosen: Chosen) -> dict[str, int]:
+def kinds_of(chosen: ProposedActions) -> dict[str, int]:
     return {K(kind).name.lower(): int((chosen.kind == kind).sum()) for kind in np.unique(chosen.kind)}
 
 
@@ -190,14 +190,14 @@ def test_the_ground_truth_changes_nothing() -> None:
     assert_same(*(everything_chosen(veracity) for veracity in schema.Veracity))
 
 
-def everything_chosen(veracity: schema.Veracity) -> Chosen:
+def everything_chosen(veracity: schema.Veracity) -> ProposedActions:
     world = crowd(500)
     root = post(world, 1, kind=PostKind.INJECTED, veracity=veracity, stances={0: 0.3})
     note(world, 1, root)
     return decide("statistical", views_of(world, feed_of(world), bank_for(world, [0.5, -0.5])))
 
 
-def assert_same(*several: Chosen) -> None:
+def assert_same(*several: ProposedActions) -> None:
     for other in several[1:]:
         for name in ("agent", "kind", "row", "target", "text", "helpful"):
             np.testing.assert_array_equal(getattr(several[0], name), getattr(other, name))
@@ -331,7 +331,7 @@ def test_ratings_of_a_note_do_not_depend_on_what_other_notes_there_are() -> None
 def test_the_blind_do_not_read() -> None:
     """Neither stance, plausibility, labels, counts, ties nor novelty change what they do."""
 
-    def chosen(plain: bool) -> Chosen:
+    def chosen(plain: bool) -> ProposedActions:
         world = crowd(2_000, stance=0.0 if plain else -0.9)
         given = {} if plain else {"plausibility": 0.01, "stances": {0: 0.9}}
         root = post(world, 1, kind=PostKind.INJECTED, key=99, **given)

@@ -19,7 +19,7 @@ from townsquare.simulation.feed.rankers.contract import Ranker, ReaderCandidates
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.moderation.contract import Moderator
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, no_declarations, nothing_chosen
+from townsquare.simulation.views import ProposedActions, Views, no_actions, no_declarations
 from townsquare.simulation.world import World
 from townsquare.testing.moderator_conformance import check_moderator
 from townsquare.testing.note_scorer_conformance import check_note_scorer
@@ -168,12 +168,12 @@ def test_rankers_of_both_shapes_keep_the_contract() -> None:
 # --- policies ----------------------------------------------------------------------------------------------
 
 
-def one_each(views: Views, **columns: Any) -> Chosen:
+def one_each(views: Views, **columns: Any) -> ProposedActions:
     """Every agent likes its first row; ``columns`` say what is otherwise."""
     first = views.indptr[:-1][np.diff(views.indptr) > 0]
     agents = views.agents[np.diff(views.indptr) > 0]
     n = agents.size
-    chosen = Chosen(
+    chosen = ProposedActions(
         agent=agents,
         kind=np.full(n, ActionKind.LIKE, np.uint8),
         row=first.astype(np.int64),
@@ -191,31 +191,31 @@ def declares(views: Views, proposition: int, stance: float) -> tuple[Any, ...]:
     return at, np.full(at.size, proposition), np.full(at.size, stance), np.full(at.size, 0.5)
 
 
-def by_truth(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def by_truth(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     truth = views._world.posts["veracity"][np.asarray(views.rows["root"])]
     chosen = one_each(views)
     return replace(chosen, kind=np.where(truth[chosen.row] == 2, ActionKind.FLAG, ActionKind.LIKE).astype(np.uint8))
 
 
-def by_place(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def by_place(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     helpful = (np.arange(one_each(views).n) % 2).astype(np.int8)
     return one_each(views, helpful=helpful)
 
 
-def writes_views(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def writes_views(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     np.asarray(views.rows["likes"])[:] = 0
-    return nothing_chosen()
+    return no_actions()
 
 
-def moves_beliefs(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def moves_beliefs(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     views._world.posts.write("likes")[:] = 3
-    return nothing_chosen()
+    return no_actions()
 
 
-def always_one(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def always_one(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     none = np.full(1, NONE, np.int32)
     zero = np.zeros(1, np.int32)
-    return Chosen(
+    return ProposedActions(
         zero, np.full(1, 11, np.uint8), none.astype(np.int64), none, none, none.astype(np.int8), none,
         no_declarations(),
     )  # fmt: skip

@@ -106,9 +106,9 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
     """
     posts, n = world.posts, stop - first
     lo, hi = rows_between(exposures["agent"], first, stop)
-    root = exposures.beside["root"]
+    root = exposures.per_root["root"]
     indptr = lo + offsets(exposures["agent"][lo:hi], first, n)
-    shown = _Made(indptr, exposures.code, posts["claims"][root], posts["n_claims"][root])
+    shown = _Made(indptr, exposures.index, posts["claims"][root], posts["n_claims"][root])
     author = posts["author"][own_posts]
     own_lo, own_hi = rows_between(author, first, stop)
     own_indptr = own_lo + offsets(author[own_lo:own_hi], first, n)

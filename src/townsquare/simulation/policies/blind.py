@@ -17,7 +17,7 @@ from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.policies.statistical import decide as decide_statistically
 from townsquare.simulation.policies.statistical_params import KindParams, by_kind
 from townsquare.simulation.policies.statistical_params import Params as StatisticalParams
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import ProposedActions, Views
 
 
 def _chance(kind: ActionKind) -> tuple[type[Any], Any]:
@@ -40,7 +40,7 @@ class Params(ByKind):
     posts_per_step: float = setting(0.05, "posts a step at activity 1", ge=0)
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """As `statistical`, with every coefficient but the base at 0, and arguments of either side."""
     chances = {WORDS[kind]: getattr(params, WORDS[kind]) for kind in ROW_KINDS}
     kinds: dict[str, Any] = {name: KindParams(base=math.log(p / (1 - p)) if p else -1e6) for name, p in chances.items()}

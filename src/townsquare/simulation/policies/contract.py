@@ -14,7 +14,7 @@ from townsquare.core.member_errors import breach, call_member, check_array, chec
 from townsquare.core.schema import NONE, TABLES, ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
-from townsquare.simulation.views import COLUMNS, Chosen, Views
+from townsquare.simulation.views import COLUMNS, ProposedActions, Views
 
 FAMILY = "policy"
 
@@ -30,8 +30,8 @@ class Policy:
     params : type of MemberParams
         Its settings, in its own file.
     decide : callable
-        ``decide(views, draws, params) -> Chosen``. It may draw by (agent, key of a post) only, changes nothing, and
-        gives the same agent the same choice whoever else is in the views.
+        ``decide(views, draws, params) -> ProposedActions``. It draws by (agent, key of a post) only, changes nothing,
+        and gives the same agent the same choice whoever else is in the views.
     reads : frozenset of str
         What it reads beside the feed: ``persona``, ``memory``. A run that nobody reads them in has neither.
     bind : callable, optional
@@ -40,7 +40,7 @@ class Policy:
 
     name: str
     params: type[MemberParams]
-    decide: Callable[[Views, StageDraws, Any], Chosen]
+    decide: Callable[[Views, StageDraws, Any], ProposedActions]
     reads: frozenset[str] = frozenset()
     bind: Callable[[Asker], Policy] | None = None
 
@@ -52,7 +52,7 @@ class ChosenPolicy:
     member: Policy
     params: Any
 
-    def decide(self, views: Views, draws: StageDraws) -> Chosen:
+    def decide(self, views: Views, draws: StageDraws) -> ProposedActions:
         """Return what the policy decides, checked.
 
         Raises
@@ -73,12 +73,12 @@ def check_chosen(name: str, chosen: object, views: Views) -> None:
     Raises
     ------
     ContractError
-        If an array has another dtype or length than :class:`townsquare.simulation.views.Chosen` says; agents do not
-        ascend, or are not of the views; a row, kind, text or rating is none; ``examined`` says nothing of some rows; a
-        declared stance names no action or proposition, comes twice, or lies outside [-1, 1] (strength: [0, 1], or NaN
-        for none). Names the policy, the agent and the value.
+        If an array has another dtype or length than :class:`townsquare.simulation.views.ProposedActions` says; agents
+        do not ascend, or are not of the views; a row, kind, text or rating does not exist; ``examined`` has another
+        length than the rows; a declared stance names no action or proposition, comes twice, or lies outside [-1, 1]
+        (strength: [0, 1], or NaN for none). Names the policy, the agent and the value.
     """
-    chosen = check_type(FAMILY, name, "decide", chosen, Chosen)
+    chosen = check_type(FAMILY, name, "decide", chosen, ProposedActions)
     _check_columns(name, chosen)
     if (chosen.agent[1:] < chosen.agent[:-1]).any():
         raise breach(FAMILY, name, "actions of one agent apart from each other", "ascending agents")
@@ -103,7 +103,7 @@ def check_chosen(name: str, chosen: object, views: Views) -> None:
     _check_declared(name, chosen, views.stance.shape[1])
 
 
-def _check_columns(name: str, chosen: Chosen) -> None:
+def _check_columns(name: str, chosen: ProposedActions) -> None:
     """Dtypes and lengths."""
     check_array(FAMILY, name, "agent", chosen.agent, np.int32, (None,))
     for column, dtype in COLUMNS.items():
@@ -111,12 +111,12 @@ def _check_columns(name: str, chosen: Chosen) -> None:
     if not all(isinstance(text, str) for text in chosen.new_texts):
         raise breach(FAMILY, name, "new texts that are no texts", "a tuple of str")
     prompts = {column.name for column in TABLES["prompts"].recorded} - {"step"}
-    lengths = {len(column) for column in chosen.told.values()}
-    if chosen.told and (chosen.told.keys() != prompts or len(lengths) > 1):
-        raise breach(FAMILY, name, f"told with columns {sorted(chosen.told)}", f"of one length: {sorted(prompts)}")
+    stats = chosen.prompt_stats
+    if stats and (stats.keys() != prompts or len({len(column) for column in stats.values()}) > 1):
+        raise breach(FAMILY, name, f"prompt_stats with columns {sorted(stats)}", f"of one length: {sorted(prompts)}")
 
 
-def _check_declared(name: str, chosen: Chosen, n_propositions: int) -> None:
+def _check_declared(name: str, chosen: ProposedActions, n_propositions: int) -> None:
     """Stances that agents declare of what they write."""
     dtypes = [str(np.asarray(column).dtype.kind) for column in chosen.declared]
     if len(dtypes) != 4 or any(kind not in kinds for kind, kinds in zip(dtypes, ("iu", "iu", "f", "f"), strict=True)):

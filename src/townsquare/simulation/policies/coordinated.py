@@ -17,7 +17,7 @@ from townsquare.core.draws import StageDraws
 from townsquare.core.schema import NONE, ActionKind, Slot
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, chosen
+from townsquare.simulation.views import ProposedActions, Views, propose
 
 _ON_ROWS = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.COMMENT, ActionKind.FOLLOW)
 
@@ -39,7 +39,7 @@ class Params(MemberParams):
     together: bool = setting(True, "all members write the same argument in a step")
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """Posts first, then row by row: like, share, comment, follow."""
     rows, kinds = _on_rows(views, draws, params)
     writers = _writers(views, draws, params)
@@ -56,7 +56,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     declared = np.column_stack(
         [writes, views.bank.proposition[entries], views.bank.stance[entries], views.bank.strength[entries]]
     )
-    return chosen(views, views.agents[position], kind, row, text=text, declared=declared)
+    return propose(views, views.agents[position], kind, row, text=text, declared=declared)
 
 
 def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:

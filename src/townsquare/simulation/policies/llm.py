@@ -25,7 +25,7 @@ from townsquare.simulation.policies.llm_feed import FeedPage, FeedPages, Row, fi
 from townsquare.simulation.policies.llm_prompt import AgentTexts, BeliefLines, Wording, react_prompt, write_prompt
 from townsquare.simulation.policies.llm_reply import Replies, post_schema, react_schema
 from townsquare.simulation.policies.llm_room import room_of, tokens_of, too_small
-from townsquare.simulation.views import Chosen, Views
+from townsquare.simulation.views import ProposedActions, Views
 
 REACT, POST = 0, 1
 SHORTENED_LINE = 120
@@ -113,7 +113,7 @@ class Questions:
         page = pages.page(rows, None if room is None else room - bare)
         if room is not None and (bare > room or (rows and not page.ids)):
             raise too_small(params, bare)
-        names, settings, reacts = views.about.names, views.settings, bool(page.ids and self._kinds)
+        names, settings, reacts = views.context.names, views.settings, bool(page.ids and self._kinds)
         prompt = self._prompt(texts, beliefs, page, reacts, writes)
         if reacts:
             schema = react_schema(page, self._kinds, names, settings, params, writes)
@@ -122,7 +122,7 @@ class Questions:
         agent, turn, purpose = int(views.agents[k]), REACT if reacts else POST, "react" if reacts else "post"
         request = Request(
             purpose=purpose, messages=(Message("user", prompt),), schema=schema, name=purpose, agent=agent,
-            temperature=views.about.model.temperature, max_tokens=views.about.model.max_tokens, step=views.step,
+            temperature=views.context.model.temperature, max_tokens=views.context.model.max_tokens, step=views.step,
             turn=turn,
         )  # fmt: skip
         stats = (
@@ -146,7 +146,7 @@ class Questions:
         return write_prompt(texts, beliefs, page, self._wording)
 
 
-def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> ProposedActions:
     """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
     asker = needed(asker)
     asked: list[Pending] = []
@@ -167,8 +167,8 @@ def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None 
             replies.add_reactions(pending.position, pending.targets, reply.value)
     examined = np.ones(int(views.indptr[-1]), np.bool_)
     examined[[row for pending in asked for row in pending.truncated]] = False
-    stats = np.array([pending.prompt_stats for pending in asked], np.int32).reshape(-1, len(PROMPT_STATS))
-    return replace(replies.chosen(), examined=examined, told=dict(zip(PROMPT_STATS, stats.T.copy(), strict=True)))
+    stats = np.array([pending.prompt_stats for pending in asked], np.int32).reshape(-1, len(PROMPT_STATS)).T.copy()
+    return replace(replies.chosen(), examined=examined, prompt_stats=dict(zip(PROMPT_STATS, stats, strict=True)))
 
 
 def bind(asker: Asker) -> Policy:

@@ -200,7 +200,7 @@ class FeedPages:
         tail = ',"news":true' if self._views.post("type")[root] == PostType.NEWS else ""
         if likes or shares or comments:
             tail += f',"counts":[{likes},{shares},{comments}]'
-        if flags and self._views.about.show_flags:
+        if flags and self._views.context.show_flags:
             tail += f',"flags":{flags}'
         if verdict != Verdict.NONE:
             tail += f',"fact_check":"{Verdict(verdict).name.lower()}"'

@@ -49,7 +49,7 @@ class Wording:
         kinds = [kind for kind, spec in SPECS.items() if spec.prompt and kind in views.allowed]
         rates = any(SPECS[kind].on == On.NOTE for kind in kinds)
         strategy = [_NOTES] if rates and ActionKind.ADD_NOTE in kinds else []
-        strategy += [_FLAGS] if views.about.show_flags else []
+        strategy += [_FLAGS] if views.context.show_flags else []
         strategy += [_NUDGE] if nudge else []
         answers = "yes, somewhat or no" if somewhat else "yes or no"
         more = f', for rate_note also "helpful" ({answers})' if rates else ""
@@ -69,7 +69,7 @@ class BeliefLines:
 
     def __init__(self, views: Views, how: Literal["bands", "ten_bins"]) -> None:
         self._about = [
-            (name, quoted(text)) for name, text in zip(views.about.names, views.about.statements, strict=True)
+            (name, quoted(text)) for name, text in zip(views.context.names, views.context.statements, strict=True)
         ]
         self._bands = how == "bands"
         self._stance = stance_band(views.stance) if self._bands else ten_bins(views.stance)

@@ -14,7 +14,7 @@ from townsquare.core.schema import NONE
 from townsquare.models.contract import object_schema
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.simulation.policies.llm_feed import FeedPage
-from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
+from townsquare.simulation.views import ProposedActions, Views, no_actions, propose
 
 WRITTEN = 600  # characters of a post or note that a model is asked for at most
 REASON = 300
@@ -139,12 +139,12 @@ class Replies:
         if "post" in value:
             self.add_post(position, value["post"])
 
-    def chosen(self) -> Chosen:
+    def chosen(self) -> ProposedActions:
         """All of it, as the contract of policies wants it."""
         if not self._rows:
-            return nothing_chosen()
+            return no_actions()
         agent, kind, row, text, helpful, reasoning = zip(*self._rows, strict=True)
-        return chosen(
+        return propose(
             self._views, agent, kind, row, text=text, helpful=helpful, reasoning=reasoning,
             declared=self._declared, new_texts=tuple(self._texts),
         )  # fmt: skip
@@ -153,7 +153,7 @@ class Replies:
         content = clean(str(entry["content"])).strip() if SPECS[kind].writes else ""
         reason = clean(str(entry.get("reasoning", ""))).strip() if self._params.reasoning else ""
         if content and entry.get("about", "none") != "none":
-            about = self._views.about.names.index(entry["about"])
+            about = self._views.context.names.index(entry["about"])
             self._declared.append((len(self._rows), about, int(entry["stance"]) / TENTHS, np.nan))
         self._rows.append(
             (int(self._views.agents[position]), int(kind), row, self._text(content), helpful, self._text(reason))

@@ -24,7 +24,7 @@ from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import ChosenPolicy, Policy
-from townsquare.simulation.views import COLUMNS, Chosen, Views, nothing_chosen
+from townsquare.simulation.views import COLUMNS, ProposedActions, Views, no_actions
 
 
 class Member(MemberParams):
@@ -87,7 +87,7 @@ def decide(
     params: Params,
     asker: Asker | None = None,
     instead: Mapping[str, Policy] = MappingProxyType({}),
-) -> Chosen:
+) -> ProposedActions:
     """Each member decides for its own agents; the choices are put together by agent.
 
     ``instead`` are policies that take the place of members of some names, with the same settings.
@@ -101,12 +101,12 @@ def decide(
             settings = policy.params.model_validate(member.params)
             keep = np.flatnonzero(np.repeat(mask, np.diff(views.indptr)))
             parts.append((ChosenPolicy(policy, settings).decide(views.only(mask), draws), keep))
-    return _together(parts, views) if parts else nothing_chosen()
+    return _together(parts, views) if parts else no_actions()
 
 
-def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], views: Views) -> Chosen:
+def _together(parts: list[tuple[ProposedActions, npt.NDArray[np.int64]]], views: Views) -> ProposedActions:
     """One choice from several; ``keep`` maps rows of a part's views back to the whole."""
-    chosen: list[Chosen] = []
+    chosen: list[ProposedActions] = []
     texts: tuple[str, ...] = ()
     done, n_texts, examined = 0, views.n_texts, np.ones(int(views.indptr[-1]), np.bool_)
     for part, keep in parts:
@@ -129,18 +129,18 @@ def _together(parts: list[tuple[Chosen, npt.NDArray[np.int64]]], views: Views) -
     action, *stances = (np.concatenate(columns) for columns in zip(*(part.declared for part in chosen), strict=True))
     action = np.argsort(order)[action]  # where each stands in that order
     by_action = np.argsort(action, kind="stable")
-    return Chosen(
+    return ProposedActions(
         **{name: joined(name)[order] for name in COLUMNS},
         declared=(action[by_action], *(column[by_action] for column in stances)),
         new_texts=texts,
         examined=examined,
-        told=_told(chosen),
+        prompt_stats=_prompt_stats(chosen),
     )
 
 
-def _told(chosen: list[Chosen]) -> dict[str, Array]:
-    """What agents of all members were told, agents ascending."""
-    stats = [part.told for part in chosen if part.told]
+def _prompt_stats(chosen: list[ProposedActions]) -> dict[str, Array]:
+    """Return the statistics of the prompts of all members, agents ascending."""
+    stats = [part.prompt_stats for part in chosen if part.prompt_stats]
     if not stats:
         return {}
     order = np.argsort(np.concatenate([part["agent"] for part in stats]), kind="stable")

@@ -26,7 +26,7 @@ from townsquare.core.schema import NONE, Slot
 from townsquare.settings.base import ActionName
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, chosen, nothing_chosen
+from townsquare.simulation.views import ProposedActions, Views, no_actions, propose
 
 _RATINGS = {None: NONE, True: Rating.HELPFUL, False: Rating.NOT_HELPFUL, "somewhat": Rating.SOMEWHAT}
 Stance = Annotated[float, Field(ge=-1, le=1)]
@@ -51,7 +51,7 @@ class Params(MemberParams):
     script: tuple[Line, ...] = Field((), description="the lines, in any order; those of one agent and step keep theirs")
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """The lines of this step whose agents are online.
 
     Raises
@@ -62,7 +62,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     online = {int(agent): position for position, agent in enumerate(views.agents)}
     lines = [line for line in params.script if line.step == views.step and line.agent in online]
     if not lines:
-        return nothing_chosen()
+        return no_actions()
     _check_propositions(lines, views.stance.shape[1])
     lines.sort(key=lambda line: line.agent)
     return _chosen(views, lines, [_row(views, line, online[line.agent]) for line in lines])
@@ -91,12 +91,12 @@ def _row(views: Views, line: Line, position: int) -> int:
     return lo + int(hits[0]) if hits.size else NONE
 
 
-def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> Chosen:
+def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> ProposedActions:
     texts = [line.text for line in lines if line.text is not None]
     number = views.n_texts + np.cumsum([line.text is not None for line in lines]) - 1
     kind, row = [ActionKind[line.action.upper()] for line in lines], np.array(rows, np.int64)
     missing = [NONE if line.post is None else line.post for line in lines]
-    return chosen(
+    return propose(
         views,
         [line.agent for line in lines],
         kind,

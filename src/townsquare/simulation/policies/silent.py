@@ -5,12 +5,12 @@ from __future__ import annotations
 from townsquare.core.draws import StageDraws
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
-from townsquare.simulation.views import Chosen, Views, nothing_chosen
+from townsquare.simulation.views import ProposedActions, Views, no_actions
 
 
-def decide(views: Views, draws: StageDraws, params: MemberParams) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
     """Nothing, for everybody."""
-    return nothing_chosen()
+    return no_actions()
 
 
 POLICY = Policy("silent", MemberParams, decide)

@@ -38,16 +38,16 @@ from townsquare.simulation.policies.statistical_kernels import (
 )
 from townsquare.simulation.policies.statistical_params import Params
 from townsquare.simulation.policies.text_features import FEATURES, feature_table
-from townsquare.simulation.views import Bank, Chosen, Views, chosen
+from townsquare.simulation.views import Bank, ProposedActions, Views, propose
 
 
-def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
+def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
     shown, posts = CodedRows.of(views.rows), _posts(views, params)
-    seen = read(posts, *(shown.beside[name] for name in ("root", "likes", "verdict", "note")))
+    seen = read(posts, *(shown.per_root[name] for name in ("root", "likes", "verdict", "note")))
     a_bit_each = np.min_scalar_type((1 << len(ROW_KINDS)) - 1)
     bits, counts = np.empty(shown.n, a_bit_each), np.empty(views.agents.size, np.int64)
-    rows = Rows(shown.code, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
+    rows = Rows(shown.index, *(np.ascontiguousarray(shown[name]) for name in Rows._fields[1:]))
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
     kinds = _kinds(views, draws, params)
     wide = (0,) * kinds.slot_kinds.shape[1]
@@ -56,10 +56,10 @@ def decide(views: Views, draws: StageDraws, params: Params) -> Chosen:
     text, declared = _texts(views, draws, params, position, row, kind)
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
     helpful[rated] = rate_notes(
-        readers, position[rated], posts, seen, shown.code[row[rated]],
+        readers, position[rated], posts, seen, shown.index[row[rated]],
         (params.helpful_distance, params.helpful_doubt, params.helpful_band), draws.base("helpful"),
     )  # fmt: skip
-    return chosen(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
+    return propose(views, views.agents[position], kind, row, text=text, helpful=helpful, declared=declared)
 
 
 def _posts(views: Views, params: Params) -> Posts:
@@ -103,7 +103,7 @@ def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
     if not weights.any() or not any(getattr(params, WORDS[kind]).appeal for kind in ROW_KINDS):
         return appeal
     shown = np.zeros(text.size, np.bool_)
-    shown[CodedRows.of(views.rows).beside["root"]] = True
+    shown[CodedRows.of(views.rows).per_root["root"]] = True
     posts = np.flatnonzero(shown)
     read, which = np.unique(text[posts], return_inverse=True)
     appeal[posts] = (feature_table([views.text(row) for row in read.tolist()]) @ weights)[which]
