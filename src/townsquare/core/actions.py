@@ -206,7 +206,7 @@ COUNTED: Mapping[str, tuple[ActionKind, ...]] = {
 }
 """Columns of posts that count actions, and the kinds that each counts."""
 _MARKED = kinds_where(lambda spec: spec.once and spec.on in (On.POST, On.COMMENT, On.ITEM))
-REACTIONS: Mapping[ActionKind, int] = {kind: 1 << place for place, kind in enumerate(_MARKED)}
+REACTIONS: Mapping[ActionKind, int] = {kind: 1 << bit for bit, kind in enumerate(_MARKED)}
 """Kinds that count once an agent and root, as bits of the reaction store."""
 REACTION_BITS: npt.NDArray[Any] = per_kind(np.min_scalar_type((1 << len(REACTIONS)) - 1), REACTIONS)
 """The same by number, (256,), of the dtype of that store."""

@@ -3,7 +3,7 @@
 Everything else follows from that file: the world's columns, the rows that stages return, the SQLite tables
 (``ts_<name>``), the Parquet parts, the content hash, the docs. A column has a dtype, a range and unit, a meaning, and
 marks: ``unhashed``, ``repeats``, ``current``, ``since=3``, ``missing=-1``, ``refines=helpful`` (see :class:`Column`).
-A table has the marks ``kept`` and ``bulky`` (see :class:`Table`).
+A table may have the mark ``bulky`` (see :class:`Table`).
 
 Sources: MOSAIC appendix D for what a relational record of such a platform holds.
 """
@@ -115,12 +115,11 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. ``kept``: the world holds its rows in memory. ``bulky``: goes to Parquet in large runs."""
+    """One table; ``bulky`` ones are written to Parquet in large runs."""
 
     name: str
     meaning: str
     columns: tuple[Column, ...]
-    kept: bool = False
     bulky: bool = False
 
     @property
@@ -146,7 +145,7 @@ def _read_tables() -> dict[str, Table]:
         name, meaning = line["table"], line["meaning"]
         marks = {mark: value for mark, _, value in (word.partition("=") for word in line["marks"].split())}
         if not line["column"]:
-            tables[name] = Table(name, meaning, (), "kept" in marks, "bulky" in marks)
+            tables[name] = Table(name, meaning, (), "bulky" in marks)
             continue
         missing = marks.get("missing")
         column = Column(

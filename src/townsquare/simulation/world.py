@@ -30,7 +30,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.world_kernels import count_actions, offsets, set_bits
 
 _COUNT_OF = per_kind(
-    np.int8, {kind: place for place, kinds in enumerate(COUNTED.values()) for kind in kinds}, schema.NONE
+    np.int8, {kind: column for column, kinds in enumerate(COUNTED.values()) for kind in kinds}, schema.NONE
 )
 """By kind of action: which column of ``COUNTED`` counts it."""
 _HIDES = per_kind(np.bool_, dict.fromkeys(kinds_where(lambda spec: spec.hides), True))

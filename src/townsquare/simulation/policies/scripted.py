@@ -32,7 +32,7 @@ _RATINGS = {None: NONE, True: Rating.HELPFUL, False: Rating.NOT_HELPFUL, "somewh
 Stance = Annotated[float, Field(ge=-1, le=1)]
 
 
-class Line(MemberParams):
+class ScriptedAction(MemberParams):
     """One action of a script."""
 
     step: int = Field(ge=1)
@@ -48,7 +48,9 @@ class Line(MemberParams):
 class Params(MemberParams):
     """Settings of the policy `scripted`."""
 
-    script: tuple[Line, ...] = Field((), description="the lines, in any order; those of one agent and step keep theirs")
+    script: tuple[ScriptedAction, ...] = Field(
+        (), description="the lines, in any order; those of one agent and step keep theirs"
+    )
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
@@ -68,7 +70,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     return _chosen(views, lines, [_row(views, line, online[line.agent]) for line in lines])
 
 
-def _check_propositions(lines: Sequence[Line], n_propositions: int) -> None:
+def _check_propositions(lines: Sequence[ScriptedAction], n_propositions: int) -> None:
     for line in lines:
         for number in line.stance:
             if not 0 <= number < n_propositions:
@@ -76,7 +78,7 @@ def _check_propositions(lines: Sequence[Line], n_propositions: int) -> None:
                 raise SettingError(where, got=str(number), allowed=f"a proposition from 0 to {n_propositions - 1}")
 
 
-def _row(views: Views, line: Line, position: int) -> int:
+def _row(views: Views, line: ScriptedAction, position: int) -> int:
     """The row of the views that a line acts on; -1 if it is not there."""
     lo, hi = int(views.indptr[position]), int(views.indptr[position + 1])
     rank, slot = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot"))
@@ -91,7 +93,7 @@ def _row(views: Views, line: Line, position: int) -> int:
     return lo + int(hits[0]) if hits.size else NONE
 
 
-def _chosen(views: Views, lines: Sequence[Line], rows: Sequence[int]) -> ProposedActions:
+def _chosen(views: Views, lines: Sequence[ScriptedAction], rows: Sequence[int]) -> ProposedActions:
     texts = [line.text for line in lines if line.text is not None]
     number = views.n_texts + np.cumsum([line.text is not None for line in lines]) - 1
     kind, row = [ActionKind[line.action.upper()] for line in lines], np.array(rows, np.int64)
