@@ -179,7 +179,7 @@ WORDS: Mapping[ActionKind, str] = {kind: kind.name.lower() for kind in SPECS}
 
 
 def kinds_where(holds: Callable[[ActionSpec], Any]) -> tuple[ActionKind, ...]:
-    """The kinds of which something holds, in the order of their numbers.
+    """Return the kinds of which something holds, in the order of their numbers.
 
     >>> [kind.name for kind in kinds_where(lambda spec: spec.on == On.NOTE)]
     ['RATE_NOTE']
@@ -188,7 +188,7 @@ def kinds_where(holds: Callable[[ActionSpec], Any]) -> tuple[ActionKind, ...]:
 
 
 def per_kind(dtype: npt.DTypeLike, values: Mapping[ActionKind, Any], default: int = 0) -> npt.NDArray[Any]:
-    """A value for each number that a policy may name, (256,): also for those that are no kind."""
+    """Return a value for each number that a policy may name, (256,): also for those that are no kind."""
     table = np.full(256, default, dtype)
     for kind, value in values.items():
         table[kind] = value

@@ -46,12 +46,12 @@ _LONG_NUMBER = re.compile(rf"[0-9]{{{MAX_DIGITS}}}")
 
 
 def read_yaml(path: Path, kind: type[TownsquareError] = DataError, limit: int = MAX_YAML_BYTES) -> object:
-    """The one document of a YAML file of at most ``limit`` bytes; see :func:`parse_yaml`."""
+    """Return the one document of a YAML file of at most ``limit`` bytes; see :func:`parse_yaml`."""
     return parse_yaml(read_text(path, limit, kind), str(path), kind)[0]
 
 
 def parse_yaml(text: str, where: str, kind: type[TownsquareError] = DataError) -> tuple[Any, Lines]:
-    """The one document of a text in YAML 1.2, as plain values; and the line of each key, by its dotted path.
+    """Return the one document of a text in YAML 1.2, as plain values; and the line of each key, by its dotted path.
 
     Keys are texts as written. Only ``true`` and ``false`` are truth values; yes, no, on, off and dates are texts.
 
@@ -110,7 +110,7 @@ class _YamlReader:
         return value
 
     def node(self, event: Any, events: Iterator[Any], path: str | None, depth: int) -> object:
-        """The value that begins with an event; ``path`` is what stands before its keys, None inside a list."""
+        """Return the value that begins with an event; ``path`` is what stands before its keys, None inside a list."""
         self.n_values += 1
         if self.n_values > MAX_VALUES:
             do = "put tables into CSV or JSONL files"
@@ -148,7 +148,7 @@ class _YamlReader:
         return out
 
     def scalar(self, event: Any) -> object:
-        """A scalar by the core schema of YAML 1.2."""
+        """Return a scalar by the core schema of YAML 1.2."""
         word = event.value
         if not event.implicit[0]:  # in quotes, or a block of text
             return word
@@ -164,12 +164,12 @@ class _YamlReader:
 
 
 def read_json(path: Path, kind: type[TownsquareError] = DataError, limit: int = MAX_JSON_BYTES) -> Any:
-    """The value in a JSON file of at most ``limit`` bytes; see :func:`parse_json`."""
+    """Return the value in a JSON file of at most ``limit`` bytes; see :func:`parse_json`."""
     return parse_json(read_text(path, limit, kind), str(path), kind)
 
 
 def parse_json(text: str, where: str, kind: type[TownsquareError] = DataError) -> Any:
-    """The value of a text in JSON.
+    """Return the value of a text in JSON.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def parse_json(text: str, where: str, kind: type[TownsquareError] = DataError) -
 
 
 def _depth_above(value: object, limit: int) -> bool:
-    """Whether lists and mappings stand more than ``limit`` levels deep in each other."""
+    """Return whether lists and mappings stand more than ``limit`` levels deep in each other."""
     level = [value]
     for _ in range(limit):
         level = [

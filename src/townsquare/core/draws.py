@@ -48,7 +48,7 @@ class Stage(IntEnum):
 
 @nb.njit(inline="always", cache=True)
 def mix(z: U64) -> U64:
-    """One SplitMix64 finalizer of a uint64."""
+    """Return one SplitMix64 finalizer of a uint64."""
     z = (z ^ (z >> U64(30))) * _MIX1
     z = (z ^ (z >> U64(27))) * _MIX2
     return z ^ (z >> U64(31))
@@ -56,13 +56,13 @@ def mix(z: U64) -> U64:
 
 @nb.njit(inline="always", cache=True)
 def key2(base: U64, agent: int, key: U64) -> U64:
-    """The 64 bits for (base, agent, key). ``agent`` is any integer, ``key`` a uint64."""
+    """Return the 64 bits for (base, agent, key). ``agent`` is any integer, ``key`` a uint64."""
     return mix(mix(base + U64(agent) * _GOLDEN) ^ key)
 
 
 @nb.njit(inline="always", cache=True)
 def key1(base: U64, agent: int) -> U64:
-    """The agent's part of a draw: ``mix(key1(base, agent) ^ key)`` is ``key2(base, agent, key)``.
+    """Return the agent's part of a draw: ``mix(key1(base, agent) ^ key)`` is ``key2(base, agent, key)``.
 
     For kernels that draw by many keys for one agent.
     """
@@ -71,7 +71,7 @@ def key1(base: U64, agent: int) -> U64:
 
 @nb.njit(inline="always", cache=True)
 def u01(bits: U64) -> float:
-    """A float64 in [0, 1) from 64 bits."""
+    """Return a float64 in [0, 1) from 64 bits."""
     return float(bits >> U64(11)) * _SCALE
 
 
@@ -83,7 +83,7 @@ def _mix_int(z: int) -> int:
 
 @lru_cache(maxsize=4096)
 def text_key(text: str) -> int:
-    """A stable 64-bit key of a text (BLAKE2b); never Python's salted ``hash``.
+    """Return a stable 64-bit key of a text (BLAKE2b); never Python's salted ``hash``.
 
     >>> text_key("like") == text_key("like"), text_key("like") == text_key("share")
     (True, False)
@@ -139,14 +139,14 @@ class StageDraws:
         self.seed, self.stage, self.step = seed, stage, step
 
     def base(self, purpose: str, *, lasting: bool = False) -> U64:
-        """The uint64 that kernels pass to :func:`key2` for ``purpose``."""
+        """Return the uint64 that kernels pass to :func:`key2` for ``purpose``."""
         step = 0 if lasting else self.step
         return U64(chain(self.seed, int(self.stage), step, text_key(purpose)))
 
     def bits(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
     ) -> npt.NDArray[U64]:
-        """64 random bits for each (agent, key); ``agents`` and ``keys`` broadcast to one (n,) shape."""
+        """Return 64 random bits for each (agent, key); ``agents`` and ``keys`` broadcast to one (n,) shape."""
         wide = np.asarray(agents, dtype=np.int64)
         key = np.asarray(keys).astype(U64)
         pair = np.broadcast_arrays(np.atleast_1d(wide), np.atleast_1d(key))
@@ -159,7 +159,7 @@ class StageDraws:
     def uniform(
         self, purpose: str, agents: npt.ArrayLike, keys: npt.ArrayLike = 0, *, lasting: bool = False
     ) -> npt.NDArray[np.float64]:
-        """Uniform float64 in [0, 1) for each (agent, key), shape (n,).
+        """Return uniform float64 in [0, 1) for each (agent, key), shape (n,).
 
         >>> draw = Draws(7, 3)(Stage.FEED)
         >>> all_three = draw.uniform("pool", [1, 2, 3])

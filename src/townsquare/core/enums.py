@@ -1,4 +1,4 @@
-"""The code words of a run, each declared once as a type: what stands in columns of whole numbers."""
+"""The enumerations of a run, whose numbers stand in columns of whole numbers."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class CallOutcome(IntEnum):
 
 
 def word_of(words: type[IntEnum], code: int) -> str:
-    """The word of a code, lower case; the number itself where a record holds one that has no word.
+    """Return the word of a code, lower case; the number itself where a record holds one that has no word.
 
     >>> word_of(Verdict, 1), word_of(Verdict, 99)
     ('true', '99')

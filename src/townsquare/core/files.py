@@ -1,4 +1,4 @@
-"""Reading files that a user gave: bounded, UTF-8, and with errors that name the place.
+"""Reads files that a user gave: bounded, UTF-8, and with errors that name the location.
 
 Everything read here is untrusted. Sizes are bounded, control characters and lone surrogates are replaced by U+FFFD.
 All YAML and JSON comes in by :mod:`townsquare.core.documents`. CSV rows, JSON lines and items of a YAML list all become
@@ -28,7 +28,7 @@ _BROKEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """Text without control characters or lone surrogates: each becomes U+FFFD; line ends become ``\\n``.
+    """Return text without control characters or lone surrogates: each becomes U+FFFD; line ends become ``\\n``.
 
     >>> clean("a\\r\\nb\\x00")
     'a\\nb\\ufffd'
@@ -39,7 +39,7 @@ def clean(text: str) -> str:
 
 
 def find(path: str, folder: Path | None = None) -> Path:
-    """The file that ``path`` means: relative to ``folder`` if it is there, else to the working directory.
+    """Return the file that ``path`` means: relative to ``folder`` if it is there, else to the working directory.
 
     In a folder that is the copy of a scenario (:mod:`townsquare.simulation.scenario_copy`) its copy goes before both; a
     link that leads out of the folder is no copy.
@@ -62,17 +62,17 @@ def find(path: str, folder: Path | None = None) -> Path:
 
 
 def copy_name(path: str) -> str:
-    """What the copy of a file that a setting names is called: by the path as it is written there, and its ending."""
+    """Return the name of the copy of a file that a setting names: a hash of the path as written, with its ending."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16] + Path(path).suffix
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is such a file; a name that no file system takes is none."""
+    """Return whether there is such a file; a name that no file system takes is none."""
     return _holds(path.is_file)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; a name that no file system takes is none."""
+    """Return whether there is such a folder; a name that no file system takes is none."""
     return _holds(path.is_dir)
 
 
@@ -84,12 +84,12 @@ def _holds(question: Callable[[], bool]) -> bool:
 
 
 def unreadable(path: Path, error: OSError, kind: type[TownsquareError] = DataError) -> TownsquareError:
-    """What to raise where the file system gives no file."""
+    """Return what to raise where the file system gives no file."""
     return kind(str(path), got=error.strerror or "an error of the file system", allowed="a readable file")
 
 
 def read_text(path: Path, limit: int = MAX_BYTES, kind: type[TownsquareError] = DataError) -> str:
-    """The whole of a UTF-8 file, with or without a byte order mark.
+    """Return the whole of a UTF-8 file, with or without a byte order mark.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def write_whole(path: Path, text: str, do: str = "name a folder that can be writ
 
 
 def bundled_folder() -> Path:
-    """Where the data that come with Townsquare lie."""
+    """Return where the data that come with Townsquare lie."""
     return Path(str(resources.files("townsquare") / "data"))
 
 

@@ -18,7 +18,7 @@ proposition before it was joined with the post it names, and took all memory. Ol
 
 
 def collected(rows: pl.LazyFrame, engine: Literal["auto", "in-memory"] = "auto") -> pl.DataFrame:
-    """The rows, read."""
+    """Return the rows, read."""
     return rows.collect(engine=engine, optimizations=AS_WRITTEN)
 
 
@@ -28,7 +28,7 @@ def all_collected(*several: pl.LazyFrame) -> list[pl.DataFrame]:
 
 
 def as_words(codes: str | pl.Expr, words: Mapping[int, str]) -> pl.Expr:
-    """A column of codes in words; the number itself, as text, where a record holds one that has no word.
+    """Return a column of codes in words; the number itself, as text, where a record holds one that has no word.
 
     >>> pl.DataFrame({"kind": [0, 9]}).select(as_words("kind", {0: "post"}))["kind"].to_list()
     ['post', '9']

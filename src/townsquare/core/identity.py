@@ -1,6 +1,6 @@
-"""What identifies a run: which of its settings count, their digest, and the hash of a whole run.
+"""Identifies a run: the settings that count, their digest, and the hash of a whole run.
 
-The rule stands here alone, since it is used twice: where settings are resolved, and where a record is verified.
+The rule is used twice: when settings are resolved, and when a record is verified.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUN = b"townsquare run hash 1"
 
 
 def canonical_json(value: object) -> str:
-    """JSON of one value in one form: keys sorted, no spaces, ASCII, no NaN.
+    """Return JSON of one value in one form: keys sorted, no spaces, ASCII, no NaN.
 
     >>> canonical_json({"b": 1, "a": [0.5, None]})
     '{"a":[0.5,null],"b":1}'
@@ -29,7 +29,7 @@ def canonical_json(value: object) -> str:
 
 
 def settings_digest(settings: Mapping[str, Any]) -> str:
-    """SHA-256 of a resolved configuration without :data:`UNHASHED`, 64 hexadecimal digits.
+    """Return SHA-256 of a resolved configuration without :data:`UNHASHED`, 64 hexadecimal digits.
 
     It does not depend on the order of keys.
 
@@ -41,7 +41,7 @@ def settings_digest(settings: Mapping[str, Any]) -> str:
 
 
 def run_hash(settings_digest: str, content_hash: str) -> str:
-    """SHA-256 of the digest of the settings and the content hash of all steps, 64 hexadecimal digits.
+    """Return SHA-256 of the digest of the settings and the content hash of all steps, 64 hexadecimal digits.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names that look alike and are not the same, and texts in which nothing can be seen."""
+"""Finds names that look alike and differ, and texts without a visible character."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLANKS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 def is_visible(text: str) -> bool:
-    """Whether anything of a text can be seen.
+    """Return whether a text has a visible character.
 
     >>> is_visible("a"), is_visible("\u200b\u00a0"), is_visible("\u3164")
     (True, False, False)
@@ -25,7 +25,7 @@ def is_visible(text: str) -> bool:
 
 
 def skeleton(name: str) -> str:
-    """What a name looks like: equal for names that readers take for one.
+    """Return a form of a name that is equal for names that look alike.
 
     Composed and decomposed letters, compatible forms (NFKC), case, signs without a form, and the Cyrillic and Greek
     letters that look like Latin ones make no difference.
@@ -64,5 +64,5 @@ def lookalike_notices(kind: str, names: Iterable[str], most: int = 5) -> Sequenc
 
 
 def _spelled(name: str) -> str:
-    """A name with the code of whatever is no ASCII, so that the difference can be seen."""
+    """Return a name with escapes for all but ASCII, which show the difference."""
     return ascii(name)[:100]

@@ -1,4 +1,4 @@
-"""What a member of a family did wrong, as an error that names the member and the step."""
+"""Checks what members of families return, and reports breaches by member and step."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Given = TypeVar("Given")
 def breach(
     family: str, name: str, got: str, allowed: str = "", do: str = "", agent: int | None = None
 ) -> ContractError:
-    """The error to raise where the member ``name`` of ``family`` breaks its contract, and for which agent.
+    """Return the error to raise where the member ``name`` of ``family`` breaks its contract, and for which agent.
 
     >>> breach("ranker", "mine", "a score of nan").where
     "ranker 'mine'"
@@ -37,7 +37,7 @@ def breach(
 
 
 def call_member(family: str, name: str, what: str, function: Callable[[], Given]) -> Given:
-    """What ``function`` of a member returns; ``what`` is its name.
+    """Call ``function`` of a member, named ``what``, and return its result.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def repeated(*columns: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 @contextmanager
 def in_step(step: int, word: str = "step") -> Iterator[None]:
-    """Have a breach of a contract say in which step, or round, it came up."""
+    """Add the step, or round, to a breach of a contract that is raised inside."""
     try:
         yield
     except ContractError as error:

@@ -38,13 +38,13 @@ class PairBlock(NamedTuple):
 
 
 def empty_block(n_agents: int, dtype: npt.DTypeLike) -> PairBlock:
-    """A block of ``n_agents`` without any pair."""
+    """Return a block of ``n_agents`` without any pair."""
     return PairBlock(np.zeros(n_agents + 1, np.int64), np.empty(0, np.int32), np.empty(0, dtype))
 
 
 @nb.njit(inline="always", cache=True)
 def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
-    """The first place in ``keys[lo:hi]``, which ascend, whose key is at least ``wanted``; ``hi`` if none is.
+    """Return the first place in ``keys[lo:hi]``, which ascend, whose key is at least ``wanted``; ``hi`` if none is.
 
     Without a branch that the processor could guess wrong.
     """
@@ -58,7 +58,7 @@ def _place(keys: Int32, lo: int, hi: int, wanted: int) -> int:
 
 @nb.njit(inline="always", cache=True)
 def has(keys: Int32, lo: int, hi: int, wanted: int) -> bool:
-    """Whether ``wanted`` is in ``keys[lo:hi]``, which ascend."""
+    """Return whether ``wanted`` is in ``keys[lo:hi]``, which ascend."""
     if hi - lo > _SCAN:
         at = _place(keys, lo, hi, wanted)
         return bool(at < hi and keys[at] == wanted)
@@ -201,7 +201,7 @@ def _insert(old: PairBlock, query: _Query, new: PairBlock) -> None:
 
 
 def lookup(block: PairBlock, indptr: Int64, keys: Int32) -> Int64:
-    """Where each queried pair stands in ``block.value``; -1 where it is not there. Shape of ``keys``."""
+    """Return where each queried pair stands in ``block.value``; -1 where it is not there. Shape of ``keys``."""
     slot = np.empty(keys.shape[0], np.int64)
     _lookup(block.indptr, block.key, indptr, keys, slot)
     return slot
@@ -302,14 +302,14 @@ class Pairs:
             self.n_agents += more
 
     def astype(self, dtype: npt.DTypeLike) -> Pairs:
-        """The same pairs with values of another type."""
+        """Return the same pairs with values of another type."""
         other = Pairs(dtype)
         other.n_agents = self.n_agents
         other.blocks = [block._replace(value=block.value.astype(other.dtype)) for block in self.blocks]
         return other
 
     def whole(self) -> PairBlock:
-        """All agents as one block; a copy."""
+        """Return all agents as one block; a copy."""
         starts = np.cumsum([0, *(block.key.size for block in self.blocks)])
         indptr = [block.indptr[1:] + start for block, start in zip(self.blocks, starts, strict=False)]
         key, value = ([getattr(block, name) for block in self.blocks] for name in ("key", "value"))
@@ -319,7 +319,7 @@ class Pairs:
         )
 
     def spans(self) -> Iterator[tuple[int, int, int]]:
-        """(number of the block, first agent, agent after its last)."""
+        """Yield (number of the block, first agent, agent after its last)."""
         yield from spans(self.n_agents)
 
     def __len__(self) -> int:
@@ -330,7 +330,7 @@ class Pairs:
         return sum(sum(part.nbytes for part in block) for block in self.blocks)
 
     def get(self, agent: int, key: int, default: float) -> float:
-        """One value, for looking, not for hot paths."""
+        """Return one value; slow, not for hot paths."""
         block = self.blocks[agent // BLOCK]
         row = agent % BLOCK
         lo, hi = int(block.indptr[row]), int(block.indptr[row + 1])
@@ -339,7 +339,7 @@ class Pairs:
 
 
 def spans(n_agents: int) -> Iterator[tuple[int, int, int]]:
-    """Blocks of agents as (number, first, after last).
+    """Yield blocks of agents as (number, first, after last).
 
     >>> list(spans(3))
     [(0, 0, 3)]
@@ -349,7 +349,7 @@ def spans(n_agents: int) -> Iterator[tuple[int, int, int]]:
 
 
 def rows_between(agents: npt.NDArray[np.generic], first: int, stop: int) -> tuple[int, int]:
-    """Where the rows of agents ``first`` to ``stop`` - 1 stand among ascending ``agents``: first row, row after last.
+    """Return the first row, and the row after the last, of agents ``first`` to ``stop`` - 1 among ascending ``agents``.
 
     >>> rows_between(np.array([0, 0, 2, 3, 3, 7]), 2, 5)
     (2, 5)

@@ -1,4 +1,4 @@
-"""Modes of files and folders: for the user alone, or for the group where the user says so.
+"""Makes files and folders that only the user can read, or the group if the user allows it.
 
 Personas, prompts and replies stand in the record of a run, and home folders of shared machines are often readable.
 """
@@ -18,7 +18,7 @@ _FOLDER_MODES = {"owner": 0o700, "group": 0o750}
 
 
 def folder_mode() -> int:
-    """The mode of new folders: 0700, or 0750 for a group. ``SettingError`` for any other word."""
+    """Return the mode of new folders: 0700, or 0750 for a group. ``SettingError`` for any other word."""
     share = os.environ.get(SHARE) or "owner"
     if share not in _FOLDER_MODES:
         raise SettingError(SHARE, got=repr(share)[:80], allowed=", ".join(_FOLDER_MODES), do="set it anew, or unset it")
@@ -26,7 +26,7 @@ def folder_mode() -> int:
 
 
 def file_mode() -> int:
-    """The mode of new files: 0600, or 0640 for a group."""
+    """Return the mode of new files: 0600, or 0640 for a group."""
     return folder_mode() & 0o666
 
 
@@ -62,7 +62,7 @@ def make_file(path: Path) -> None:
 
 @contextmanager
 def private_umask() -> Iterator[None]:
-    """Have all that this process makes meanwhile be for the user, or the group; for commands, not for libraries."""
+    """Make new files of this process private to the user, or the group; for commands, not for libraries."""
     before = os.umask(0o777 & ~folder_mode())
     try:
         yield

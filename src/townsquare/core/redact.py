@@ -1,4 +1,4 @@
-"""Keys and passwords in messages: shown as ``[hidden]``, by the name that they stand under or by how they look."""
+"""Hides keys and passwords in messages as ``[hidden]``, by their name or by their look."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GIVEN = re.compile(rf"(?i)({_NAMES}[\"']?\s*[=:]\s*)(?:\"[^\"]*\"?|'[^']*'?|[^\
 
 
 def redacted(text: str) -> str:
-    """A text without what looks like a key, a bearer token, a password in an address or after ``password=``.
+    """Hide what looks like a key, a bearer token, a password in an address or after ``password=``.
 
     >>> redacted("got 'sk-live-0123456789', at postgresql://me:pass@host/db, tokens: 1500")
     "got '[hidden]', at postgresql://me:[hidden]@host/db, tokens: 1500"
@@ -36,7 +36,7 @@ def redacted(text: str) -> str:
 
 
 def names_secret(name: str) -> bool:
-    """Whether something of this name is a key or a password.
+    """Return whether something of this name is a key or a password.
 
     >>> [names_secret(name) for name in ("api_key", "accessToken", "keyword", "tokens", "max_tokens", "key_env")]
     [True, True, False, False, False, False]
@@ -57,7 +57,7 @@ def redacted_value(value: Any) -> Any:
 
 
 def redacted_got(where: str, got: str) -> str:
-    """What an error says that it got: hidden where it is a value and ``where`` ends with the name of a key.
+    """Return the value in an error message: hidden if ``where`` ends with the name of a key.
 
     Words of our own, which begin with a letter, stay; values are shown in quotes or are numbers or brackets.
 

@@ -1,4 +1,4 @@
-"""Names of everything that comes in several kinds.
+"""The registry of all members of families, such as rankers and belief rules.
 
 A member of a family is one file, and one line of ``members.csv``: its family, the name that settings use, and where its
 object stands. Members are imported when they are first asked for. Order matters only for ``stance``, whose numbers are
@@ -38,23 +38,23 @@ ENTRY_POINTS = "townsquare.members"
 
 
 def families() -> tuple[str, ...]:
-    """The families that have members."""
+    """Return the families that have members."""
     return tuple(_FAMILIES)
 
 
 def names(family: str) -> tuple[str, ...]:
-    """The members of a family, in order of registration."""
+    """Return the members of a family, in order of registration."""
     add_installed()
     return tuple(_FAMILIES[family])
 
 
 def bundled(family: str) -> tuple[str, ...]:
-    """The members that come with Townsquare."""
+    """Return the members that come with Townsquare."""
     return _BUNDLED[family]
 
 
 def get(family: str, name: str) -> Any:
-    """The member ``name`` of ``family``. Where its target is a dict, the member stands there by its name.
+    """Return the member ``name`` of ``family``. Where its target is a dict, the member stands there by its name.
 
     Raises
     ------
@@ -127,6 +127,6 @@ def check_known(
 
 
 def did_you_mean(got: str, allowed: object) -> str:
-    """A hint with the nearest of the allowed words, or nothing."""
+    """Return a hint with the nearest of the allowed words, or nothing."""
     near = difflib.get_close_matches(str(got), [str(word) for word in allowed], n=1)  # type: ignore[attr-defined]
     return f"did you mean {near[0]!r}?" if near else ""

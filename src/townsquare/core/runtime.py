@@ -1,4 +1,4 @@
-"""What Townsquare sets in the process that it runs in: memory and waiting threads. Nothing is set at import.
+"""Sets how the process uses memory and lets threads wait. Nothing is set at import.
 
 Memory that is freed stays with the process while it simulates, to be used again in the next step, by any thread. A step
 of a million agents makes and frees gigabytes of arrays. The C library gives such memory back to the system at once and
@@ -25,10 +25,9 @@ _KEEP, _DEFAULT_TRIM, _DEFAULT_MMAPS = -1, 128 * 1024, 65_536
 
 @contextmanager
 def held_memory(n_agents: int) -> Iterator[None]:
-    """Have the C library keep what large runs free, and give it back at the end.
+    """Keep memory that large runs free in the process, and give it back at the end.
 
-    Nothing happens for small runs, or with another C library. That threads share memory (:func:`share_memory`) lasts
-    for the process: the C library knows no way back.
+    Small runs and other C libraries are left alone. Threads share memory (:func:`share_memory`) until the process ends.
     """
     library = _library() if n_agents >= WORTH_HOLDING else None
     if library is None:
@@ -47,7 +46,7 @@ def held_memory(n_agents: int) -> Iterator[None]:
 
 
 def _make_room(library: ctypes.CDLL, n_bytes: int) -> None:
-    """Have the heap grow by so much, in large pages; where the system refuses, it grows as ever."""
+    """Grow the heap by ``n_bytes`` in large pages, if the system allows it."""
     begin = library.malloc(n_bytes)
     if begin:
         first = -(-begin // _PAGE) * _PAGE
@@ -56,7 +55,7 @@ def _make_room(library: ctypes.CDLL, n_bytes: int) -> None:
 
 
 def _library() -> ctypes.CDLL | None:
-    """The C library, if it is one that can."""
+    """Return the C library if it has these functions, else None."""
     try:
         library = ctypes.CDLL(None)
         _ = library.mallopt, library.malloc_trim, library.madvise
@@ -69,11 +68,10 @@ def _library() -> ctypes.CDLL | None:
 
 
 def share_memory() -> None:
-    """Have all threads take memory from one place, unless the user has said from how many.
+    """Let all threads share one memory arena, unless the user has set a number of arenas.
 
-    Else each new thread has a place of its own, or that of one that has ended: what one has freed no other uses again,
-    and what is too large for such a place is given back at once. Threads that have a place
-    keep it, so this is best done before threads start.
+    With an arena for each thread, memory that one thread frees is not used by others, and large blocks go back to the
+    system at once. A thread keeps its arena, so call this before threads start.
     """
     library = _library()
     user_says = "MALLOC_ARENA_MAX" in os.environ or "arena_max" in os.environ.get("GLIBC_TUNABLES", "")
@@ -82,15 +80,15 @@ def share_memory() -> None:
 
 
 def take_over() -> None:
-    """For processes of Townsquare's own, the command line and workers: before anything there starts a thread."""
+    """Set up a process of Townsquare's own, the command line or a worker, before any thread starts."""
     share_memory()
     let_waiting_threads_sleep()
 
 
 def let_waiting_threads_sleep() -> None:
-    """Have a thread that waits for others sleep, unless the user has said otherwise.
+    """Let waiting threads sleep, unless the user has set otherwise.
 
-    By default it spins, and takes a processor from whoever has work to do: the thread that writes the last step, or
-    another run. GNU's OpenMP reads this when the first kernel runs.
+    By default they spin, and take a processor from the thread that writes the last step, or from another run. GNU's
+    OpenMP reads this when the first kernel runs.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")

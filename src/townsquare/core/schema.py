@@ -128,7 +128,7 @@ class Table:
         return tuple(column for column in self.columns if not column.current)
 
     def recorded_in(self, version: int) -> tuple[Column, ...]:
-        """The recorded columns that a version of the record has."""
+        """Return the recorded columns that a version of the record has."""
         return tuple(column for column in self.recorded if column.since <= version)
 
     @property
@@ -187,7 +187,7 @@ def empty(name: str) -> dict[str, npt.NDArray[np.generic] | list[str]]:
 
 
 def rows(table: str, n: int, **columns: object) -> dict[str, npt.NDArray[np.generic] | list[str]]:
-    """``n`` rows of a table from arrays and scalars; every recorded column of version 1 must be given.
+    """Return ``n`` rows of a table from arrays and scalars; every recorded column of version 1 must be given.
 
     Columns that were added later hold their missing value unless they are given.
 

@@ -18,7 +18,7 @@ def safe_texts(value: pl.Expr) -> pl.Expr:
 
 
 def as_cells(frame: pl.DataFrame, *, safe: bool) -> pl.DataFrame:
-    """A frame that a CSV file can hold: lists as text, undefined numbers as empty cells.
+    """Return a frame that a CSV file can hold: lists as text, undefined numbers as empty cells.
 
     With ``safe``, texts and names of columns are as :func:`safe_texts` gives them. Numbers stay as they are.
 

@@ -1,4 +1,4 @@
-"""Columns that grow: what the world keeps in memory."""
+"""Tables in memory whose columns grow."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GrowingTable:
         self.n += m
 
     def write(self, name: str) -> npt.NDArray[Any]:
-        """The column itself, writable."""
+        """Return the column itself, writable."""
         return self._columns[name][: self.n]
 
     def _reserve(self, n: int) -> None:

@@ -42,7 +42,7 @@ class Record:
     part: str = "column"
 
     def where(self, column: str) -> str:
-        """Where an error in ``column`` stands."""
+        """Return where an error in ``column`` stands."""
         return f"{self.location}, {self.part} {column!r}"
 
 
@@ -56,7 +56,7 @@ class Records:
 
 
 def read_table(path: Path, kinds: Sequence[str] = ()) -> Records:
-    """All rows of a table by the ending of its name: JSON lines, Parquet, else CSV.
+    """Read all rows of a table by the ending of its name: JSON lines, Parquet, else CSV.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def read_table(path: Path, kinds: Sequence[str] = ()) -> Records:
 
 
 def read_csv(path: Path) -> Records:
-    """A CSV with a header; the separator is a comma, semicolon or tab, whichever the header has most of.
+    """Read a CSV with a header; the separator is a comma, semicolon or tab, the most frequent in the header.
 
     Column names are stripped, and lowered before the first ``:``. Blank lines are skipped.
 
@@ -105,7 +105,7 @@ def read_csv(path: Path) -> Records:
 
 
 def csv_rows(path: Path, text: str, delimiter: str, limit: int = MAX_ROWS) -> Iterator[tuple[int, int, list[str]]]:
-    """(row, line it starts in, cells) of the rows that are not blank; row 0 is the first, usually the header."""
+    """Yield (row, line it starts in, cells) of the rows that are not blank; row 0 is the first, usually the header."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     row, line = -1, 1
     while True:
@@ -124,7 +124,7 @@ def csv_rows(path: Path, text: str, delimiter: str, limit: int = MAX_ROWS) -> It
 
 
 def separator(line: str, allowed: str) -> str:
-    """The character of ``allowed`` that a line has most of; the first of them if it has none.
+    """Return the character of ``allowed`` that a line has most of; the first of them if it has none.
 
     >>> separator("a;b;c,d", ",;")
     ';'
@@ -134,26 +134,26 @@ def separator(line: str, allowed: str) -> str:
 
 @lru_cache(maxsize=4096)
 def column_name(name: str) -> str:
-    """A column name as code compares it: ``' Stance:Tax '`` is ``'stance:Tax'``."""
+    """Return a column name as code compares it: ``' Stance:Tax '`` is ``'stance:Tax'``."""
     head, colon, rest = clean(name).strip().partition(":")
     return head.strip().lower() + colon + rest.strip()
 
 
 def read_jsonl(path: Path) -> Records:
-    """All records of a file with one JSON object a line; see :func:`jsonl_records`."""
+    """Read all records of a file with one JSON object a line; see :func:`jsonl_records`."""
     records = list(jsonl_records(path))
     return Records(str(path), columns_of(records), records)
 
 
 def jsonl_records(path: Path) -> Iterator[Record]:
-    """The records of a file with one JSON object a line, one by one; see :func:`jsonl_objects`."""
+    """Yield the records of a file with one JSON object a line, one by one; see :func:`jsonl_objects`."""
     for line, value in jsonl_objects(path):
         location = f"{path}, line {line}"
         yield Record(location, spread(location, value), "field")
 
 
 def jsonl_objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    """The objects of a file with one JSON object a line, one by one, with their lines; blank lines are skipped.
+    """Yield the objects of a file with one JSON object a line, one by one, with their lines; blank lines are skipped.
 
     Raises
     ------
@@ -188,12 +188,12 @@ def spread(location: str, cells: Mapping[Any, object]) -> dict[str, object]:
 
 
 def columns_of(records: list[Record]) -> tuple[str, ...]:
-    """Every column of the records, in order of first appearance."""
+    """Return every column of the records, in order of first appearance."""
     return tuple(dict.fromkeys(column for record in records for column in record.cells))
 
 
 def read_parquet(path: Path) -> Records:
-    """All rows of a Parquet file; columns as in :func:`read_csv`.
+    """Read all rows of a Parquet file; columns as in :func:`read_csv`.
 
     Structs are spread out (``stance`` with the field ``tax`` is the column ``stance:tax``), times become texts in
     ISO 8601, decimals become floats. Nulls are empty cells.
@@ -224,7 +224,7 @@ def read_parquet(path: Path) -> Records:
 
 
 def _plain(cell: object) -> object:
-    """A cell as CSV and JSON would have it."""
+    """Return a cell as CSV and JSON would have it."""
     if isinstance(cell, dict):
         return {name: _plain(inner) for name, inner in cell.items()}
     if isinstance(cell, datetime | date | time):

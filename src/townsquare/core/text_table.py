@@ -82,7 +82,7 @@ def _value(row: Any, at: int, name: str) -> Any:
 
 
 def _thinned(frame: Any) -> tuple[Any, str]:
-    """The rows of at most ``MOST_STEPS`` steps, and a note if that left some out."""
+    """Return the rows of at most ``MOST_STEPS`` steps, and a note if that left some out."""
     steps = frame["step"].unique().sort().to_list() if "step" in frame.columns else []
     if len(steps) <= MOST_STEPS:
         return frame, ""

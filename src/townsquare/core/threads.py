@@ -1,4 +1,4 @@
-"""How many threads the compiled kernels use."""
+"""Sets how many threads the compiled kernels use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def threads_for(n_agents: int) -> Iterator[None]:
 
 
 def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """``work`` of each item, in their order: several at a time, a thread each, where there are threads to use.
+    """Return the results of ``work`` for all items, in order; several threads work where there are any.
 
     What is done to a block of agents is a row of kernels with some bookkeeping between them. A block a thread keeps all
     processors busy where kernels of two threads, one after the other, wait for the bookkeeping. Few are done one after
@@ -66,7 +66,7 @@ def each(work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
 
 
 def _several_may() -> bool:
-    """Whether kernels may be started from several threads; not before the first was, when nobody knows."""
+    """Return whether kernels may be started from several threads; unknown, so False, before the first kernel."""
     try:
         return nb.threading_layer() in _LAYERS  # type: ignore[attr-defined]
     except ValueError:

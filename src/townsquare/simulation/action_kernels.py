@@ -1,4 +1,4 @@
-"""Compiled: what comes of each choice. :func:`_why` says why an action is refused, one reason after the other."""
+"""Compiled: accepts or refuses each proposed action. :func:`_why` gives the reason, the first that applies."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _why(traits: int, fact: Facts) -> int:
 
 @nb.njit(inline="always", cache=True)
 def _stands(traits: int, target: int, root: int, author: int, offered: int, is_comment: bool) -> bool:
-    """Whether what is acted on stands in a row, and is something that this kind of action is for."""
+    """Return whether the target stands in a row and fits this kind of action."""
     if traits & ON_ROOTS:
         return bool(target == root and not traits & (ON_POSTS if is_comment else ON_COMMENTS))
     if traits & ON_AGENTS:
@@ -180,7 +180,7 @@ def _stands(traits: int, target: int, root: int, author: int, offered: int, is_c
 
 @nb.njit(inline="always", cache=True)
 def _acted(traits: int, row: int, lo: int, hi: int, author: Array, acted: Array) -> int:
-    """What the agent did in this step, a bit a kind: to the row or, if it is done to agents, to any row of the author.
+    """Return what the agent did in this step, a bit for each kind: to the row, or to any row of the author.
 
     ``acted`` has these bits for each of its rows, ``lo`` to ``hi``. A feed shows a root once, and authors often.
     """
@@ -194,7 +194,7 @@ def _acted(traits: int, row: int, lo: int, hi: int, author: Array, acted: Array)
 
 @nb.njit(inline="always", cache=True)
 def _row_of(number: int, texts: Texts) -> int:
-    """The row that a text has, or will have; -1 for none."""
+    """Return the row that a text has, or will have; -1 for none."""
     if number < 0 or number - texts.known >= texts.new_row.shape[0]:
         return _NONE
     return int(number if number < texts.known else texts.new_row[number - texts.known])

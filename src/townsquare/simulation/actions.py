@@ -1,9 +1,9 @@
-"""From what agents chose to what happened: every action is accepted, or refused with its reason.
+"""Resolves proposed actions: each is accepted, or refused with a reason.
 
-Actions are checked against the feed that was shown. Like, dislike, share, comment, flag and note act on the root; one
-like, dislike, share, flag and note counts an agent and root, in whatever step. A refused action is a row too.
+Actions are checked against the feed that was shown. Like, dislike, share, comment, flag and note act on the root; an
+agent can like, dislike, share, flag or note a root once in a run. A refused action is a row too.
 
-What holds for a kind of action stands in :mod:`townsquare.core.actions`; why one is refused, in
+The properties of each kind of action are in :mod:`townsquare.core.actions`, the reasons for refusals in
 :mod:`townsquare.simulation.action_kernels`.
 """
 
@@ -82,11 +82,11 @@ def resolve(
     settings: ActionSettings,
     friction: Friction | None = None,
 ) -> Change:
-    """What comes of ``chosen``: rows of actions, and of the posts, notes, ratings and follows they make.
+    """Resolve proposed actions: return rows of actions, and of the posts, notes, ratings and follows they make.
 
-    Every choice becomes one row of actions, accepted or refused, whatever its kind, row, target or text. ``friction``
-    comes last: it is asked only of what would be accepted. :func:`townsquare.simulation.policies.contract.check_chosen`
-    says what ``chosen`` must keep to.
+    Every proposal becomes one row of actions, accepted or refused, whatever its kind, row, target or text. ``friction``
+    comes last and applies only to what would be accepted. The contract of ``chosen`` is checked by
+    :func:`townsquare.simulation.policies.contract.check_chosen`.
     """
     if not chosen.n:
         return NOTHING
@@ -120,26 +120,26 @@ def resolve(
 
 
 def _kinds(allowed: frozenset[ActionKind], settings: ActionSettings) -> Kinds:
-    """What holds for each kind of action in this run."""
+    """Return what holds for each kind of action in this run."""
     traits = {kind: _traits(spec) | ALLOWED * (kind in allowed) for kind, spec in SPECS.items()}
     longest = {kind: getattr(settings, spec.writes) for kind, spec in SPECS.items() if spec.writes}
     return Kinds(per_kind(np.int64, traits, ON_ROWS), REACTION_BITS, per_kind(np.int64, longest))
 
 
 def _traits(spec: ActionSpec) -> int:
-    """What holds for a kind, as bits of :mod:`townsquare.simulation.action_kernels`."""
+    """Return what holds for a kind, as bits of :mod:`townsquare.simulation.action_kernels`."""
     return _ON[spec.on] | _TIES[spec.tie] | HIDES * spec.hides | ONCE * spec.once | WRITES * bool(spec.writes)
 
 
 def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
-    """One layout for kernels, whatever came: contiguous, read-only and of this dtype."""
+    """Return a contiguous, read-only column of this dtype, the layout that kernels expect."""
     out = np.ascontiguousarray(column, dtype).view()
     out.flags.writeable = False
     return out
 
 
 def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int) -> Array:
-    """The same, but numbers that the dtype has no room for become ``below`` or ``above``, by where they are."""
+    """Return a column of this dtype; numbers outside its range become ``below`` or ``above``."""
     if column.dtype != dtype:
         given, column, room = column, column.astype(dtype), np.iinfo(dtype)
         column[given < room.min], column[given > room.max] = below, above
@@ -147,7 +147,7 @@ def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int)
 
 
 def _choices(chosen: ProposedActions) -> Choices:
-    """What was chosen, as kernels take it. Agents still ascend; a kind that there is not stays one."""
+    """Return proposed actions as kernels take them. Agents still ascend; unknown kinds stay unknown."""
     nobody = np.iinfo(np.int32).max
     return Choices(
         agent=_fitted(chosen.agent, np.int32, schema.NONE, nobody),
@@ -161,7 +161,7 @@ def _choices(chosen: ProposedActions) -> Choices:
 
 
 def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds) -> npt.NDArray[np.int32]:
-    """Characters of each text that is used, there already or given, (texts,); 0 for one that says nothing."""
+    """Return the length of each text in use, known or new, (texts,); 0 for a blank one."""
     known = len(world.texts)
     used = np.zeros(known + len(given), np.bool_)
     text = choices.text[(kinds.traits[choices.kind] & WRITES) > 0]
@@ -174,7 +174,7 @@ def _lengths(world: World, given: Sequence[str], choices: Choices, kinds: Kinds)
 
 
 def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
-    """The feed, and which of its rows were examined, as kernels take it."""
+    """Return the feed, and which of its rows were examined, as kernels take it."""
     rows = CodedRows.of(feed.exposures)
     code, root = (rows.index, rows.per_root["root"]) if "root" in rows.per_root else (np.arange(rows.n), rows["root"])
     return Shown(
@@ -192,7 +192,7 @@ def _shown(feed: Feed, chosen: ProposedActions) -> Shown:
 
 
 def _past(world: World, number: int, first: int) -> Past:
-    """What the agents of a block did before."""
+    """Return what the agents of a block did before."""
     follows, reactions, ratings, hidden = (
         store.blocks[number] if store.blocks else empty_block(0, store.dtype)
         for store in (world.follows, world.reactions, world.ratings, world.hidden)
@@ -202,7 +202,7 @@ def _past(world: World, number: int, first: int) -> Past:
 
 
 def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, texts: Texts) -> Judged:
-    """What is made of every choice, and why it is refused: block by block of agents."""
+    """Judge every proposed action, block by block of agents: return its columns and the reason for a refusal."""
     agent = choices.agent
     out = Judged(*(np.empty(agent.size, dtype) for dtype in ("u1", "i2", "i2", "i4", "i4", "i1", "i4")))
     last = len(world.follows.blocks) - 1
@@ -222,12 +222,12 @@ def _judged(world: World, choices: Choices, kinds: Kinds, shown: Shown, texts: T
 
 
 def _part(columns: Columns, rows: slice) -> Columns:
-    """Some rows of a tuple of columns."""
+    """Return some rows of a tuple of columns."""
     return type(columns)(*(column[rows] for column in columns))
 
 
 def _posts(world: World, choices: Choices, shown: Shown, judged: Judged, at: Array) -> schema.Columns:
-    """Posts, shares and comments of the actions at ``at``; a share has what its root has."""
+    """Return posts, shares and comments of the actions at ``at``; a share copies its root."""
     step, posts, n = world.step + 1, world.posts, at.size
     action, agent, target = choices.kind[at], choices.agent[at], judged.target[at]
     kind, row = _POST_KINDS[action], posts.n + np.arange(n)
@@ -248,7 +248,7 @@ def _posts(world: World, choices: Choices, shown: Shown, judged: Judged, at: Arr
 
 
 def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
-    """Keys by author, step, kind of action and ordinal, which counts the agent's posts of the kind in this step.
+    """Return keys by author, step, kind of action and ordinal, which counts the agent's posts of the kind in this step.
 
     So an agent's other actions do not change the key of a post.
     """
@@ -261,7 +261,7 @@ def _post_keys(step: int, agent: Array, action: Array) -> npt.NDArray[U64]:
 
 
 def _declared(chosen: ProposedActions, kind: Array, reason: Array, result: Array) -> schema.Columns:
-    """The stances of what was written, as declared."""
+    """Return the stances of what was written, as declared."""
     action, proposition, stance, strength = chosen.declared
     valid = (reason[action] == Reason.NONE) & _DECLARES[kind[action]]
     return schema.rows(
@@ -273,7 +273,7 @@ def _declared(chosen: ProposedActions, kind: Array, reason: Array, result: Array
 def _notes_and_follows(
     world: World, kinds: Kinds, choices: Choices, judged: Judged, result: Array
 ) -> dict[str, schema.Columns]:
-    """The notes, ratings and follows that were made, and the follows that ended."""
+    """Return the notes, ratings and follows that were made, and the follows that ended."""
     agent, target, traits = choices.agent, judged.target, kinds.traits[choices.kind]
     done = np.flatnonzero(judged.reason == Reason.NONE)
     kind = choices.kind[done]
@@ -296,7 +296,7 @@ def _notes_and_follows(
 
 
 def _ended(world: World, agent: Array, target: Array, moved: Array, hides: Array) -> Array:
-    """Those of the actions at ``hides`` that end a follow: one from before, or of this step.
+    """Return those of the actions at ``hides`` that end a follow: one from before, or of this step.
 
     The follow of an author changes at ``moved``: once a step and agent at most, and never after the author is hidden.
     """
@@ -316,7 +316,7 @@ class Friction(NamedTuple):
 
 
 def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | None:
-    """The friction that ``agents`` meet in the step of ``draw``; None where nobody meets any."""
+    """Return the friction that ``agents`` meet in the step of ``draw``; None where nobody meets any."""
     chance = treatments.friction(agents, config, draw.step)
     return None if chance is None else Friction(chance, draw)
 
@@ -324,7 +324,7 @@ def friction_of(agents: Array, config: Config, draw: StageDraws) -> Friction | N
 def given_up(
     world: World, choices: Choices, reader: Array, judged: Judged, friction: Friction
 ) -> npt.NDArray[np.bool_]:
-    """Which of the accepted actions are given up, (n,).
+    """Return which of the accepted actions are given up, (n,).
 
     The draw is by kind, agent and what is acted on, so that it is another one for each post, and no other action, row
     or agent shifts it. ``place`` (n,) is where each action's agent stands in the feed.
@@ -341,7 +341,7 @@ def given_up(
 
 
 def _keys(world: World, kind: int, target: Array) -> npt.NDArray[U64]:
-    """Keys of posts, of the posts that notes are on, or numbers of agents; 0 for what is done to nothing."""
+    """Return keys of the targets: of posts, of the posts of notes, or numbers of agents; 0 without a target."""
     if _TARGETS_AGENT[kind]:
         return target.astype(U64)
     if SPECS[ActionKind(kind)].on == On.NOTE:

@@ -1,4 +1,4 @@
-"""What enters a run from outside: the initial state, injected posts, and agents that join."""
+"""Brings in what enters a run from outside: the initial state, injected posts, and agents that join."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Arrivals:
 
     @classmethod
     def plan(cls, settings: Settings, scenario: Scenario) -> Arrivals:
-        """Posts with a step of their own enter then; the others in order, ``posts_per_step`` a step; and shocks."""
+        """Plan when posts enter: at their own step, else in order, ``posts_per_step`` a step; and with shocks."""
         config = settings.config
         check_against(scenario, config)
         check_accounts(scenario, config)
@@ -114,7 +114,7 @@ class Arrivals:
         return Change(rows, newborn=newborn)
 
     def _texts(self, people: People) -> list[str]:
-        """Every text the scenario brings, once, in the order in which it is met."""
+        """Return the distinct texts of the scenario, in order of first use."""
         scenario = self.scenario
         texts = dict.fromkeys(source.name for source in scenario.sources)
         for part in (
@@ -140,11 +140,11 @@ class Arrivals:
         return people if accounts is None or first else replace(people, follows=accounts.follows)
 
     def _called(self, people: People) -> tuple[str, ...]:
-        """How the record calls the first people."""
+        """Return the names of the first people in the record."""
         return people.names if self.scenario.accounts is None else self.scenario.accounts.names
 
     def _personas(self, people: People) -> tuple[str, ...]:
-        """Who people are in words, where a policy reads that; else nothing."""
+        """Return the personas of people if a policy reads them, else nothing."""
         ever = (self.settings, *(later for _, later in self.settings.changes))
         if not any("persona" in reads(settings.members["policy"], settings.params["policy"]) for settings in ever):
             return ()
@@ -153,7 +153,7 @@ class Arrivals:
     def _rows_of(
         self, agents: Array, people: People, edges: Edges, row: Mapping[str, int], step: int
     ) -> dict[str, schema.Columns]:
-        """Traits, treatments, personas, profiles and first follows of people that join in ``step``."""
+        """Return traits, treatments, personas, profiles and first follows of people that join in ``step``."""
         rows: dict[str, schema.Columns] = {
             "traits": trait_rows(agents, people.traits),
             **treatment_rows(agents, self.settings.config),
@@ -182,7 +182,7 @@ class Arrivals:
     def _start(
         self, world: World, new: Array, people: People, sources: int, draws: Draws, texts: Sequence[str]
     ) -> Start:
-        """Beliefs of people, and empty ones of sources, which never move; and the records that people start with."""
+        """Return the first beliefs of people, the empty ones of sources, and the records that people start with."""
         rule = (self.settings.members["beliefs"], self.settings.params["beliefs"])
         own = self._own(new, sources)
         born = self._newborn(people, sources, own, world.n_agents)
@@ -212,7 +212,7 @@ class Arrivals:
         return state
 
     def starts(self, n: int) -> npt.NDArray[np.float64]:
-        """The stances that the first ``n`` persons start with, (n, P), without a world around them."""
+        """Return the stances that the first ``n`` persons start with, (n, P), without a world around them."""
         people = self._people(0, n, 0)
         world = World(len(self.scenario.propositions), 1)
         draws = Draws(self.settings.config.seed, 0)
@@ -221,7 +221,7 @@ class Arrivals:
     # -- later steps ------------------------------------------------------------------------------------------------
 
     def arrive(self, world: World, draw: StageDraws) -> Change:
-        """Posts due in step ``world.step + 1``, and agents that join; these get their first feed a step later."""
+        """Return the posts due in step ``world.step + 1``, and new agents, who get their first feed a step later."""
         injected = self._inject(world)
         growth = self._grow(world, draw)
         return Change({**injected, **growth.rows}, newborn=growth.newborn) if injected or growth.rows else NOTHING
@@ -271,7 +271,7 @@ class Arrivals:
 
 
 def bank_of(world: World, scenario: Scenario) -> Bank:
-    """The scenario's texts as rows of texts, for policies that write from them."""
+    """Return the scenario's texts as rows of texts, for policies that write from them."""
 
     def rows(texts: Any) -> npt.NDArray[np.int32]:
         return np.array([world.text_row[text] for text in texts], np.int32)
@@ -288,13 +288,13 @@ def bank_of(world: World, scenario: Scenario) -> Bank:
 
 
 def authors_of(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.int64]:
-    """Rows of agents that publish these rows of the scenario's posts."""
+    """Return rows of agents that publish these rows of the scenario's posts."""
     account, source = scenario.posts.account[posts], scenario.posts.source[posts]
     return np.where(account >= 0, account, config.agents + source).astype(np.int64)
 
 
 def _left_out(posts: Array, scenario: Scenario, config: Config) -> npt.NDArray[np.bool_]:
-    """Which rows of the scenario's posts never enter, (k,); the others enter when they would."""
+    """Return which rows of the scenario's posts never enter, (k,); the others keep their steps."""
     gone = config.leave_out
     truths = [Veracity[word.upper()] for word in gone.veracity]
     classed = np.isin(scenario.posts.veracity[posts], truths)
@@ -306,7 +306,7 @@ def _rows_of(names: tuple[str, ...], row: dict[str, int], n: int) -> Array:
 
 
 def _stances(posts: Array, stance: Array, strength: Array) -> schema.Columns:
-    """Rows of post_stances for given stances, (n, P) with NaN for none."""
+    """Return rows of post_stances for given stances, (n, P) with NaN for none."""
     at, proposition = np.nonzero(~np.isnan(stance))
     return schema.rows(
         "post_stances", at.size, post=posts[at], proposition=proposition, stance=stance[at, proposition],

@@ -1,4 +1,4 @@
-"""What moves beliefs in a step, gathered for the rule block by block: exposures that take a stance, and own posts."""
+"""Gathers the inputs of the belief rule, block by block of agents, and advances beliefs by a step."""
 
 from __future__ import annotations
 
@@ -152,12 +152,12 @@ class InputsOfStep:
             self._groups = _groups(world, group_trait)
 
     def blocks(self) -> Iterator[tuple[int, BeliefInputs]]:
-        """(number of the block, its inputs), read-only."""
+        """Yield (number of the block, its inputs), read-only."""
         for number, first, stop in spans(self._world.n_agents):
             yield number, self.of_block(number, first, stop)
 
     def of_block(self, number: int, first: int, stop: int) -> BeliefInputs:
-        """The inputs of one block, read-only; blocks may be asked for by several threads."""
+        """Return the inputs of one block, read-only; blocks may be asked for by several threads."""
         roots = self._roots
         exposed = no_exposures(stop - first) if roots is None else self._exposed(roots, first, stop)
         own = self._own(first, stop) if "own" in self._needs else no_own(stop - first, self._world.n_propositions)
@@ -200,7 +200,7 @@ class InputsOfStep:
         return Exposed(out_ptr, *out)
 
     def _authors(self, exposed: Exposed, number: int, first: int, stop: int) -> Authors:
-        """What the rule reads of whoever passed each exposure on; follows are those after the actions of the step."""
+        """Return what the rule reads of the author of each exposure; follows are those after the step's actions."""
         columns: dict[str, Array] = {}
         if "authors" in self._needs:
             columns["stance"] = self._stances[exposed.author, exposed.proposition]
@@ -226,7 +226,7 @@ class InputsOfStep:
         return counted(liked), counted(kind == ActionKind.DISLIKE)
 
     def _written(self) -> dict[str, Array]:
-        """Stances of the posts and comments of this step, by author, proposition and post."""
+        """Return stances of the posts and comments of this step, by author, proposition and post."""
         posts, start = self._world.posts, self._world.step_starts[-1]  # posts of the step that is being taken
         written = start + np.flatnonzero(_WRITTEN[posts["kind"][start:]])
         row, which = self._world.stances_of(written)
@@ -284,7 +284,7 @@ def group_trait(chosen: ChosenRule) -> int:
 
 
 def _groups(world: World, trait: int) -> Int16:
-    """The group of each agent, (n_agents,): its answer, or the band of a number; -1 for none."""
+    """Return the group of each agent, (n_agents,): its answer, or the band of a number; -1 for none."""
     group, rows = np.full(world.n_agents, NONE, np.int16), world.traits
     assert rows is not None, "kept from the first step on where a rule needs groups"
     of_trait = rows["trait"] == trait
@@ -293,7 +293,7 @@ def _groups(world: World, trait: int) -> Int16:
 
 
 def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *, with_trail: bool = True) -> Change:
-    """One step of every belief: the new state, a row of beliefs for each person and proposition, and the trail.
+    """Advance every belief by a step: return the new state, rows of beliefs by person and proposition, and the trail.
 
     Raises
     ------
@@ -321,12 +321,12 @@ def advance(world: World, out: Batches, chosen: ChosenRule, draw: StageDraws, *,
 
 
 def _trail_rows(trail: Trail, step: int) -> dict[str, Array]:
-    """Columns of the table trail."""
+    """Return columns of the table trail."""
     return {"step": np.broadcast_to(np.int32(step), trail.agent.shape), **trail._asdict()}
 
 
 def belief_rows(world: World, states: list[BeliefState], step: int) -> schema.Columns:
-    """A row for each person and proposition, by agent and then proposition."""
+    """Return a row for each person and proposition, by agent and then proposition."""
     persons = np.flatnonzero(world.agents["kind"] == AgentKind.PERSON).astype(np.int32)
     p = world.n_propositions
     stance = np.concatenate([state.stance for state in states])[persons].ravel() if states else np.empty(0)

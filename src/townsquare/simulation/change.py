@@ -1,4 +1,4 @@
-"""What a stage returns: rows of tables, and the new belief state where there is one."""
+"""The return value of a stage: rows of tables, and the new belief state if beliefs moved."""
 
 from __future__ import annotations
 

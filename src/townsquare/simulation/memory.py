@@ -1,4 +1,4 @@
-"""What agents remember, how it fades, and what they make of it (MOSAIC, appendices E.1 and G).
+"""Memories of agents: how they are made, fade, and become reflections (MOSAIC, appendices E.1 and G).
 
 A memory is an interaction, with the content of what was met and said, or a reflection on several of them. Its relevance
 is importance times decay; decay falls by ``memory.decay`` a day since the last access, in days of the simulation.
@@ -43,7 +43,7 @@ class Recalled(NamedTuple):
 
 @cache
 def keywords() -> frozenset[str]:
-    """The words that add to importance, lower case."""
+    """Return the words that add to importance, lower case."""
     lists: Any = read_yaml(Path(str(package_files("townsquare") / "data" / "memory_keywords.yaml")))
     return frozenset(word for words in lists.values() for word in words)
 
@@ -66,7 +66,7 @@ def faded(world: World, rows: npt.NDArray[np.int64], settings: Memory, step: int
 
 
 def recall(world: World, agents: npt.NDArray[np.int32], settings: Memory, kind: MemoryKind, most: int) -> Recalled:
-    """What agents have in mind in step ``world.step + 1``.
+    """Return the memories that agents recall in step ``world.step + 1``.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def recall(world: World, agents: npt.NDArray[np.int32], settings: Memory, kind: 
 
 
 def remember(world: World, out: Batches, agents: npt.NDArray[np.int32], settings: Memory, reads: bool) -> Change:
-    """What this step leaves in mind: accesses of what was recalled or met again, and new interactions.
+    """Return the memories of a step: accesses of what was recalled or met again, and new interactions.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def memory_rows(
     posts: Array | int = NONE,
     actions: Array | int = ActionKind.IGNORE,
 ) -> dict[str, schema.Columns]:
-    """New memories, one a text, and the texts that are not there yet."""
+    """Return new memories, one a text, and the texts that are not there yet."""
     n, (row, new) = len(texts), world.text_rows(texts)
     memories = schema.rows(
         "agent_memories", n, memory=world.agent_memories.n + np.arange(n), agent=agents, step=world.step + 1,
@@ -131,13 +131,13 @@ def memory_rows(
 
 
 def called(world: World, agent: int) -> str:
-    """What others call an agent: the name of a source or imported account, else ``user`` and its row."""
+    """Return the name of an agent: that of a source or imported account, else ``user`` and its row."""
     name = int(world.agents["name"][agent])
     return world.texts[name] if name >= 0 else f"user{agent}"
 
 
 def snippet(text: str) -> str:
-    """The beginning of a text on one line, in quotation marks; at most :data:`SNIPPET` characters.
+    """Return the beginning of a text on one line, in quotation marks; at most :data:`SNIPPET` characters.
 
     >>> print(snippet("It  said no\\nand left."))
     'It said no and left.'
@@ -169,7 +169,7 @@ def _accesses(
 
 
 def _roots(world: World, done: schema.Columns) -> npt.NDArray[np.int64]:
-    """The root that each action is about; -1 where it is about none."""
+    """Return the root that each action is about; -1 where it is about none."""
     kind, target, result = (np.asarray(done[name]).astype(np.int64) for name in ("kind", "target", "result"))
     out = np.where(np.isin(kind, ON_AUTHORS), NONE, target)
     out = np.where(np.isin(kind, kinds_where(lambda spec: spec.on == On.NOTHING)), result, out)
@@ -208,7 +208,7 @@ _TOKENS = 300
 
 
 def reflections_due(world: World, config: Config, statements: Sequence[str], asker: Asker | None) -> Change:
-    """Reflections, in the steps that have them (``memory.reflect_every``); by whom ``memory.reflection`` says."""
+    """Return reflections in every ``memory.reflect_every``-th step, made as ``memory.reflection`` says."""
     every, how = config.memory.reflect_every, config.memory.reflection
     if not every or (world.step + 1) % every:
         return NOTHING
@@ -216,7 +216,7 @@ def reflections_due(world: World, config: Config, statements: Sequence[str], ask
 
 
 def reflect(world: World, settings: Memory, model: Model, statements: Sequence[str], asker: Asker | None) -> Change:
-    """Reflections of everybody who did something since the last time; by the model if there is an ``asker``."""
+    """Return reflections of everybody who did something since the last time; by the model if there is an ``asker``."""
     step = world.step + 1
     memories = world.agent_memories
     recent = (memories["kind"] == MemoryKind.INTERACTION) & (memories["step"] > step - settings.reflect_every)
@@ -277,7 +277,7 @@ def _embedded(world: World, rows: Array, statements: Sequence[str]) -> str:
 
 
 def _sides(world: World, roots: Array) -> npt.NDArray[np.float64]:
-    """(proposition, stance) of every stance that some posts take, (s, 2)."""
+    """Return (proposition, stance) of every stance that some posts take, (s, 2)."""
     rows, _ = world.stances_of(roots)
     stances = world.post_stances
     return np.column_stack([stances["proposition"][rows].astype(np.float64), stances["stance"][rows]])

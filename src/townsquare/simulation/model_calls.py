@@ -1,4 +1,4 @@
-"""Which runs ask a language model, which agents remember, and where calls are kept."""
+"""Says whether a run asks a language model and whether its agents remember; turns calls into rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALLS_FILE = "calls.db"
 
 
 def asks(settings: Settings) -> bool:
-    """Whether any member that takes part in the run, from the start or from some step on, asks a language model."""
+    """Return whether any member of the run, from the start or from a later step on, asks a language model."""
     return any(_asks_now(now) for now in (settings, *(later for _, later in settings.changes)))
 
 
@@ -29,12 +29,12 @@ def _asks_now(settings: Settings) -> bool:
 
 
 def reads_memory(settings: Settings) -> bool:
-    """Whether what agents recall counts as an access: their policy reads it."""
+    """Return whether the policy reads memories, so that recalling them counts as an access."""
     return "memory" in mix.reads(settings.members["policy"], settings.params["policy"])
 
 
 def remembers(settings: Settings) -> bool:
-    """Whether agents remember in this run."""
+    """Return whether agents remember in this run."""
     enabled = settings.config.memory.enabled
     return reads_memory(settings) if enabled is None else enabled
 
@@ -48,7 +48,7 @@ _AS_THEY_ARE = (
 
 
 def call_rows(calls: Sequence[Call], step: int) -> dict[str, schema.Columns]:
-    """Rows of ``model_calls`` in the order of asking; none for no calls."""
+    """Return rows of ``model_calls`` in the order of asking; none for no calls."""
     if not calls:
         return {}
     replies = [hashlib.sha256(call.text.encode()).hexdigest() if call.text else "" for call in calls]

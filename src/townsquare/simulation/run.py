@@ -1,4 +1,4 @@
-"""One step, and a run of them. Nothing else here: every stage stands in a file of its own."""
+"""Executes a run, step by step, and records it."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def simulate(
 ) -> Run:
     """Execute a run from step 0, record it, and return it.
 
-    ``recorder`` is where to: a folder, any recorder, or memory if none is given. ``client`` is who answers what members
-    ask of a language model; if none is given and one is needed, the settings say which, and calls are kept beside the
-    run, so that none is asked twice. ``on_call`` is told of each call as it ends, from another thread. ``with_copy``:
-    the folder of a new run gets a copy of its scenario, unless that is large or comes with Townsquare.
+    ``recorder`` is a folder or any recorder; by default the run stays in memory. ``client`` answers what members ask of
+    a language model; by default the settings say which model, and calls are stored with the run, so that none is asked
+    twice. ``on_call`` gets each call as it ends, from another thread. ``with_copy``: the folder of a new run gets a
+    copy of its scenario, unless that is large or comes with Townsquare.
 
-    Of a run that was recorded in part, the steps that are there are executed again and compared, hash by hash, and the
-    rest is added. ``on_step`` is called after each committed step; what it raises ends the run with its steps safe.
-    Large runs, and those of 1,000 agents or more with several calls at once, take the next step meanwhile; where an
-    error ends them, the last committed step may not have been told of.
+    Resuming re-executes the committed steps, compares their hashes, and adds the rest. ``on_step`` is called after each
+    committed step; if it raises an error, the run ends with its steps safe. Large runs, and those of 1,000 agents or
+    more with several calls at once, take the next step meanwhile; if an error ends them, ``on_step`` may miss the last
+    committed step.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def simulate(
 def _execute(
     settings: Settings, scenario: Scenario, recorder: Recorder, on_step: OnStep, client: ModelClient | None, last: int
 ) -> None:
-    """Every step: taken, hashed, recorded, reported; of its rows nothing stays when the next is written."""
+    """Take, hash, record and report every step; its rows are freed when the next step is written."""
     if client is None:
         behind = settings.config.agents >= LARGE
     else:
@@ -141,7 +141,7 @@ def _take_steps(
 
 
 def _may_ask(client: ModelClient, budget: Budget, committer: Committer, step: int, last: int) -> None:
-    """Before the calls of another step are paid for: earlier ones must be as they were, and the budget leave room."""
+    """Check, before another step makes calls, that earlier steps are as recorded and that the budget is not spent."""
     client.meanwhile = committer.report
     if step <= last:
         committer.wait()
@@ -154,7 +154,7 @@ def _may_ask(client: ModelClient, budget: Budget, committer: Committer, step: in
 
 
 def header(settings: Settings) -> RunHeader:
-    """What identifies the run; bulky tables go to Parquet where agents x feed rows x steps are many."""
+    """Return the header of the run; bulky tables go to Parquet if agents x feed rows x steps are many."""
     config = settings.config
     rows = config.agents * (config.feed.followed + config.feed.others) * config.steps
     plain = settings.plain()
@@ -190,10 +190,7 @@ _NICE = 10  # of a thread; a tenth of the weight of the others
 
 
 def _step_back() -> None:
-    """Have this thread, and those that it starts, work while others would leave a processor idle.
-
-    The next step is what takes longer: its kernels want all processors, and what is done between them leaves room.
-    """
+    """Lower the priority of this thread and of those it starts: the next step has precedence."""
     if sys.platform == "linux":  # elsewhere a priority is a process's
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
 
@@ -238,13 +235,13 @@ class Committer:
             self.wait()
 
     def wait(self) -> None:
-        """Until everything is committed; raises what went wrong with it."""
+        """Wait until everything is committed; raise what went wrong."""
         written = self._written()
         if written is not None:
             self._on_step(written)
 
     def _written(self) -> StepSummary | None:
-        """The summary of the step that was being written, once it is; None if none was."""
+        """Return the summary of the step that was being written, once it is; None if none was."""
         writing = self._writing
         if writing is None:
             return None

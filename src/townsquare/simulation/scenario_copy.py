@@ -1,4 +1,4 @@
-"""The copy of a scenario that goes with a recorded run, so that a run can be resumed and replayed elsewhere.
+"""Copies a scenario into the folder of a run, so that the run can be resumed and replayed elsewhere.
 
 It lies in the folder of the run or of its comparison: ``scenario-copy/<start of the digest>/<name>/`` holds the files
 of the scenario as they lay in its folder, and below ``files.NAMED`` those that settings name. It is read as any
@@ -62,7 +62,7 @@ def left_out(scenario: Scenario, settings: Settings) -> str:
 
 
 def recorded_scenario(settings: Settings, folder: Path | None) -> Scenario:
-    """The scenario of a recorded run: where the settings say, if it is there unchanged, else its copy.
+    """Load the scenario of a recorded run: from its original location if unchanged, else from the copy.
 
     Where there is no copy, what the settings name, whatever it holds by now: callers compare the digest.
 
@@ -83,7 +83,7 @@ def recorded_scenario(settings: Settings, folder: Path | None) -> Scenario:
 
 
 def _listed(scenario: Scenario, runs: Iterable[Settings]) -> dict[str, Path]:
-    """What a copy consists of, by its name there; the file that names the others first."""
+    """Return the files of a copy by their names there, the scenario file first."""
     if not scenario.files or scenario.files[0].resolve().is_relative_to(bundled_folder().resolve()):
         return {}
     home = scenario.files[0].parent
@@ -108,7 +108,7 @@ def _copy(file: Path, target: Path) -> None:
 
 
 def _copy_in(folder: Path, settings: Settings) -> Path | None:
-    """The file of a copy to load: in the folder of a run, or of the comparison that the run belongs to."""
+    """Return the file of a copy to load: in the folder of a run, or of the comparison that the run belongs to."""
     if not settings.scenario_digest:
         return None
     names = (Path(settings.config.scenario).name, SCENARIO_FILE)
@@ -121,5 +121,5 @@ def _copy_in(folder: Path, settings: Settings) -> Path | None:
 
 
 def _key(digest: str) -> str:
-    """The folder of a digest, which a stranger may have written."""
+    """Return the folder name of a digest; the digest is untrusted."""
     return "".join(letter for letter in digest if letter.isalnum())[:16]

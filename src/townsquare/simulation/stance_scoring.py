@@ -1,4 +1,4 @@
-"""Stances of what agents write, from the text instead of their declaration (setting ``beliefs.stance_scorer``)."""
+"""Scores the stances of what agents write from the text, in place of declared ones (``beliefs.stance_scorer``)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from townsquare.simulation.world import World
 
 
 def scored(change: Change, world: World, beliefs: Beliefs, propositions: Sequence[str]) -> Change:
-    """The same rows with stances that a text scorer gives to originals and comments; unchanged if they declare them.
+    """Return the same rows with stances by a text scorer for originals and comments; unchanged if stances are declared.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def scored(change: Change, world: World, beliefs: Beliefs, propositions: Sequenc
 
 
 def scorer_code(name: str) -> int:
-    """The number by which a text scorer is recorded: from ``TEXT`` on for bundled ones, ``OUTSIDE`` for others.
+    """Return the number by which a text scorer is recorded: from ``TEXT`` on for bundled ones, ``OUTSIDE`` for others.
 
     >>> scorer_code("vader") == Scorer.TEXT
     True

@@ -1,4 +1,4 @@
-"""One step: each stage reads the world and returns rows; ``commit`` alone changes the world."""
+"""Takes one step: each stage reads the world and returns rows; ``commit`` alone changes the world."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from townsquare.simulation.world import World
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Everything a step needs beside the world."""
+    """Everything that a step needs in addition to the world."""
 
     settings: Settings
     arrivals: Arrivals
@@ -52,18 +52,18 @@ class Setup:
 
     @property
     def context(self) -> PromptContext:
-        """What members that read and write texts know beside the feed."""
+        """The context of prompts: propositions, and settings of memory and model."""
         config, names = self.settings.config, self.arrivals.scenario.proposition_names
         return PromptContext(tuple(names), tuple(self.statements), config.memory, config.model, config.feed.show_flags)
 
     def under(self, settings: Settings) -> Setup:
-        """Return the same under other settings, such as those that an event has set."""
+        """Return the setup under other settings, such as those that an event has set."""
         if settings is self.settings:
             return self
         return replace(self, settings=settings, arrivals=replace(self.arrivals, settings=settings))
 
     def _member(self, family: str) -> tuple[Any, Any]:
-        """The chosen member of a family, with a language model to ask where it asks one, and its parameters."""
+        """Return the chosen member of a family, with a language model to ask where it asks one, and its parameters."""
         chosen = self.settings.members[family]
         return chosen if self.client is None else bound(chosen, self.client), self.settings.params[family]
 
@@ -74,7 +74,7 @@ class Setup:
 
     @property
     def policy(self) -> ChosenPolicy:
-        """What agents act by."""
+        """The policy of agents."""
         return ChosenPolicy(*self._member("policy"))
 
     @property
@@ -89,7 +89,7 @@ class Setup:
 
 
 def step(setup: Setup, world: World) -> tuple[Batches, int]:
-    """One pass through the stages: each reads the world and returns rows, and ``commit`` alone changes it.
+    """Pass through the stages once: each reads the world and returns rows, and ``commit`` alone changes it.
 
     Returns the rows of the step and how many agents were online.
     """
@@ -128,7 +128,7 @@ def step(setup: Setup, world: World) -> tuple[Batches, int]:
 
 
 def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.NDArray[np.int32]]:
-    """Who has a feed in this step, in batches that act one after the other; those born in it wait for the next."""
+    """Yield the persons who have a feed in this step, in batches that act in turn; newcomers wait for the next step."""
     activation = settings.config.activation
     persons = np.flatnonzero(world.persons() & (world.agents["born"] <= world.step)).astype(np.int32)
     if settings.config.leave_out.agents:
@@ -144,7 +144,7 @@ def online(world: World, settings: Settings, draw: StageDraws) -> Iterator[npt.N
 
 
 def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = None) -> tuple[Setup, World, Batches]:
-    """The world before the first step, and the rows of step 0."""
+    """Return the world before the first step, and the rows of step 0."""
     check_names(scenario, settings)
     arrivals = Arrivals.plan(settings, scenario)
     if client is not None:
@@ -160,7 +160,7 @@ def begin(settings: Settings, scenario: Scenario, client: ModelClient | None = N
 
 
 def allowed_kinds(settings: Settings, step: int) -> frozenset[ActionKind]:
-    """Kinds of action that a step allows: those enabled, and a strategy's own only where the one in force adds them.
+    """Return the kinds of action that a step allows: those enabled, and those that the strategy in force adds.
 
     A strategy's own are those of ``Allowed.BY_STRATEGY``, and whatever a moderator adds that these settings name in any
     step. Packages that are installed and not named change nothing: a run is a function of its settings.

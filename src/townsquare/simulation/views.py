@@ -1,4 +1,4 @@
-"""What a policy sees: a batch of agents, their own state, and the rows they are shown. No veracity."""
+"""The view of a policy: a batch of agents, their own state, and the rows they are shown; without veracity."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Bank:
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """What members that read and write texts know beside the feed: propositions by name and in words, and settings.
+    """The context of prompts: propositions by name and in words, and settings of memory and model.
 
     ``show_flags`` says whether the number of flags is shown with a row.
     """
@@ -107,7 +107,7 @@ class Views:
         self.allowed, self.bank, self.settings = allowed, bank, settings
 
     def post(self, name: str) -> Array:
-        """A column of the table posts, for all posts; index it with ``rows["root"]``.
+        """Return a column of the table posts, for all posts; index it with ``rows["root"]``.
 
         Raises ``KeyError`` for veracity, the ground truth that no policy may look at, and for what moderators found:
         labels are seen where they are shown, in ``rows``.
@@ -117,15 +117,15 @@ class Views:
         return self._world.posts[name]
 
     def post_stance(self, name: str) -> Array:
-        """A column of post_stances; ``post("stances")`` and ``post("n_stances")`` say which rows are a post's."""
+        """Return a column of post_stances; ``post("stances")`` and ``post("n_stances")`` give the rows of a post."""
         return self._world.post_stances[name]
 
     def stances_of(self, posts: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Rows of post_stances of some posts, and for each the place of its post in ``posts``."""
+        """Return the rows of post_stances of some posts, and for each row the position of its post in ``posts``."""
         return self._world.stances_of(posts)
 
     def text(self, row: int) -> str:
-        """The text of a row of texts; empty for -1."""
+        """Return the text of a row of texts; empty for -1."""
         return self._world.texts[row] if row >= 0 else ""
 
     @property
@@ -134,23 +134,23 @@ class Views:
         return len(self._world.texts)
 
     def note(self, name: str) -> Array:
-        """A column of the table notes."""
+        """Return a column of the table notes."""
         return self._world.notes[name]
 
     def agent(self, name: str) -> Array:
-        """A column of the table agents, for all agents."""
+        """Return a column of the table agents, for all agents."""
         return self._world.agents[name]
 
     def called(self, agent: int) -> str:
-        """What others call an agent."""
+        """Return the name of an agent."""
         return memory.called(self._world, agent)
 
     def persona(self, k: int) -> str:
-        """Who the agent at place ``k`` is, in words; empty where the run has no personas."""
+        """Return the persona of the agent at position ``k``; empty if the run has no personas."""
         return self.text(self._persona_texts.get(int(self.agents[k]), NONE))
 
     def memories(self, k: int) -> tuple[list[str], list[str]]:
-        """What the agent at place ``k`` has in mind: interactions and reflections, the most relevant first."""
+        """Return the memories of the agent at position ``k``: interactions and reflections, the most relevant first."""
         if not self._recalled:
             settings = self.context.memory
             limits = ((MemoryKind.INTERACTION, settings.recalled), (MemoryKind.REFLECTION, settings.reflections))
@@ -163,7 +163,7 @@ class Views:
         return interactions, reflections
 
     def own_posts(self, k: int, most: int) -> list[str]:
-        """The latest posts that the agent at place ``k`` wrote itself, the newest first."""
+        """Return the latest posts by the agent at position ``k``, the newest first."""
         text, first, stop = self._written
         return [self.text(row) for row in text[first[k] : stop[k]][::-1][:most]]
 
@@ -184,7 +184,7 @@ class Views:
         return posts["text"][rows].tolist(), first.tolist(), stop.tolist()
 
     def follows(self, agent: int, other: int) -> bool:
-        """Whether ``agent`` follows ``other``."""
+        """Return whether ``agent`` follows ``other``."""
         return self._world.follows.get(agent, other, NONE) != NONE
 
     def followed_authors(self) -> npt.NDArray[np.bool_]:
@@ -193,7 +193,7 @@ class Views:
         return self._world.has(self._world.follows, reader, np.asarray(self.rows["author"]))
 
     def targets(self, row: npt.NDArray[np.int64], kind: Array) -> npt.NDArray[np.int32]:
-        """What actions on ``row`` are done to: the author, the note offered, or else the root; -1 for no row."""
+        """Return the targets of actions on ``row``: the author, the note offered, or else the root; -1 for no row."""
         target, on = np.full(row.size, NONE, np.int32), row >= 0
         target[on] = column_at(self.rows, "root", row[on])
         for column, kinds in _TARGETS.items():
@@ -202,7 +202,7 @@ class Views:
         return target
 
     def only(self, mask: npt.NDArray[np.bool_]) -> Views:
-        """The same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
+        """Return the same views for some of the agents, for a mix of policies; ``mask`` (k,)."""
         part, counts = copy(self), np.diff(self.indptr)
         part.agents, part.indptr = self.agents[mask], np.r_[0, np.cumsum(counts[mask])].astype(np.int64)
         part.rows = CodedRows.of(self.rows).take(np.repeat(mask, counts))
@@ -228,7 +228,7 @@ COLUMNS: Mapping[str, type[np.generic]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProposedActions:
-    """What the agents of some views want to do.
+    """The actions that the agents of some views propose.
 
     Arrays are (n,), rows of one agent together and in the order in which it acts, agents ascending; ``examined`` alone
     is by row of the feed.
@@ -290,7 +290,7 @@ def propose(
     declared: npt.ArrayLike = (),
     new_texts: Sequence[str] = (),
 ) -> ProposedActions:
-    """Make :class:`ProposedActions` of columns of any dtype, or of one value for all actions.
+    """Propose actions: make :class:`ProposedActions` of columns of any dtype, or of one value for all actions.
 
     ``target`` is by default what :meth:`Views.targets` says. ``declared`` (s, 4) holds a row (action, proposition,
     stance, strength) each.
@@ -306,7 +306,7 @@ def propose(
 
 
 def no_actions() -> ProposedActions:
-    """Nobody does anything."""
+    """Return no actions."""
     return ProposedActions(*_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
 
 
@@ -316,5 +316,5 @@ def _of_size(n: int, *columns: npt.ArrayLike) -> list[Array]:
 
 
 def no_declarations() -> tuple[Array, Array, Array, Array]:
-    """Nothing written takes a stance."""
+    """Return empty columns of declared stances."""
     return np.empty(0, np.int64), np.empty(0, np.int16), np.empty(0), np.empty(0)

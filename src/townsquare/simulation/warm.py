@@ -41,7 +41,7 @@ class KernelCount(event.Listener):
         self._compiled: set[str] = set()
 
     def on_start(self, event: Any) -> None:
-        """Nothing: a kernel counts once it is compiled."""
+        """Do nothing: a kernel counts once it is compiled."""
 
     def on_end(self, event: Any) -> None:
         """Count the kernel that an event of Numba names."""

@@ -150,7 +150,7 @@ class World:
         return _frozen_column(self._n_rows)
 
     def stances_of(self, posts: npt.NDArray[Any]) -> tuple[Int64, Int64]:
-        """Rows of post_stances of some posts, post after post, and for each the place of its post in ``posts``."""
+        """Return the rows of post_stances of some posts, in their order, and for each row the position of its post."""
         count = self.posts["n_stances"][posts].astype(np.int64)
         which = np.repeat(np.arange(posts.size), count)
         first = self.posts["stances"][posts] - (np.cumsum(count) - count)
@@ -167,11 +167,11 @@ class World:
         return row, {"texts": new} if fresh else {}
 
     def stance(self) -> npt.NDArray[np.float64]:
-        """Stances of all agents, (n_agents, P); rows of sources are 0."""
+        """Return stances of all agents, (n_agents, P); rows of sources are 0."""
         return self._belief_column("stance")
 
     def confidence(self) -> npt.NDArray[np.float64]:
-        """Confidences of all agents, (n_agents, P)."""
+        """Return confidences of all agents, (n_agents, P)."""
         return self._belief_column("confidence")
 
     def _belief_column(self, name: str) -> npt.NDArray[np.float64]:
@@ -179,15 +179,15 @@ class World:
         return np.concatenate([*parts, np.empty((0, self.n_propositions))])
 
     def own_settings(self, first: int, stop: int) -> dict[str, npt.NDArray[np.float64]]:
-        """What the agents ``first`` to ``stop`` have of their own; empty where nobody has anything."""
+        """Return the individual settings of agents ``first`` to ``stop``; empty if there are none."""
         return {name: column[first:stop] for name, column in self.own.items()}
 
     def persons(self) -> npt.NDArray[np.bool_]:
-        """Which rows of agents are persons, (n_agents,) bool."""
+        """Return which rows of agents are persons, (n_agents,) bool."""
         return np.asarray(self.agents["kind"] == schema.AgentKind.PERSON)
 
     def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
+        """Return whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""
         out = np.zeros(agents.shape[0], np.bool_)
         for number, lo, hi, indptr in _by_block(agents, pairs.n_agents):
             out[lo:hi] = lookup(pairs.blocks[number], indptr, np.ascontiguousarray(keys[lo:hi], dtype=np.int32)) >= 0
@@ -434,7 +434,7 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:
 
 
 def _frozen_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A view that cannot be written through."""
+    """Return a read-only view."""
     view = column.view()
     view.flags.writeable = False
     return view

@@ -1,1 +1,1 @@
-"""What changes while a run goes on: settings, shocks, messages, friction, treatments."""
+"""Events and treatments: messages, friction and other changes while a run goes on."""

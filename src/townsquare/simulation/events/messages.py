@@ -20,7 +20,7 @@ from townsquare.simulation.world import World
 
 
 def send(world: World, config: Config, scenario: Scenario) -> Change:
-    """Posts, stances and new texts of the messages that are first sent in step ``world.step + 1``."""
+    """Return posts, stances and new texts of the messages that are first sent in step ``world.step + 1``."""
     step = world.step + 1
     due = [event.message for event in config.events if event.message is not None and event.step == step]
     if not due:
@@ -50,7 +50,7 @@ def send(world: World, config: Config, scenario: Scenario) -> Change:
 
 
 def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32]:
-    """The messages at the top of each feed in step ``world.step + 1``: (n, m) rows of posts, -1 for none.
+    """Return the messages at the top of each feed in step ``world.step + 1``: (n, m) rows of posts, -1 for none.
 
     A column a message that is sent in this step, in the order of the events; one that was taken down is sent no more,
     and one by an author that an agent has hidden is not sent to that agent.
@@ -65,7 +65,7 @@ def sent_to(world: World, agents: Array, config: Config) -> npt.NDArray[np.int32
 
 
 def in_audience(agents: Array, audience: Audience, config: Config, key: U64) -> npt.NDArray[np.bool_]:
-    """Whether each agent is in an audience; ``key`` is that of the message."""
+    """Return whether each agent is in an audience; ``key`` is that of the message."""
     out = np.ones(agents.shape[0], np.bool_)
     for treatment in config.treatments:
         if treatment.name == audience.treatment:

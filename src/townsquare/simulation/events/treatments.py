@@ -1,4 +1,4 @@
-"""Who is assigned to which treatment, and what that changes for whom.
+"""Assigns agents to treatments, and applies the effects.
 
 An assignment is a lasting draw by agent and name of the treatment: it is the same in every arm of a comparison, does
 not change when treatments or agents are added, and is there for agents that join later.
@@ -21,13 +21,13 @@ from townsquare.settings.events import Treatment
 
 
 def assigned(agents: npt.ArrayLike, treatment: Treatment, seed: int) -> npt.NDArray[np.bool_]:
-    """Whether each of ``agents`` (n,), rows of agents, is assigned to the treatment."""
+    """Return whether each of ``agents`` (n,), rows of agents, is assigned to the treatment."""
     draw = Draws(seed, 0)(Stage.POPULATION)
     return draw.uniform(f"treatment:{treatment.name}", agents, lasting=True) < treatment.share
 
 
 def treatment_rows(agents: npt.ArrayLike, config: Config) -> dict[str, schema.Columns]:
-    """Rows of the table ``treatments`` for new persons, by agent and then treatment; nothing without treatments."""
+    """Return rows of the table ``treatments`` for new persons, by agent and treatment; nothing without treatments."""
     born, treatments = np.asarray(agents), config.treatments
     if not treatments or not born.size:
         return {}
@@ -41,7 +41,7 @@ def treatment_rows(agents: npt.ArrayLike, config: Config) -> dict[str, schema.Co
 
 
 def _effects(agents: Array, config: Config, step: int, name: str) -> Iterator[tuple[npt.NDArray[np.bool_], Any]]:
-    """Who is assigned to each treatment that has this effect in ``step``, and the effect."""
+    """Yield who is assigned to each treatment that has this effect in ``step``, and the effect."""
     for treatment in config.treatments:
         effect = getattr(treatment.effects, name)
         if effect not in (None, {}) and step >= treatment.start:
@@ -49,7 +49,7 @@ def _effects(agents: Array, config: Config, step: int, name: str) -> Iterator[tu
 
 
 def shows_labels(agents: Array, config: Config, step: int) -> npt.NDArray[np.bool_]:
-    """Whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
+    """Return whether each agent is shown labels; where two treatments disagree, the later one in the list holds."""
     out = np.full(agents.shape[0], config.feed.show_labels)
     for treated, labels in _effects(agents, config, step, "labels"):
         out[treated] = labels == "shown"
@@ -57,7 +57,7 @@ def shows_labels(agents: Array, config: Config, step: int) -> npt.NDArray[np.boo
 
 
 def rows_of_others(agents: Array, config: Config, step: int) -> npt.NDArray[np.int64]:
-    """How many rows from other accounts each agent is shown at most; the later treatment of two holds."""
+    """Return how many rows from other accounts each agent is shown at most; the later treatment of two holds."""
     out = np.full(agents.shape[0], config.feed.others, np.int64)
     for treated, others in _effects(agents, config, step, "others"):
         out[treated] = others
@@ -65,7 +65,7 @@ def rows_of_others(agents: Array, config: Config, step: int) -> npt.NDArray[np.i
 
 
 def friction(agents: Array, config: Config, step: int) -> npt.NDArray[np.float64] | None:
-    """The chance that an action of each kind is given up, (n, kinds) by agent; None where nobody has any friction."""
+    """Return the chance that an action of each kind is given up, (n, kinds); None without any friction."""
     given = list(_effects(agents, config, step, "friction"))
     if not config.actions.friction and not given:
         return None

@@ -1,4 +1,4 @@
-"""The argument records of a block of agents, and what happened to them in the step, as belief rules take them."""
+"""Gathers the argument records of a block of agents, and their changes in the step, for belief rules."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def holdings_of(
 
 
 def records_of(world: World, block: PairBlock) -> Records:
-    """Every record of a block of agents, active or not."""
+    """Return every record of a block of agents, active or not."""
     claims, key, flags = world.claims, block.key, np.asarray(block.value, np.uint8)
     return Records(
         indptr=block.indptr.view(),
@@ -78,6 +78,6 @@ def _claim_exposures(world: World, block: PairBlock, first: int, stop: int, rows
 
 
 def _record(block: PairBlock, indptr: Int64, claim: Array) -> Int32:
-    """Which of the agent's records each claim is, from 0."""
+    """Return which of the agent's records each claim is, from 0."""
     slot = lookup(block, indptr, np.ascontiguousarray(claim, np.int32))
     return (slot - np.repeat(block.indptr[:-1], np.diff(indptr))).astype(np.int32)

@@ -81,20 +81,20 @@ class Judges:
         )
 
     def with_model(self, asker: Asker) -> Judges:
-        """The same, with a language model to ask for an extractor that asks one."""
+        """Return the same, with a language model to ask for an extractor that asks one."""
         extractor, params = self.extractor
         return replace(self, extractor=(bound(extractor, asker), params))
 
 
 def topics_of(scenario: Scenario) -> Topics:
-    """What claims can be about in a scenario."""
+    """Return what claims can be about in a scenario."""
     bank = scenario.arguments
     statements = tuple(proposition.text for proposition in scenario.propositions)
     return Topics(statements, bank.text, bank.proposition, bank.stance, bank.strength)
 
 
 def make(world: World, judges: Judges) -> Change:
-    """Claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
+    """Return claims of the posts of the step that is being taken, and their near-duplicates among all claims."""
     start = world.step_starts[-1]
     posts = start + np.flatnonzero(world.posts["root"][start:] == np.arange(start, world.posts.n))
     made = together(_declared(world, posts), _read(world, posts, judges))
@@ -104,7 +104,7 @@ def make(world: World, judges: Judges) -> Change:
 
 
 def of_bank(arguments: Arguments) -> Made:
-    """The bank's arguments as claims that agents can start with; one without a side is none."""
+    """Return the bank's arguments as claims that agents can start with; one without a side is none."""
     at = np.flatnonzero(arguments.stance != 0)
     none = np.full(at.size, NONE, np.int64)
     return Made(
@@ -138,7 +138,7 @@ def _declared(world: World, posts: Array) -> Made:
 
 
 def _stated(world: World, posts: Array) -> tuple[Array, Array]:
-    """Posts and their rows of post_stances that came with the data or were declared; what a text scorer says is none.
+    """Return posts with their given or declared rows of post_stances; stances by a text scorer do not count.
 
     A scorer may measure tone, which is no polarity.
     """
@@ -148,7 +148,7 @@ def _stated(world: World, posts: Array) -> tuple[Array, Array]:
 
 
 def _read(world: World, posts: Array, judges: Judges) -> Made:
-    """What the extractor finds in posts that declare no stance; each text is read once."""
+    """Return what the extractor finds in posts that declare no stance; each text is read once."""
     silent = posts[~np.isin(posts, _stated(world, posts)[0])]
     first, which = kinds_of(world.posts["text"][silent])  # texts in the order in which they are met
     texts = [world.texts[row] for row in world.posts["text"][silent[first]].tolist()]
@@ -186,7 +186,7 @@ def _extract(texts: list[str], judges: Judges) -> None:
 def rows_of(
     world: World, made: Made, judges: Judges, text_row: dict[str, int], n_texts: int
 ) -> dict[str, schema.Columns]:
-    """Rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
+    """Return rows of claims, of every estimate of their strengths, of near-duplicates, and of texts that are new.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def rows_of(
 
 
 def _estimates(made: Made, judges: Judges) -> Float:
-    """The judge's estimate of every claim, each (text, proposition) judged once."""
+    """Return the judge's estimate of every claim, each (text, proposition) judged once."""
     judge, params = judges.strength
     first, which = kinds_of(made.text, made.proposition)
     asked = list(zip(made.texts(first), made.proposition[first].tolist(), strict=True))
@@ -233,7 +233,7 @@ def _estimates(made: Made, judges: Judges) -> Float:
 
 
 def _same_as(world: World, claim: Array, text: Array, made: Made, strength: Float) -> Int32:
-    """The first claim of the same kind: earlier, or the claim itself."""
+    """Return the first claim of the same kind: earlier, or the claim itself."""
     columns = (text, made.proposition, made.polarity, strength + 0.0)  # -0.0 is 0.0
     first, which = kinds_of(*columns)
     kinds = zip(*(column[first].tolist() for column in columns), strict=True)
@@ -242,7 +242,7 @@ def _same_as(world: World, claim: Array, text: Array, made: Made, strength: Floa
 
 
 def _strength_rows(claim: Array, given: Array, estimate: Array, judge: str) -> schema.Columns:
-    """What was given, where something was, and the judge's estimate, which is in use where nothing was."""
+    """Return what was given, where something was, and the judge's estimate, which is in use where nothing was."""
     known = ~np.isnan(given)
     both = np.r_[claim[known], claim]
     order = np.argsort(both, kind="stable")
@@ -303,7 +303,7 @@ class Made:
     tag: Int64
 
     def texts(self, at: Array) -> list[str]:
-        """The claims at these places, in their own words."""
+        """Return the claims at these places, in their own words."""
         return [self.words[k] for k in self.text[at].tolist()]
 
 
@@ -327,7 +327,7 @@ def together(first: Made, second: Made) -> Made:
 
 
 def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple[Int64, Int64, Int64], dict[str, int]]:
-    """Rows of texts of ``text``, ``snippet`` and ``tag``, and the texts that are new.
+    """Return rows of texts of ``text``, ``snippet`` and ``tag``, and the texts that are new.
 
     These are numbered from ``n_texts`` on in the order in which the columns, one after the other, meet them.
     """
@@ -342,7 +342,7 @@ def text_rows(made: Made, known: Mapping[str, int], n_texts: int) -> tuple[tuple
 
 
 def kinds_of(*columns: Array) -> tuple[Int64, Int64]:
-    """Where each different row of columns of one length stands first, ascending, and which of these each row equals.
+    """Return where each distinct row of columns of one length stands first, ascending, and which of these a row equals.
 
     Real numbers are compared bit by bit.
 

@@ -1,4 +1,4 @@
-"""Who holds which argument records, and which of them count: what the claims of a step change (appendix B).
+"""Updates the argument records of agents by the claims of a step (appendix B).
 
 Claims reach exactly the agents that were shown their post in this step; what an agent said itself reaches it too where
 ``evidence.own_claims`` says so. Rows of the table holdings say what came of each claim that changed something.
@@ -38,7 +38,7 @@ from townsquare.simulation.world_kernels import offsets
 
 
 def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Change:
-    """What the claims that agents were shown in the step so far change among their records.
+    """Return what the claims that agents were shown in the step so far change among their records.
 
     Reads the world after :func:`townsquare.simulation.evidence.claims.make` of the step, with the stances from before
     it.
@@ -60,7 +60,7 @@ def update(world: World, out: Batches, judges: Judges, settings: Evidence) -> Ch
 
 
 def claim_columns(world: World) -> Claims:
-    """What the kernel reads of the claims: their columns, and each one's near-duplicates on both sides of a pair."""
+    """Return the columns of claims that the kernel reads, with the near-duplicates of each claim."""
     pairs = world.near_duplicates
     claim = np.r_[pairs["claim"], pairs["other"]].astype(np.int32)
     other = np.r_[pairs["other"], pairs["claim"]].astype(np.int32)
@@ -92,7 +92,7 @@ def _resolve(
 
 
 def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRows, own: Array) -> dict[str, Array]:
-    """Columns of the table holdings: each claim that changed something, and then the record that it replaced."""
+    """Return columns of the table holdings: each claim that changed something, and then the record that it replaced."""
     agent = np.repeat(np.arange(incoming.indptr.size - 1), np.diff(incoming.indptr))
     changed = np.flatnonzero(outcome.change != UNCHANGED)
     at, flags = changed // 2, outcome.flags[changed]
@@ -109,7 +109,7 @@ def _events(first: int, incoming: Reached, outcome: Outcome, exposures: CodedRow
 
 
 def _source(incoming: Reached, at: Array, of_exposures: Array, of_own: Array) -> Int64:
-    """A column of the exposures, or of the own posts, for the claims ``at``."""
+    """Return a column of the exposures, or of the own posts, for the claims ``at``."""
     own, row = incoming.own[at], incoming.row[at]
     out = np.empty(at.size, np.int64)
     out[own] = of_own[row[own]]

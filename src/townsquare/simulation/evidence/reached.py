@@ -1,4 +1,4 @@
-"""Which claims reach which agents: exactly those of the posts that each was shown, in feed order, and its own."""
+"""Finds the claims that reach each agent: those of the posts in its feed, in feed order, and its own."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from townsquare.simulation.world_kernels import offsets
 
 
 def by_agent(out: Batches, table: str) -> dict[str, Array]:
-    """The rows of a table of the step so far, sorted by agent and else in their order: several batches take turns."""
+    """Return the rows of a table of the step so far, sorted by agent; rows of an agent keep their order."""
     rows = {name: np.asarray(column) for name, column in out.get(table).items()}
     order = _order(rows["agent"])
     return rows if order is None else {name: column[order] for name, column in rows.items()}
 
 
 def exposures_by_agent(out: Batches) -> CodedRows:
-    """The exposures of the step, likewise."""
+    """Return the exposures of the step, likewise."""
     rows = CodedRows.of(out.get("exposures"))
     order = _order(rows["agent"])
     return rows if order is None else rows.take(order)
 
 
 def _order(agent: Array) -> Array | None:
-    """What sorts rows by agent; None if they are."""
+    """Return what sorts rows by agent; None if they are."""
     sorted_ = not agent.size or bool((agent[1:] >= agent[:-1]).all())
     return None if sorted_ else np.argsort(agent, kind="stable")
 
@@ -91,7 +91,7 @@ def _spread(
 
 
 def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts: Array) -> Reached:
-    """Claims that reach the agents ``first`` to ``stop``.
+    """Return claims that reach the agents ``first`` to ``stop``.
 
     Parameters
     ----------
@@ -122,14 +122,14 @@ def reached(world: World, exposures: CodedRows, first: int, stop: int, own_posts
 
 
 def _heard(all_: Reached, excluded_claims: Int32) -> Reached:
-    """Those that are not excluded."""
+    """Return those that are not excluded."""
     keep = ~np.isin(all_.claim, excluded_claims)
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(keep, dtype=np.int64)])
     return Reached(before[all_.indptr], all_.claim[keep], all_.row[keep], all_.own[keep])
 
 
 def own_posts(world: World) -> Int64:
-    """Posts and comments of persons in the step that is being taken, by author and then in their order."""
+    """Return posts and comments of persons in the step that is being taken, by author and then in their order."""
     start = world.step_starts[-1]
     kind, author = world.posts["kind"][start:], world.posts["author"][start:]
     at = np.flatnonzero((kind == PostKind.ORIGINAL) | (kind == PostKind.COMMENT))

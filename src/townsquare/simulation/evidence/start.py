@@ -1,4 +1,4 @@
-"""How agents start where beliefs are evidence: from a stated stance, or from seed records of the scenario's bank.
+"""Starts agents under rules of evidence: from a stated stance, or from seed records of the scenario's bank.
 
 Under ``start: records`` every new person gets, for each proposition, seeds that bring it as near as they can to the
 stance that it was drawn (:mod:`townsquare.beliefs.evidence.seeds`); the bank's arguments are claims without a post.
@@ -78,7 +78,7 @@ def started(
     draws: Draws,
     texts: Sequence[str],
 ) -> Start:
-    """What new agents start with.
+    """Return what new agents start with.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def started(
 
 
 def _bank(claims: schema.Columns, texts: Sequence[str]) -> dict[str, Array]:
-    """Claims that agents can start with, each the first of its kind: their columns, and a key by text for draws."""
+    """Return the claims that agents can start with, each the first of its kind, with a key by text for draws."""
     columns = {name: np.asarray(column) for name, column in claims.items()}
     at = np.flatnonzero((columns["post"] == NONE) & (columns["same_as"] == columns["claim"]))
     keys = [text_key(texts[row]) for row in columns["text"][at]]
@@ -138,7 +138,7 @@ def _choose(
     new: Newcomers,
     draws: Draws,
 ) -> Records:
-    """The seeds of each agent as records, by claim."""
+    """Return the seeds of each agent as records, by claim."""
     agents, parts = new.agents, []
     for k, proposition in enumerate(scenario.propositions):
         at = np.flatnonzero(bank["proposition"] == k)
@@ -182,7 +182,7 @@ def _rows(records: Records, agents: Int64, step: int) -> schema.Columns:
 def _with_records(
     rule: BeliefRule, settings: AgentParams, state: BeliefState, records: Records, first: int, draws: Draws
 ) -> BeliefState:
-    """The beliefs that follow from the seeds alone: one step of the rule that changes nothing but counts them."""
+    """Return the beliefs that follow from the seeds alone, by a step of the rule without exposures."""
     n, p = state.stance.shape
     more = np.full(n - (records.indptr.size - 1), records.indptr[-1])  # sources hold none
     none = no_holdings(n)

@@ -73,7 +73,7 @@ def build(world: World, ranker: ChosenRanker, options: FeedOptions, draw: StageD
 
 
 def readers_of(world: World, number: int, first: int, options: FeedOptions) -> Readers:
-    """The agents of one block, and what they know."""
+    """Return the agents of one block, and what they know."""
     follows, seen, rated, hidden = (
         store.blocks[number][:2] for store in (world.follows, world.seen, world.ratings, world.hidden)
     )

@@ -1,4 +1,4 @@
-"""Collects what the feeds of one step are made of: the same for all readers."""
+"""Collects the inputs of all feeds of a step: candidates, the shared pool, comments and notes."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def _roots(world: World, rows: list[Array], comments: Comments, labels_differ: b
 
 
 def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
-    """The notes of the roots that feeds can show."""
+    """Return the notes of the roots that feeds can show."""
     post, author, status = (world.notes[name] for name in ("post", "author", "status"))
     if not post.size:
         return Notes(np.empty(0, NOTE), np.empty(0, ROOT_NOTES), draw)
@@ -261,7 +261,7 @@ def _notes(world: World, roots: Roots, draw: np.uint64) -> Notes:
 
 
 def per_root(world: World, roots: Roots, options: FeedOptions) -> dict[str, Array]:
-    """Columns of exposures that are functions of the root, and of whether labels are shown with it.
+    """Return columns of exposures that are functions of the root, and of whether labels are shown with it.
 
     (k,) each; or (2k,), the first k without labels, where some agents are shown labels and others are not.
     """

@@ -36,21 +36,21 @@ class FeedOptions:
         return bool(self.labels.any() and not self.labels.all())
 
     def part(self, lo: int, hi: int) -> FeedOptions:
-        """The same for the agents at places ``lo`` to ``hi``."""
+        """Return the same for the agents at places ``lo`` to ``hi``."""
         return replace(
             self, agents=self.agents[lo:hi], others=self.others[lo:hi], labels=self.labels[lo:hi], sent=self.sent[lo:hi]
         )
 
 
 def uniform_options(agents: npt.NDArray[np.int32], settings: FeedSettings, weights: LabelWeight) -> FeedOptions:
-    """The same options for all ``agents``, as settings have them; no messages."""
+    """Return the same options for all ``agents``, as settings have them; no messages."""
     k = agents.shape[0]
     others, labels = np.full(k, settings.others, np.int64), np.full(k, settings.show_labels)
     return FeedOptions(agents, settings, weights, others, labels, np.empty((k, 0), np.int32))
 
 
 def feed_options(world: World, agents: npt.NDArray[np.int32], config: Config) -> FeedOptions:
-    """The options of ``agents`` in step ``world.step + 1``."""
+    """Return the options of ``agents`` in step ``world.step + 1``."""
     return FeedOptions(
         agents,
         config.feed,

@@ -76,7 +76,7 @@ def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers:
 
 
 def _given(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Given:
-    """What the ranker retrieves for ``readers``; nothing where the shared pool is drawn from."""
+    """Return what the ranker retrieves for ``readers``; nothing where the shared pool is drawn from."""
     retrieved = ranker.retrieved(view, frozen(readers.agents))
     if retrieved is None:
         return Given(np.zeros(readers.agents.size + 1, np.int64), np.empty(0, FEED_ROW))

@@ -1,4 +1,4 @@
-"""What a ranker may read of the world: posts, stances, who reacted and how, who follows whom, how close they are."""
+"""The view of a ranker: posts, stances, reactions, follows, and how close readers are to authors."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class RankingView:
         return frozen(self._world.confidence())
 
     def stances_of(self, posts: npt.ArrayLike) -> tuple[Int64, Int64]:
-        """Rows of ``post_stances`` of some posts, post after post, and for each the place of its post in ``posts``."""
+        """Return the rows of ``post_stances`` of some posts, in their order, and the position of each row's post."""
         return self._world.stances_of(np.asarray(posts))
 
     def reacted(self, *kinds: ActionKind) -> tuple[Int32, Int32]:
-        """Who did any of these to which root: agents and roots, (n,) each, by agent, each pair once.
+        """Return who did any of these to which root: agents and roots, (n,) each, by agent, each pair once.
 
         ``kinds`` are of like, dislike, share, flag, add_note, like_comment. Comments stand in ``posts``: their author
         wrote under ``posts["parent"]``.
@@ -72,11 +72,11 @@ class RankingView:
         return Follows(frozen(indptr), frozen(followed), frozen(since))
 
     def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
-        """Whether each reader follows the author beside it, (m,); in any order."""
+        """Return whether each reader follows the author beside it, (m,); in any order."""
         return _find(self._follow_keys, self._pairs(readers, authors))[1]
 
     def ties(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
-        """How many roots of the author beside it each reader has liked or shared so far, comments among them, (m,)."""
+        """Return how many roots of its author, comments included, each reader has liked or shared so far, (m,)."""
         keys, count = self._tie_counts
         at, known = _find(keys, self._pairs(readers, authors))
         out = np.zeros(at.shape, np.int64)
@@ -107,12 +107,12 @@ class RankingView:
         return keys, count
 
     def _pairs(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Int64:
-        """One number a pair of agents."""
+        """Return one number a pair of agents."""
         return np.asarray(readers, np.int64) * self.agents.n + np.asarray(authors, np.int64)
 
 
 def _find(keys: Int64, wanted: Int64) -> tuple[Int64, Bool]:
-    """Where each number stands among ascending ``keys``, and whether it is there."""
+    """Return where each number stands among ascending ``keys``, and whether it is there."""
     if not keys.size:
         return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.bool_)
     at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
@@ -120,7 +120,7 @@ def _find(keys: Int64, wanted: Int64) -> tuple[Int64, Bool]:
 
 
 def frozen(array: Array) -> Array:
-    """The array without leave to write to it."""
+    """Return a read-only view."""
     view = array.view()
     view.flags.writeable = False
     return view

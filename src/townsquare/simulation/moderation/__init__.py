@@ -1,1 +1,1 @@
-"""How a platform moderates: one file a strategy."""
+"""Moderation strategies: one file for each."""

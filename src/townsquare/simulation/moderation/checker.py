@@ -56,7 +56,7 @@ class Findings(NamedTuple):
 
 
 def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: CheckerParams) -> Findings:
-    """What the checker finds of ``posts``; posts of unknown veracity are always unverified."""
+    """Review ``posts``: return verdicts; posts of unknown veracity are always unverified."""
     key, veracity = world.posts["key"][posts], world.posts["veracity"][posts]
     nobody = np.zeros(posts.size, np.int64)
     gives_up = draws.uniform("unverified", nobody, key, lasting=True) < params.unverified
@@ -73,7 +73,7 @@ def find(world: World, posts: npt.NDArray[np.int32], draws: StageDraws, params: 
 
 
 def queue(world: World, draws: StageDraws, limit: int, *, noted_first: bool) -> npt.NDArray[np.int32]:
-    """The next posts to review, each at most once: news first, then by flags, then by engagement, then by draw.
+    """Return the next posts to review, each at most once: news first, then by flags, then by engagement, then by draw.
 
     ``noted_first`` puts posts with community notes, most notes first, before all others (hybrid).
     """

@@ -1,4 +1,4 @@
-"""What a moderator returned, checked against its contract: in every step of a run, and in the conformance check."""
+"""Checks what a moderator returned against its contract, in every step of a run and in the conformance check."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ChosenModerator:
 
 
 def rows_of(name: str, change: Change, step: int) -> dict[str, Columns]:
-    """The rows of a review by table, with no rows where there are none."""
+    """Return the rows of a review by table, with no rows where there are none."""
     if not change.rows.keys() <= _MAY_WRITE:
         raise breach(FAMILY, name, f"rows of {sorted(change.rows.keys() - _MAY_WRITE)}", f"of {sorted(_MAY_WRITE)}")
     out = Batches(step)

@@ -1,4 +1,4 @@
-"""What a moderator takes and gives."""
+"""The contract of a moderator: its inputs and its output."""
 
 from __future__ import annotations
 

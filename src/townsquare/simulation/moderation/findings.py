@@ -1,4 +1,4 @@
-"""Who finds: the embedded checker or a language model, as the settings say."""
+"""Chooses the fact-checker: the embedded one or a language model, as the settings say."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def findings(
     *,
     with_notes: bool,
 ) -> Findings:
-    """What is found of ``posts``; ``with_notes`` lets a model see the notes under them."""
+    """Review ``posts``: return verdicts; ``with_notes`` lets a model see the notes under them."""
     if params.checker == "embedded":
         return find(world, posts, draws, params)
     return ask_about(world, posts, params, needed(asker), with_notes=with_notes)
 
 
 def asks(params: CheckerParams) -> bool:
-    """Whether a language model checks."""
+    """Return whether a language model checks."""
     return params.checker == "model"

@@ -41,10 +41,10 @@ def review(
     scorer: ChosenNoteScorer,
     asker: Asker | None = None,
 ) -> Change:
-    """Notes first, so that a note that passes in this step counts for the verdicts of this step and of earlier ones.
+    """Score notes first, so that a note shown in this step counts for the verdicts of this step and of earlier ones.
 
-    A post whose verdict is older than its shown note is looked at again under the lower bar. The verdict stands: it is
-    neither drawn nor asked for anew, and takes no place in the queue.
+    A post whose verdict is older than its shown note is taken down if the verdict reaches the lower threshold. The
+    verdict itself stands: it is not repeated, and takes no slot in the queue.
     """
     rows = review_notes(world, scorer)
     noted = _noted_posts(world, rows)
@@ -63,7 +63,7 @@ def review(
 
 
 def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[np.int32]:
-    """Posts with a shown note once this step's log is applied, ascending, (k,)."""
+    """Return posts with a shown note once this step's log is applied, ascending, (k,)."""
     status = world.notes["status"].copy()
     if "moderation_log" in rows:
         kind, note = (np.asarray(rows["moderation_log"][name]) for name in ("kind", "value"))
@@ -72,7 +72,7 @@ def _noted_posts(world: World, rows: dict[str, schema.Columns]) -> npt.NDArray[n
 
 
 def _past_the_lower_bar(world: World, noted: npt.NDArray[np.int32], params: Params) -> npt.NDArray[np.int32]:
-    """Which posts with a shown note are up, though an earlier verdict on them reaches the lower bar."""
+    """Return which posts with a shown note are up, though an earlier verdict on them reaches the lower bar."""
     verdict, confidence, status = (world.posts[name][noted] for name in ("verdict", "confidence", "status"))
     qualifies = (verdict == Verdict.FALSE) & (confidence >= params.takedown_noted_at)
     selected: npt.NDArray[np.int32] = noted[qualifies & (status == PostStatus.ACTIVE)]
@@ -87,13 +87,13 @@ def _taken_down(world: World, posts: npt.NDArray[np.int32], params: Params) -> d
 
 
 def _why(confidence: float, bar: float, noted: bool) -> str:
-    """The reason that the log gives for a takedown."""
+    """Return the reason that the log gives for a takedown."""
     for_noted = " for a post with a shown note" if noted else ""
     return f"verdict false with confidence {confidence:.2f}, at least {bar:g}{for_noted}"
 
 
 def bind(asker: Asker) -> Moderator:
-    """The moderator with a language model that checks."""
+    """Return the moderator with a language model that checks."""
     return replace(MODERATOR, review=partial(review, asker=asker))
 
 

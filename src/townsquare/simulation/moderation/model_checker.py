@@ -32,7 +32,7 @@ _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict
 def ask_about(
     world: World, posts: npt.NDArray[np.int32], params: CheckerParams, asker: Asker, *, with_notes: bool
 ) -> Findings:
-    """What the model finds of ``posts``; the draw of a call belongs to the post, not to the step."""
+    """Ask the model for verdicts on ``posts``; the draw of a call belongs to the post, not to the step."""
     replies = asker.ask([_question(world, int(post), params, with_notes) for post in posts])
     return Findings(
         verdict=np.array([_VERDICTS[r.value["verdict"]] if r.ok else Verdict.UNVERIFIED for r in replies], np.uint8),

@@ -10,7 +10,7 @@ from townsquare.simulation.world import World
 
 
 def review(world: World, draws: StageDraws, params: MemberParams, takedown: bool) -> Change:
-    """Nothing is done."""
+    """Return nothing."""
     return NOTHING
 
 

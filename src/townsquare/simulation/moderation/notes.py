@@ -1,4 +1,4 @@
-"""Which community notes are shown, as the chosen scorer finds after every step, and what it found on record."""
+"""Shows and withdraws community notes by the scores of the chosen scorer, and records these."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def review_notes(world: World, scorer: ChosenNoteScorer) -> dict[str, schema.Col
 
 
 def rated_notes(world: World) -> NoteRatings:
-    """Every note and rating of the world, as a scorer takes them."""
+    """Return every note and rating of the world, as a scorer takes them."""
     given, notes = world.note_ratings, world.notes
     return NoteRatings(
         given["note"], given["agent"], given["rating"], given["step"], notes["author"], notes["step"],
@@ -40,7 +40,7 @@ def rated_notes(world: World) -> NoteRatings:
 
 
 def scores_before(world: World) -> NoteScores:
-    """What the scorer found in the step before."""
+    """Return the scores of notes from the step before."""
     return NoteScores(*(world.notes[name] for name in ("status", "intercept", "factor")))
 
 
@@ -57,12 +57,12 @@ def _recorded(world: World, before: NoteScores, scores: NoteScores) -> dict[str,
 
 
 def _differ(old: npt.NDArray[np.float64], new: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Where two columns hold different numbers, NaN being equal to NaN."""
+    """Return where two columns hold different numbers, NaN being equal to NaN."""
     return np.asarray((old != new) & ~(np.isnan(old) & np.isnan(new)))
 
 
 def _why(world: World, scores: NoteScores, note: int) -> str:
-    """The reason that the log gives for showing a note, or for withdrawing it."""
+    """Return the reason that the log gives for showing a note, or for withdrawing it."""
     counts = {name: int(world.notes[name][note]) for name in ("helpful", "somewhat", "not_helpful")}
     parts = [f"{n} {name.replace('_', ' ')}" for name, n in counts.items() if n or name != "somewhat"]
     if not np.isnan(scores.intercept[note]):

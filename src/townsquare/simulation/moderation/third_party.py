@@ -29,7 +29,7 @@ def review(world: World, draws: StageDraws, params: Params, takedown: bool, aske
 
 
 def bind(asker: Asker) -> Moderator:
-    """The moderator with a language model that checks."""
+    """Return the moderator with a language model that checks."""
     return replace(MODERATOR, review=partial(review, asker=asker))
 
 

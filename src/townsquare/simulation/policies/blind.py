@@ -41,7 +41,7 @@ class Params(ByKind):
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
-    """As `statistical`, with every coefficient but the base at 0, and arguments of either side."""
+    """Decide as `statistical` does, with every coefficient but the base at 0, and arguments of either side."""
     chances = {WORDS[kind]: getattr(params, WORDS[kind]) for kind in ROW_KINDS}
     kinds: dict[str, Any] = {name: KindParams(base=math.log(p / (1 - p)) if p else -1e6) for name, p in chances.items()}
     flat = StatisticalParams(

@@ -1,4 +1,4 @@
-"""What a policy takes and gives."""
+"""The contract of a policy: its inputs and its output."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Params(MemberParams):
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
-    """Posts first, then row by row: like, share, comment, follow."""
+    """Propose posts first, then row by row likes, shares, comments and follows."""
     rows, kinds = _on_rows(views, draws, params)
     writers = _writers(views, draws, params)
     position = np.r_[writers, np.searchsorted(views.indptr, rows, side="right") - 1]
@@ -60,7 +60,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
 
 
 def _amplified(views: Views, params: Params) -> npt.NDArray[np.bool_]:
-    """Which rows are by the sources or accounts, or take the side."""
+    """Return which rows are by the amplified sources or accounts, or take the side."""
     root = np.asarray(views.rows["root"])
     wrote = views.post("author")
     names = views.agent("name")
@@ -87,7 +87,7 @@ def _sign(params: Params) -> int:
 
 
 def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """(row, kind) of every action on a row, in feed order."""
+    """Return (row, kind) of every action on a row, in feed order."""
     slot = np.asarray(views.rows["slot"])
     rows = np.flatnonzero(_amplified(views, params) & (slot != Slot.COMMENT))
     agents = np.repeat(views.agents, np.diff(views.indptr))[rows]
@@ -104,7 +104,7 @@ def _on_rows(views: Views, draws: StageDraws, params: Params) -> tuple[npt.NDArr
 
 
 def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
-    """Entries of the argument bank for the side; of any proposition and either side where none is set."""
+    """Return entries of the argument bank for the side; of any proposition and either side where none is set."""
     bank = views.bank
     if params.proposition is None:
         return np.arange(bank.text.size)
@@ -112,14 +112,14 @@ def _entries(views: Views, params: Params) -> npt.NDArray[np.int64]:
 
 
 def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.int64]:
-    """Places of the agents that post."""
+    """Return places of the agents that post."""
     if ActionKind.POST not in views.allowed or not _entries(views, params).size:
         return np.empty(0, np.int64)
     return np.flatnonzero(draws.uniform("coordinated:POST", views.agents) < params.posts_per_step)
 
 
 def _arguments(views: Views, draws: StageDraws, params: Params, agents: Array) -> npt.NDArray[np.int64]:
-    """The argument that each agent has ready in this step: one draw for all of them, or one each."""
+    """Return the argument of each agent in this step: one draw for all of them, or one for each."""
     entries = _entries(views, params)
     if not entries.size:
         return np.zeros(agents.size, np.int64)

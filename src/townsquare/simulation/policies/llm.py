@@ -132,7 +132,7 @@ class Questions:
         return request, Pending(k, turn, page.ids | page.notes, (*page.comments_out, *page.posts_out), stats)
 
     def _bare(self, texts: AgentTexts, beliefs: str, reads: bool, writes: bool) -> int:
-        """Characters of the prompt without the feed."""
+        """Return characters of the prompt without the feed."""
         which = (reads and bool(self._kinds), writes)
         if which not in self._empty:
             nothing = AgentTexts("", [], [], [])
@@ -147,7 +147,7 @@ class Questions:
 
 
 def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None = None) -> ProposedActions:
-    """What the model answers for each agent; one without a usable answer is silent, and its call says why."""
+    """Ask the model for each agent; without a usable answer an agent does nothing, and its call says why."""
     asker = needed(asker)
     asked: list[Pending] = []
 
@@ -172,7 +172,7 @@ def decide(views: Views, draws: StageDraws, params: Params, asker: Asker | None 
 
 
 def bind(asker: Asker) -> Policy:
-    """The policy with a model to ask."""
+    """Return the policy with a model to ask."""
     return replace(POLICY, decide=partial(decide, asker=asker))
 
 

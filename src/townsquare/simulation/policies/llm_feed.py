@@ -1,4 +1,4 @@
-"""A feed as a language model reads it: one JSON object a row, with short ids that only hold on this page."""
+"""Writes a feed for a language model: one JSON object for each row, with short ids that hold on this page only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FeedPage:
     posts_out: list[int] = field(default_factory=list)
 
     def ids_of(self, letter: str) -> list[str]:
-        """Ids of posts (``p``) or comments (``c``)."""
+        """Return ids of posts (``p``) or comments (``c``)."""
         return [name for name in self.ids if name[0] == letter]
 
 
@@ -226,7 +226,7 @@ class FeedPages:
 
 
 def _cut(text: str, longest: int) -> str:
-    """The beginning of a text, of at most so many characters once it is quoted."""
+    """Return the beginning of a text, of at most so many characters once it is quoted."""
     whole = quoted(text)[1:-1]
     keep = longest
     while len(whole) > longest and keep > 1:

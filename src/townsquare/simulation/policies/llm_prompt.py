@@ -1,4 +1,4 @@
-"""What a language model is told before it acts for an agent."""
+"""Writes the prompt of an agent that a language model acts for."""
 
 from __future__ import annotations
 

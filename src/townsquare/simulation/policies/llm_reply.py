@@ -1,4 +1,4 @@
-"""From a language model's checked reply to choices: only what was shown, and only actions that the run allows."""
+"""Turns the checked replies of a language model into proposed actions: on rows that were shown, of kinds allowed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def react_schema(
     params: _Params,
     writes: bool = False,
 ) -> dict[str, Any]:
-    """JSON Schema of a reply to a feed: every list and text bounded, every target one that its action can have.
+    """Return the JSON Schema of a reply to a feed: lists and texts are bounded, targets fit their actions.
 
     It holds a post too where the agent ``writes`` one.
     """
@@ -65,7 +65,7 @@ def react_schema(
 
 
 def _targets(kind: ActionKind, page: FeedPage) -> list[str]:
-    """Ids of what the page shows that an action of this kind can be done to."""
+    """Return ids of what the page shows that an action of this kind can be done to."""
     match SPECS[kind].on, SPECS[kind].tie:
         case On.POST, _:
             return page.ids_of("p")
@@ -85,7 +85,7 @@ def _targets(kind: ActionKind, page: FeedPage) -> list[str]:
 def _branch(
     kinds: list[ActionKind], page: FeedPage, names: tuple[str, ...], settings: ActionSettings, params: _Params
 ) -> dict[str, Any]:
-    """Entries of kinds of action that have the same targets and fields."""
+    """Return entries of kinds of action that have the same targets and fields."""
     spec, more = SPECS[kinds[0]], dict[str, Any]()
     if spec.writes:
         longest = min(settings.post_length, WRITTEN) if spec.writes == Length.POST else settings.comment_length
@@ -100,7 +100,7 @@ def _branch(
 
 
 def post_schema(names: tuple[str, ...], settings: ActionSettings, params: _Params) -> dict[str, Any]:
-    """JSON Schema of a post."""
+    """Return the JSON Schema of a post."""
     entry: dict[str, Any] = {
         "content": {"type": "string", "maxLength": min(settings.post_length, WRITTEN)},
         **_stance(names),
@@ -140,7 +140,7 @@ class Replies:
             self.add_post(position, value["post"])
 
     def chosen(self) -> ProposedActions:
-        """All of it, as the contract of policies wants it."""
+        """Return all proposed actions."""
         if not self._rows:
             return no_actions()
         agent, kind, row, text, helpful, reasoning = zip(*self._rows, strict=True)

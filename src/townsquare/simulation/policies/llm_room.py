@@ -1,4 +1,4 @@
-"""How much an agent is told in a step: a number of tokens, and what is shortened, in which order, to keep to it.
+"""Keeps prompts within a number of tokens: what is shortened, and in which order.
 
 Tokens are counted as characters / ``characters_per_token``, as everywhere in Townsquare. Only where all of it would be
 too much is anything shortened, and only so far as it takes: first what the agent remembers and posted, then its
@@ -35,7 +35,7 @@ class Limits(Protocol):
 
 
 def room_of(limits: Limits) -> int | None:
-    """Characters of a prompt at most; None for any number."""
+    """Return characters of a prompt at most; None for any number."""
     if limits.prompt_tokens is None:
         return None
     return int(limits.prompt_tokens * limits.characters_per_token) - WRAPPED
@@ -47,14 +47,14 @@ def tokens_of(characters: int, limits: Limits) -> int:
 
 
 def too_small(limits: Limits, least: int) -> SettingError:
-    """What to say where the instructions alone are more than what is allowed."""
+    """Return the error for a limit below the length of the instructions alone."""
     return SettingError(
         "policy.prompt_tokens", got=str(limits.prompt_tokens), allowed=f"at least {tokens_of(least, limits) + 50} here"
     )
 
 
 def kept_lines(lines: Sequence[str], room: int) -> list[str]:
-    """The first lines that fit, each with the mark and the line end of a list; the very first is cut if it must be.
+    """Return the first lines that fit as items of a list; the very first is cut if it is too long.
 
     >>> kept_lines(["abcdef", "gh", "ij"], 14), kept_lines(["abcdefghi"], 9)
     (['abcdef', 'gh'], ['abcde…'])
@@ -71,7 +71,7 @@ def kept_lines(lines: Sequence[str], room: int) -> list[str]:
 
 
 def first_sentences(text: str, room: int) -> str:
-    """The first whole sentences of a text that fit; of the very first as much as fits.
+    """Return the first whole sentences of a text that fit; of the very first as much as fits.
 
     >>> first_sentences("I am old. I like music. I vote.", 24)
     'I am old. I like music.'
@@ -99,7 +99,7 @@ class Size(NamedTuple):
 
 
 def longest_texts(sizes: Sequence[Size], room: int, most: int) -> int:
-    """The length to which texts must be cut so that all rows fit: the largest that does, ``most`` if none need be.
+    """Return the largest length of texts with which all rows fit, at most ``most``.
 
     >>> longest_texts([Size(10, (100,)), Size(10, (30,))], 100, 400)
     50

@@ -88,7 +88,7 @@ def decide(
     asker: Asker | None = None,
     instead: Mapping[str, Policy] = MappingProxyType({}),
 ) -> ProposedActions:
-    """Each member decides for its own agents; the choices are put together by agent.
+    """Let each member decide for its own agents, and join their actions by agent.
 
     ``instead`` are policies that take the place of members of some names, with the same settings.
     """
@@ -105,7 +105,7 @@ def decide(
 
 
 def _together(parts: list[tuple[ProposedActions, npt.NDArray[np.int64]]], views: Views) -> ProposedActions:
-    """One choice from several; ``keep`` maps rows of a part's views back to the whole."""
+    """Join the actions of several members; ``keep`` maps rows of a member's views back to the whole."""
     chosen: list[ProposedActions] = []
     texts: tuple[str, ...] = ()
     done, n_texts, examined = 0, views.n_texts, np.ones(int(views.indptr[-1]), np.bool_)
@@ -148,24 +148,24 @@ def _prompt_stats(chosen: list[ProposedActions]) -> dict[str, Array]:
 
 
 def _kinds(policy: Policy, params: Any) -> list[Policy]:
-    """The policies that agents act by: the members of a mix, or the policy itself."""
+    """Return the policies that agents act by: the members of a mix, or the policy itself."""
     return (
         [registry.get("policy", member.name) for member in params.members] if isinstance(params, Params) else [policy]
     )
 
 
 def reads(policy: Policy, params: Any) -> frozenset[str]:
-    """What a policy reads beside the feed (:class:`Policy`); of a mix, what any of its members does."""
+    """Return what a policy, or any member of a mix, reads in addition to the feed (:class:`Policy`)."""
     return frozenset().union(*(member.reads for member in _kinds(policy, params)))
 
 
 def asks(policy: Policy, params: Any) -> bool:
-    """Whether a policy, or any member of a mix, asks a language model."""
+    """Return whether a policy, or any member of a mix, asks a language model."""
     return any(member.bind is not None for member in _kinds(policy, params))
 
 
 def bind(asker: Asker) -> Policy:
-    """The mix, with a language model for those of its members that ask one."""
+    """Return the mix, with a language model for those of its members that ask one."""
     return replace(POLICY, decide=partial(decide, asker=asker))
 
 

@@ -1,4 +1,4 @@
-"""Agents that do what a script says: for tests, demonstrations and coordinated accounts.
+"""Agents that follow a script: for tests, demonstrations and coordinated accounts.
 
 A script is a list of lines, each with a step, an agent and an action::
 
@@ -54,7 +54,7 @@ class Params(MemberParams):
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
-    """The lines of this step whose agents are online.
+    """Propose the scripted actions of this step whose agents are online.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _check_propositions(lines: Sequence[ScriptedAction], n_propositions: int) ->
 
 
 def _row(views: Views, line: ScriptedAction, position: int) -> int:
-    """The row of the views that a line acts on; -1 if it is not there."""
+    """Return the row of the views that a line acts on; -1 if it is not there."""
     lo, hi = int(views.indptr[position]), int(views.indptr[position + 1])
     rank, slot = (np.asarray(views.rows[name])[lo:hi] for name in ("rank", "slot"))
     post = np.asarray(views.rows["post"])[lo:hi]

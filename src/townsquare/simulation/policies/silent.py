@@ -9,7 +9,7 @@ from townsquare.simulation.views import ProposedActions, Views, no_actions
 
 
 def decide(views: Views, draws: StageDraws, params: MemberParams) -> ProposedActions:
-    """Nothing, for everybody."""
+    """Return no action for anybody."""
     return no_actions()
 
 

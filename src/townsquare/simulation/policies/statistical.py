@@ -42,7 +42,7 @@ from townsquare.simulation.views import Bank, ProposedActions, Views, propose
 
 
 def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
-    """What every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
+    """Propose what every agent does: its post first, then row by row, kinds in the order of ``ROW_KINDS``."""
     shown, posts = CodedRows.of(views.rows), _posts(views, params)
     seen = read(posts, *(shown.per_root[name] for name in ("root", "likes", "verdict", "note")))
     a_bit_each = np.min_scalar_type((1 << len(ROW_KINDS)) - 1)
@@ -96,7 +96,7 @@ def _choices(
 
 
 def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
-    """What the words of each post add, (posts,); 0 for posts that these agents are not shown."""
+    """Return the appeal of the words of each post, (posts,); 0 for posts that these agents are not shown."""
     text = views.post("text")
     appeal = np.zeros(text.size)
     weights = np.array([getattr(params.appeal, name) for name in FEATURES])
@@ -111,7 +111,7 @@ def _appeal(views: Views, params: Params) -> npt.NDArray[np.float64]:
 
 
 def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.bool_]:
-    """Who writes a post: chance 1 - exp(-rate x activity)."""
+    """Return who writes a post: chance 1 - exp(-rate x activity)."""
     writes = np.zeros(views.agents.size, np.bool_)
     if ActionKind.POST in views.allowed and views.bank.text.size:
         choose_writers(views.agents, views.activity, params.posts_per_step, draws.base("post"), writes)
@@ -121,7 +121,7 @@ def _writers(views: Views, draws: StageDraws, params: Params) -> npt.NDArray[np.
 def _texts(
     views: Views, draws: StageDraws, params: Params, position: Array, row: Array, kind: Array
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]:
-    """What is written, and rows of the stances it declares."""
+    """Return the texts that are written, and rows of the stances that they declare."""
     text = np.full(row.size, NONE, np.int32)
     bank = views.bank
     limits = {writing: getattr(views.settings, spec.writes) for writing, spec in SPECS.items() if spec.declares}
@@ -147,7 +147,7 @@ def _texts(
 
 
 def _propositions(views: Views, draws: StageDraws, agents: Array, keys: Array, row: Array) -> npt.NDArray[np.int64]:
-    """What to write about: one of the propositions the post speaks to; for an own post any; -1 for none."""
+    """Choose what to write about: a proposition of the post, or any for an own post; -1 for none."""
     n = views.stance.shape[1]
     out = np.full(row.size, NONE, np.int64)
     if not n or not views.bank.text.size:
@@ -174,7 +174,7 @@ def _arguments(
     proposition: Array,
     limit: int,
 ) -> npt.NDArray[np.int64]:
-    """An entry of the bank for each writer, of those with at most ``limit`` characters; -1 for none."""
+    """Choose an entry of the bank for each writer, with at most ``limit`` characters; -1 for none."""
     bank: Bank = views.bank
     entry = np.full(position.size, NONE, np.int64)
     if position.size and views.stance.shape[1]:
@@ -192,7 +192,7 @@ def _arguments(
 def _line(
     lines: npt.NDArray[np.int32], draws: StageDraws, purpose: str, views: Views, position: Array, row: Array
 ) -> npt.NDArray[np.int32]:
-    """A neutral line for each writer, by (agent, root)."""
+    """Choose a neutral line for each writer, by (agent, root)."""
     if not lines.size:
         return np.full(position.size, NONE, np.int32)
     keys = views.post("key")[column_at(views.rows, "root", row)]

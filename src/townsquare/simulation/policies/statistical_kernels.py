@@ -133,7 +133,7 @@ class Kinds(NamedTuple):
 
 
 def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
-    """Which kinds can be done to a row of each slot, (SLOTS, width), -1 for none; ``slots`` are those of each kind.
+    """Return which kinds can be done to a row of each slot, (SLOTS, width), -1 for none; ``slots`` are by kind.
 
     >>> kinds_by_slot([{Slot.FOLLOWED, Slot.OTHER}, {Slot.COMMENT}, {Slot.OTHER}])[:, :3].tolist()
     [[0, -1, -1], [0, 2, -1], [1, -1, -1], [-1, -1, -1]]
@@ -147,13 +147,13 @@ def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
 
 
 def laid_out(table: Array, slot_kinds: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """Columns of a table (rows, kinds) by lane, (SLOTS, rows, width); 0 where a lane is not used."""
+    """Return columns of a table (rows, kinds) by lane, (SLOTS, rows, width); 0 where a lane is not used."""
     return np.ascontiguousarray(np.where(slot_kinds[:, None, :] >= 0, table[:, slot_kinds].transpose(1, 0, 2), 0.0))
 
 
 @nb.njit(cache=True)
 def label_sums(table: Array) -> npt.NDArray[np.float64]:
-    """What labels add to each logit: rows 2 v + n for verdict v with (n = 1) or without a note, 8 for none among some.
+    """Return what labels add to each logit: row 2 v + n for verdict v with (n = 1) or without a note, 8 for none.
 
     ``table`` (13, kinds); a row without labels adds nothing where no row has any, so row 0 is 0.
     """
@@ -328,8 +328,9 @@ def rate_notes(
     coefficients: tuple[float, float, float],
     base: U64,
 ) -> npt.NDArray[np.int8]:
-    """What each rating finds its note, (n,) of ``Rating``; ``place`` (n,) is that of the agent, ``code`` (n,) of the
-    post; ``coefficients`` are of the distance, of the doubt, and the half width of what is somewhat helpful.
+    """Rate notes, (n,) of ``Rating``; ``reader`` and ``code`` (n,) are the positions of the agent and of the post.
+
+    ``coefficients`` are those of the distance and of the doubt, and the half width of "somewhat helpful".
 
     An ordered logit, drawn by (agent, root): an agent is offered at most one note a root and step, and rows of notes
     are no keys.

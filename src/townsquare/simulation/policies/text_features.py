@@ -1,4 +1,4 @@
-"""What the statistical policy can tell from the words of a post: a few counts, no topics and no meaning.
+"""Counts words of a post for the statistical policy: a few features, no topics and no meaning.
 
 Only the beginning counts, as a reader who scrolls sees it. Every count is of a kind that any English text has; none
 knows a subject, a name or a post.
@@ -30,7 +30,7 @@ _TAG = re.compile(r"^\s*\[[A-Z ]{1,20}\]\s*")
 
 @lru_cache(maxsize=65_536)
 def features(text: str) -> tuple[float, ...]:
-    """One number for each of ``FEATURES``; an empty text has none of them.
+    """Return one number for each of ``FEATURES``; an empty text has none of them.
 
     Counts enter as ln(1 + count); ``names`` is the share of words that begin with a capital, all but the first.
 
@@ -49,5 +49,5 @@ def features(text: str) -> tuple[float, ...]:
 
 
 def feature_table(texts: list[str]) -> npt.NDArray[np.float64]:
-    """The features of each text, (n, 4) float64."""
+    """Return the features of each text, (n, 4) float64."""
     return np.array([features(text) for text in texts]).reshape(-1, len(FEATURES))

@@ -1,1 +1,1 @@
-"""What puts posts in order: one file a ranker."""
+"""Rankers, which put posts in order: one file for each."""

@@ -1,4 +1,4 @@
-"""What a ranker takes and gives: scores per post or per reader; and, if it declares so, which other roots to score."""
+"""The contract of a ranker: a score for each post or for each reader and post, and optionally its own retrieval."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class ChosenRanker:
         return score
 
     def retrieved(self, view: RankingView, readers: Int32) -> Retrieved | None:
-        """The roots that the ranker itself retrieves for ``readers``; None where it leaves that to the shared pool.
+        """Return the roots that the ranker retrieves for ``readers``; None if it leaves this to the shared pool.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class ChosenRanker:
         return retrieved
 
     def _first_bad(self, score: object, n: int, of: str) -> int | None:
-        """Where the first score that is not finite stands; None if all are."""
+        """Return where the first score that is not finite stands; None if all are."""
         check_array(FAMILY, self.member.name, "scores", score, np.float64, (n,), entry=f"one number a row of {of}")
         assert isinstance(score, np.ndarray)
         finite = np.isfinite(score)

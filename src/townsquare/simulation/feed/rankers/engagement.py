@@ -17,7 +17,7 @@ class Params(MemberParams):
 
 
 def score(view: RankingView, params: Params) -> Float:
-    """``ln(1 + likes + shares + comments of the root) - fading * age of the row``.
+    """Return ``ln(1 + likes + shares + comments of the root) - fading * age of the row``.
 
     The logarithm and the counts are those of SimSwarm's popularity term (its ranker also knows who is followed, which
     here the quotas of the feed do); linear fading in place of its share of the run keeps scores free of the run's end.

@@ -30,7 +30,7 @@ class Params(MemberParams):
 
 
 def score(view: RankingView, params: Params) -> Float:
-    """``sign(s) log10(max(|s|, 1)) + step of the row / tenfold``; a share is as new as the sharing."""
+    """Return ``sign(s) log10(max(|s|, 1)) + step of the row / tenfold``; a share is as new as the sharing."""
     posts = view.posts
     votes = (posts["likes"] - posts["dislikes"])[posts["root"]]
     size = np.abs(votes)

@@ -11,7 +11,7 @@ from townsquare.simulation.feed.ranking_view import RankingView
 
 
 def score(view: RankingView, params: MemberParams) -> Float:
-    """The same for every row, so that the keyed draw alone decides."""
+    """Return the same for every row, so that the keyed draw alone decides."""
     return np.zeros(view.posts.n)
 
 

@@ -11,7 +11,7 @@ from townsquare.simulation.feed.ranking_view import RankingView
 
 
 def score(view: RankingView, params: MemberParams) -> Float:
-    """The step in which the row was made: a share is as new as the sharing."""
+    """Return the step in which the row was made: a share is as new as the sharing."""
     return view.posts["step"].astype(np.float64)
 
 

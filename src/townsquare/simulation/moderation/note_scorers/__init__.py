@@ -1,1 +1,1 @@
-"""How notes are scored: one file a scorer."""
+"""Scorers of community notes: one file for each."""

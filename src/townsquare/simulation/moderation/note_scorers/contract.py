@@ -1,4 +1,4 @@
-"""What a note scorer takes and gives."""
+"""The contract of a note scorer: its inputs and its output."""
 
 from __future__ import annotations
 
