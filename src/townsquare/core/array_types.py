@@ -1,4 +1,4 @@
-"""Names of the array types that annotations use."""
+"""Names of the array types that annotations use, and read-only views."""
 
 from __future__ import annotations
 
@@ -15,3 +15,14 @@ Float32 = npt.NDArray[np.float32]
 Int16 = npt.NDArray[np.int16]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+
+
+def read_only(array: Array) -> Array:
+    """Return a read-only view.
+
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -9,7 +9,7 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-from townsquare.core.array_types import Array, Int32
+from townsquare.core.array_types import Array, Int32, read_only
 
 _BLOCK = 1 << 16  # values that are looked up at a time where a column is read in parts: they stay in the cache
 
@@ -65,9 +65,9 @@ class CodedRows(LazyRows):
     __slots__ = ("columns", "index", "per_root")
 
     def __init__(self, columns: Mapping[str, Array], index: Int32, per_root: Mapping[str, Array]) -> None:
-        self.columns = {name: _read_only(column) for name, column in columns.items()}
-        self.per_root = {name: _read_only(column) for name, column in per_root.items()}
-        self.index = _read_only(index)
+        self.columns = {name: read_only(column) for name, column in columns.items()}
+        self.per_root = {name: read_only(column) for name, column in per_root.items()}
+        self.index = read_only(index)
 
     @classmethod
     def of(cls, rows: Mapping[str, Any]) -> CodedRows:
@@ -104,7 +104,7 @@ class CodedRows(LazyRows):
             return self.columns[name]
         out = np.empty(self.n, self.per_root[name].dtype)
         look_up(self.per_root[name], self.index, out)
-        return _read_only(out)
+        return read_only(out)
 
     def __iter__(self) -> Iterator[str]:
         yield from self.columns
@@ -150,7 +150,7 @@ class PartedRows(LazyRows):
     __slots__ = ("blocks",)
 
     def __init__(self, blocks: Sequence[Mapping[str, Array]]) -> None:
-        self.blocks = [{name: _read_only(column) for name, column in block.items()} for block in blocks]
+        self.blocks = [{name: read_only(column) for name, column in block.items()} for block in blocks]
 
     @property
     def n(self) -> int:
@@ -158,7 +158,7 @@ class PartedRows(LazyRows):
         return sum(len(next(iter(block.values()))) for block in self.blocks)
 
     def __getitem__(self, name: str) -> Array:
-        return _read_only(np.concatenate([block[name] for block in self.blocks]))
+        return read_only(np.concatenate([block[name] for block in self.blocks]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.blocks[0] if self.blocks else ())
@@ -187,9 +187,3 @@ def column_at(rows: Mapping[str, Any], name: str, places: Array) -> Array:
 def row_count(rows: Mapping[str, Any]) -> int:
     """Return the number of rows."""
     return rows.n if isinstance(rows, LazyRows) else len(next(iter(rows.values())))
-
-
-def _read_only(column: Array) -> Array:
-    view = column.view()
-    view.flags.writeable = False
-    return view

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.array_types import read_only
 
 
 class GrowingTable:
@@ -32,9 +33,7 @@ class GrowingTable:
         }
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        view = self._columns[name][: self.n]
-        view.flags.writeable = False
-        return view
+        return read_only(self._columns[name][: self.n])
 
     def __len__(self) -> int:
         return self.n

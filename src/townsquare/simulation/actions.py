@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.actions import ON_AUTHORS, REACTION_BITS, SPECS, ActionKind, ActionSpec, On, Tie, per_kind
-from townsquare.core.array_types import Array
+from townsquare.core.array_types import Array, read_only
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
 from townsquare.core.enums import RATING_VALUES, Rating
@@ -133,9 +133,7 @@ def _traits(spec: ActionSpec) -> int:
 
 def _uniform(column: Array, dtype: npt.DTypeLike) -> Array:
     """Return a contiguous, read-only column of this dtype, the layout that kernels expect."""
-    out = np.ascontiguousarray(column, dtype).view()
-    out.flags.writeable = False
-    return out
+    return read_only(np.ascontiguousarray(column, dtype))
 
 
 def _fitted(column: Array, dtype: type[np.integer[Any]], below: int, above: int) -> Array:

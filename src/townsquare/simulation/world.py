@@ -18,7 +18,7 @@ from townsquare.beliefs.contract import BeliefState
 from townsquare.beliefs.evidence.holding_kernels import apply_changes
 from townsquare.core import schema
 from townsquare.core.actions import COUNTED, REACTION_BITS, kinds_where, per_kind
-from townsquare.core.array_types import Int64
+from townsquare.core.array_types import Int64, read_only
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import RATING_VALUES, Rating
@@ -137,17 +137,17 @@ class World:
     @property
     def in_degree(self) -> npt.NDArray[np.int32]:
         """Followers of each agent, (n_agents,)."""
-        return _frozen_column(self._in_degree)
+        return read_only(self._in_degree)
 
     @property
     def newest(self) -> npt.NDArray[np.int32]:
         """The newest rows of each author in a ring, (n_agents, c): slot ``n_rows % c`` is overwritten next."""
-        return _frozen_column(self._newest)
+        return read_only(self._newest)
 
     @property
     def n_rows(self) -> npt.NDArray[np.int32]:
         """How many rows each author has had in the ring, (n_agents,)."""
-        return _frozen_column(self._n_rows)
+        return read_only(self._n_rows)
 
     def stances_of(self, posts: npt.NDArray[Any]) -> tuple[Int64, Int64]:
         """Return the rows of post_stances of some posts, in their order, and for each row the position of its post."""
@@ -232,9 +232,9 @@ class World:
         self.posts.append(rows)
         kind = np.asarray(rows["kind"])
         ids = np.arange(first, self.posts.n, dtype=np.int32)
-        self.comment_rows = _frozen_column(np.append(self.comment_rows, ids[kind == PostKind.COMMENT]))
-        self.injected_rows = _frozen_column(np.append(self.injected_rows, ids[kind == PostKind.INJECTED]))
-        self.message_rows = _frozen_column(np.append(self.message_rows, ids[kind == PostKind.MESSAGE]))
+        self.comment_rows = read_only(np.append(self.comment_rows, ids[kind == PostKind.COMMENT]))
+        self.injected_rows = read_only(np.append(self.injected_rows, ids[kind == PostKind.INJECTED]))
+        self.message_rows = read_only(np.append(self.message_rows, ids[kind == PostKind.MESSAGE]))
         shown = (kind != PostKind.COMMENT) & (kind != PostKind.MESSAGE)
         self._push(np.asarray(rows["author"])[shown], ids[shown])
 
@@ -431,10 +431,3 @@ def _by_block(agents: npt.NDArray[Any], n_agents: int) -> list[_Part]:
             if hi > lo:
                 out.append((number, lo, hi, offsets(agents[lo:hi], first, stop - first)))
     return out
-
-
-def _frozen_column(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view."""
-    view = column.view()
-    view.flags.writeable = False
-    return view

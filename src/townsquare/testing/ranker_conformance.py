@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from townsquare.beliefs.arrays import gather as csr_rows
-from townsquare.core.array_types import Array, Int64
+from townsquare.core.array_types import Array, Int64, read_only
 from townsquare.core.draws import Stage
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
@@ -17,7 +17,7 @@ from townsquare.simulation.feed.candidates import feed_inputs
 from townsquare.simulation.feed.options import uniform_options
 from townsquare.simulation.feed.rank import gather
 from townsquare.simulation.feed.rankers.contract import FAMILY, ChosenRanker, Ranker, ReaderCandidates, ReaderRanker
-from townsquare.simulation.feed.ranking_view import RankingView, frozen
+from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.testing.busy_world import BusyWorld, busy_world
 from townsquare.testing.member_calls import MemberUnderTest, snapshot
 
@@ -73,9 +73,9 @@ def _check_scores(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorld) 
 
     def score(places: Int64) -> tuple[Int64, Array]:
         indptr, rows = csr_rows(candidates.indptr, places)
-        columns: list[Any] = [frozen(column[rows]) for column in candidates[1:]]
-        some = ReaderCandidates(frozen(indptr), *columns)
-        return rows, chosen.scores_of(RankingView(made.world), frozen(persons[places]), some, inputs.score)
+        columns: list[Any] = [read_only(column[rows]) for column in candidates[1:]]
+        some = ReaderCandidates(read_only(indptr), *columns)
+        return rows, chosen.scores_of(RankingView(made.world), read_only(persons[places]), some, inputs.score)
 
     _check_each(test, "scores", persons.size, score)
 
@@ -86,7 +86,7 @@ def _check_retrieval(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorl
     whole = chosen.retrieved(RankingView(made.world), persons)
 
     def retrieve(places: Int64) -> tuple[Int64, Array]:
-        found = chosen.retrieved(RankingView(made.world), frozen(persons[places]))
+        found = chosen.retrieved(RankingView(made.world), read_only(persons[places]))
         return csr_rows(whole.indptr, places)[1], found.root  # type: ignore[union-attr]
 
     _check_each(test, "roots", persons.size, retrieve)

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.core.array_types import Array, Int64
+from townsquare.core.array_types import Array, Int64, read_only
 from townsquare.simulation.feed.candidates import FeedInputs
 from townsquare.simulation.feed.rank_kernels import FEED_ROW, Given, Ranked, Readers, choose, collect, rank
 from townsquare.simulation.feed.rankers.contract import ChosenRanker, ReaderCandidates
-from townsquare.simulation.feed.ranking_view import RankingView, frozen
+from townsquare.simulation.feed.ranking_view import RankingView
 
 PART = 8192
 """Readers whose candidates are held at a time: some hundred thousand rows."""
@@ -42,8 +42,8 @@ def rank_for_readers(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs
         part = slice(lo, lo + PART)
         some = readers._replace(agents=readers.agents[part], others=readers.others[part], labels=readers.labels[part])
         rows, candidates = gather(view, ranker, inputs, some)
-        score = ranker.scores_of(view, frozen(some.agents), candidates, inputs.score)
-        score = frozen(np.ascontiguousarray(score))  # one layout for kernels, whatever came
+        score = ranker.scores_of(view, read_only(some.agents), candidates, inputs.score)
+        score = read_only(np.ascontiguousarray(score))  # one layout for kernels, whatever came
         choose(
             some, inputs.candidates.limit, inputs.candidates.order, ranker.member.retrieve is not None,
             candidates.indptr, rows, key[candidates.post], score, Ranked(out.rows[part], out.counts[part]),
@@ -72,12 +72,12 @@ def gather(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers:
         _offsets(counts), np.repeat(agents, counts), rows["post"].copy(), inputs.roots.row[rows["root"]],
         rows["author"].copy(), rows["slot"] == 0,
     )  # fmt: skip
-    return Gathered(rows, ReaderCandidates(*map(frozen, columns)))
+    return Gathered(rows, ReaderCandidates(*map(read_only, columns)))
 
 
 def _given(view: RankingView, ranker: ChosenRanker, inputs: FeedInputs, readers: Readers) -> Given:
     """Return what the ranker retrieves for ``readers``; nothing where the shared pool is drawn from."""
-    retrieved = ranker.retrieved(view, frozen(readers.agents))
+    retrieved = ranker.retrieved(view, read_only(readers.agents))
     if retrieved is None:
         return Given(np.zeros(readers.agents.size + 1, np.int64), np.empty(0, FEED_ROW))
     rows = np.empty(retrieved.root.size, FEED_ROW)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.actions import REACTIONS
-from townsquare.core.array_types import Array, Bool, Float, Int32, Int64
+from townsquare.core.array_types import Array, Bool, Float, Int32, Int64, read_only
 from townsquare.core.schema import ActionKind, PostKind, PostStatus
 from townsquare.simulation.world import World
 
@@ -43,12 +43,12 @@ class RankingView:
     @cached_property
     def stance(self) -> Float:
         """Stances of all agents, (n_agents, P), -1 to 1; rows of sources are 0."""
-        return frozen(self._world.stance())
+        return read_only(self._world.stance())
 
     @cached_property
     def confidence(self) -> Float:
         """Confidences of all agents, (n_agents, P), 0 to 1."""
-        return frozen(self._world.confidence())
+        return read_only(self._world.confidence())
 
     def stances_of(self, posts: npt.ArrayLike) -> tuple[Int64, Int64]:
         """Return the rows of ``post_stances`` of some posts, in their order, and the position of each row's post."""
@@ -69,7 +69,7 @@ class RankingView:
     def follows(self) -> Follows:
         """Who follows whom."""
         indptr, followed, since = self._world.follows.whole()
-        return Follows(frozen(indptr), frozen(followed), frozen(since))
+        return Follows(read_only(indptr), read_only(followed), read_only(since))
 
     def is_following(self, readers: npt.ArrayLike, authors: npt.ArrayLike) -> Bool:
         """Return whether each reader follows the author beside it, (m,); in any order."""
@@ -88,7 +88,7 @@ class RankingView:
         """Original and injected posts that were not taken down, rows of posts, ascending: what can be retrieved."""
         kind, status = self.posts["kind"], self.posts["status"]
         is_root = (kind == PostKind.ORIGINAL) | (kind == PostKind.INJECTED)
-        return frozen(np.flatnonzero(is_root & (status == PostStatus.ACTIVE)).astype(np.int32))
+        return read_only(np.flatnonzero(is_root & (status == PostStatus.ACTIVE)).astype(np.int32))
 
     @cached_property
     def _reactions(self) -> tuple[Int32, Int32, Array]:
@@ -117,10 +117,3 @@ def _find(keys: Int64, wanted: Int64) -> tuple[Int64, Bool]:
         return np.zeros(wanted.shape, np.int64), np.zeros(wanted.shape, np.bool_)
     at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
     return at, keys[at] == wanted
-
-
-def frozen(array: Array) -> Array:
-    """Return a read-only view."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -51,7 +51,7 @@ def decide(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
     readers = Readers(views.agents, views.indptr, views.activity, views.stance)
     kinds = _kinds(views, draws, params)
     wide = (0,) * kinds.slot_kinds.shape[1]
-    choose_kinds(readers, rows, posts, seen, kinds, wide, params.attention, bits, counts)
+    choose_kinds(readers, rows, posts, seen, kinds, wide, bits, counts)
     position, row, kind = _choices(views, bits, counts, _writers(views, draws, params))
     text, declared = _texts(views, draws, params, position, row, kind)
     helpful, rated = np.full(row.size, NONE, np.int8), np.flatnonzero(kind == ActionKind.RATE_NOTE)
@@ -72,16 +72,14 @@ def _posts(views: Views, params: Params) -> Posts:
 def _kinds(views: Views, draws: StageDraws, params: Params) -> Kinds:
     """Coefficients and draws of the kinds in ``ROW_KINDS``."""
     names = [WORDS[kind] for kind in ROW_KINDS]
-    table = np.array(
-        [[getattr(getattr(params, name), coefficient) for name in names] for coefficient in COEFFICIENTS], np.float64
-    )
+    of_kinds = [getattr(params, name) for name in names]
+    table = np.array([[getattr(of_kind, name) for of_kind in of_kinds] for name in COEFFICIENTS], np.float64)
     bases = np.array([draws.base(name) for name in names])
     tastes = np.array([draws.base(f"taste:{name}", lasting=True) for name in names])
     on_notes = np.array([SPECS[kind].on == On.NOTE for kind in ROW_KINDS])
     slot_kinds = kinds_by_slot([SPECS[kind].slots if kind in views.allowed else () for kind in ROW_KINDS])
-    return Kinds(
-        table, bases, tastes, on_notes, slot_kinds, laid_out(table, slot_kinds), laid_out(label_sums(table), slot_kinds)
-    )
+    laid, labels = (laid_out(part, slot_kinds) for part in (table, label_sums(table)))
+    return Kinds(table, bases, tastes, on_notes, slot_kinds, laid, labels, params.attention)
 
 
 def _choices(

@@ -120,7 +120,7 @@ class Kinds(NamedTuple):
     one base a kind, and ``tastes`` likewise, lasting ones; ``on_notes`` (kinds,) bool is for those done to an offered
     note. ``slot_kinds`` (SLOTS, width) int64 are the kinds that can be done to a row of each slot, -1 for none, see
     :func:`kinds_by_slot`; ``laid`` (SLOTS, 13, width) and ``labels`` (SLOTS, 9, width) are the table, and what labels
-    add, laid out like them.
+    add, laid out like them. ``attention`` is its coefficient.
     """
 
     table: Array
@@ -130,6 +130,7 @@ class Kinds(NamedTuple):
     slot_kinds: Array
     laid: Array
     labels: Array
+    attention: float
 
 
 def kinds_by_slot(slots: Sequence[Collection[Slot]]) -> npt.NDArray[np.int64]:
@@ -215,7 +216,6 @@ def _choose_chunk(
     seen: Array,
     kinds: Kinds,
     wide: tuple[int, ...],
-    attention: float,
     out: Array,
     counts: Array,
 ) -> None:
@@ -231,7 +231,7 @@ def _choose_chunk(
         if n > scratch.shape[0]:
             scratch = np.empty(2 * n, READ)
         crowding, labeled = _look(lo, n, stance[i], rows, posts, seen, scratch)
-        _prepare(agents[i], activity[i], attention * crowding, kinds, wide, start, words)
+        _prepare(agents[i], activity[i], kinds.attention * crowding, kinds, wide, start, words)
         for x in range(n):
             e, slot, post = lo + x, rows.slot[lo + x], scratch[x]
             doubt, words_add, distance, engaged = post.doubt, post.appeal, post.stance, post.engagement
@@ -273,7 +273,6 @@ def choose_kinds(
     seen: Array,
     kinds: Kinds,
     wide: tuple[int, ...],
-    attention: float,
     out: Array,
     counts: Array,
 ) -> None:
@@ -286,7 +285,7 @@ def choose_kinds(
     n = readers.agents.shape[0]
     for chunk in nb.prange((n + _CHUNK - 1) // _CHUNK):
         lo, hi = chunk * _CHUNK, min(n, (chunk + 1) * _CHUNK)
-        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, wide, attention, out, counts)
+        _choose_chunk(lo, hi, readers, rows, posts, seen, kinds, wide, out, counts)
 
 
 @nb.njit(parallel=True, cache=True)
