@@ -101,7 +101,7 @@ def writes_through_a_back_door(view: RankingView, params: MemberParams) -> Any:
     [
         (lambda view, params: np.zeros(view.posts.n, np.float32), "float32"),
         (lambda view, params: np.zeros(view.posts.n + 1), "one number a row"),
-        (lambda view, params: [0.0] * view.posts.n, "returned list"),
+        (lambda view, params: [0.0] * view.posts.n, "scores is list"),
         (lambda view, params: np.full(view.posts.n, np.nan), "not finite"),
         (lambda view, params: np.full(view.posts.n, float(count())), "the same call twice"),
         (lambda view, params: view.posts["no such column"], "raised KeyError"),
@@ -225,8 +225,8 @@ def always_one(views: Views, draws: StageDraws, params: MemberParams) -> Propose
     ("decide", "message"),
     [
         (lambda views, draws, params: None, "returned NoneType"),
-        (lambda views, draws, params: one_each(views, row=one_each(views).row.astype(np.int32)), "row of int32"),
-        (lambda views, draws, params: one_each(views, kind=one_each(views).kind[1:]), "different lengths"),
+        (lambda views, draws, params: one_each(views, row=one_each(views).row.astype(np.int32)), "row is int32"),
+        (lambda views, draws, params: one_each(views, kind=one_each(views).kind[1:]), "kind is uint8"),
         (lambda views, draws, params: one_each(views, agent=one_each(views).agent[::-1].copy()), "ascending"),
         (lambda views, draws, params: one_each(views, agent=one_each(views).agent + np.int32(900)), "of the views"),
         (lambda views, draws, params: one_each(views, row=one_each(views).row + 100), "own feed"),
