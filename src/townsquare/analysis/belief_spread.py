@@ -72,9 +72,8 @@ def convergence(run: Reads) -> pl.DataFrame:
         step in which ``kept`` is below one half, the same in all rows of a proposition; null if it never is).
     """
     first = person_beliefs(run).filter(pl.col("step") == 0).select("agent", "proposition")
-    beliefs = (
-        person_beliefs(run).select("step", "agent", "proposition", "stance").join(first, on=["agent", "proposition"])
-    )
+    stances = person_beliefs(run).select("step", "agent", "proposition", "stance")
+    beliefs = stances.join(first, on=["agent", "proposition"])
     sd, distance = pl.col("stance").std(ddof=0), mean_distance(pl.col("stance")).clip(0.0, None)
     course = beliefs.group_by("step", "proposition").agg(row_count("persons"), sd=sd, distance=distance)
     ordered = course.sort("proposition", "step").pipe(collected, ORDERED)

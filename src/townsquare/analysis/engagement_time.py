@@ -41,9 +41,8 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
     grid = every.join(step_grid(run).select("step").unique(), how="cross").filter(pl.col("step") >= pl.col("since"))
     amounts = grid.join(did, on=["root", "step"], how="left").sort("root", "step")
     so_far = amounts.with_columns(pl.col("value").fill_null(0).cum_sum().over("root"))
-    distinct = spread_metrics(run).select(
-        pl.col("root", "step").cast(pl.Int32), pl.sum_horizontal(MOSAIC_COUNTS).alias("value")
-    )
+    amount = pl.sum_horizontal(MOSAIC_COUNTS).alias("value")
+    distinct = spread_metrics(run).select(pl.col("root", "step").cast(pl.Int32), amount)
     by_measure = {
         "engagement": (so_far, "actions per post so far"),
         "engagement_mosaic": (grid.join(distinct, on=["root", "step"]), "distinct agents per post and kind so far"),

@@ -111,7 +111,7 @@ def equal_ends(follower: np.ndarray, followed: np.ndarray) -> tuple[float, float
     The second is what ``assortativity_nominal`` of igraph gives; from the ends, so that follows of unknown ends can be
     left out, and both come from one count.
 
-    >>> alike(np.array([0, 1]), np.array([0, 1]))
+    >>> equal_ends(np.array([0, 1]), np.array([0, 1]))
     (1.0, 1.0)
     """
     if not follower.size:

@@ -72,9 +72,8 @@ def tokens_of_turns(run: Reads) -> pl.DataFrame:
         ``shortened`` (texts), ``memories_out``, ``comments_out``, ``posts_out`` (means an agent). Empty for a run that
         told nobody anything.
     """
-    calls = run.table("model_calls").filter(
-        pl.col("purpose").is_in(TURNS), pl.col("tokens_in") >= 0, pl.col("tries") == 1
-    )
+    answered = pl.col("tokens_in") >= 0, pl.col("tries") == 1
+    calls = run.table("model_calls").filter(pl.col("purpose").is_in(TURNS), *answered)
     tokens = calls.select("step", "agent", "tokens_in", "tokens_out")
     counted = pl.col("tokens").mean().alias("counted"), pl.col("tokens").max().cast(pl.Int64).alias("most")
     means = ["tokens_in", "tokens_out", "shown", "shortened", "memories_out", "comments_out", "posts_out"]

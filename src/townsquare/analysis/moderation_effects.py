@@ -259,9 +259,8 @@ def _met(run: Reads) -> pl.DataFrame:
     known = roots(run).select("root", "veracity").lazy()
     label = CARRIED_LABEL.sum().alias("labeled")
     shown = run.lazy("exposures").group_by("agent", "root").agg(pl.len().alias("n"), label).join(known, on="root")
-    by_class = [
-        pl.col("n").filter(pl.col("veracity") == word).sum().alias(f"{word}_exposures") for word in ("false", "true")
-    ]
+    is_class = {word: pl.col("veracity") == word for word in ("false", "true")}
+    by_class = [pl.col("n").filter(is_class[word]).sum().alias(f"{word}_exposures") for word in is_class]
     return shown.group_by("agent").agg(*by_class, pl.col("labeled").sum().alias("labeled_exposures")).pipe(collected)
 
 

@@ -203,6 +203,5 @@ def community_of(run: Reads) -> pl.DataFrame:
     follows = follow_graph(run)
     graph = follows.directed()
     communities = by_size(_communities(graph).membership) if graph.ecount() else np.arange(follows.agents.size)
-    return pl.DataFrame(
-        {"agent": follows.agents, "community": communities}, schema={"agent": pl.Int32, "community": pl.Int64}
-    )
+    columns = {"agent": pl.Int32, "community": pl.Int64}
+    return pl.DataFrame({"agent": follows.agents, "community": communities}, schema=columns)

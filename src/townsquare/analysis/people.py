@@ -170,11 +170,9 @@ def differences_by_group(
     ordered = groups.sort("grouping", "group", "person")
     for (grouping, group), members in ordered.group_by("grouping", "group", maintain_order=True):
         for action in actions:
-            did, agents_did = (
-                counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents)
-            )
-            apart = did - agents_did
-            p = float(stats.ttest_rel(did, agents_did).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
+            first, second = (counts(frame, "person", members["person"].to_list(), action) for frame in (people, agents))
+            apart = first - second
+            p = float(stats.ttest_rel(first, second).pvalue) if apart.size > 1 and np.ptp(apart) > 0 else math.nan
             rows.append((grouping, group, action, "actions per person", apart.size, *statistics.mean(apart), p))
     return statistics.with_corrected(statistics.tidy(rows, BY_GROUP))
 
@@ -207,12 +205,10 @@ def likeness(
         sets = [frame.select("person", *keys).unique() for frame in (people, agents)]
         rows_of = pl.concat(sets).select(keys).unique(maintain_order=True).sort(keys).rows()
         column_of = {key: at for at, key in enumerate(rows_of)}
-        did, agents_did = (_matrix(frame, keys, row_of, column_of) for frame in sets)
+        first, second = (_matrix(frame, keys, row_of, column_of) for frame in sets)
         drawn = np.random.default_rng(seed)
-        shuffled = [
-            float((did * agents_did[drawn.permutation(len(row_of))]).sum()) for _ in range(statistics.RESAMPLES)
-        ]
-        value = float((did * agents_did).sum())
+        shuffled = [float((first * second[drawn.permutation(len(row_of))]).sum()) for _ in range(statistics.RESAMPLES)]
+        value = float((first * second).sum())
         low, high = np.quantile(shuffled, [0.025, 0.975]) if column_of else (math.nan, math.nan)
         p = (1 + sum(drawn >= value for drawn in shuffled)) / (1 + len(shuffled))
         rows.append((measure, "pairs", len(row_of), value, float(low), float(high), float(np.mean(shuffled)), p))

@@ -172,30 +172,17 @@ def evidence(run: Reads, agent: int, step: int | None = None, proposition: str |
     weights = weights_of(run, agent, last, params, changes)
     names = run.table("propositions")
     chosen = names if proposition is None else names.filter(pl.col("name") == proposition)
-    stances = dict(zip(beliefs["proposition"].to_list(), beliefs["stance"].to_list(), strict=True))
-    return tuple(
-        _evidence(run, agent, last, row, changes, weights, params, stances[row["proposition"]])
-        for row in chosen.iter_rows(named=True)
-    )
-
-
-def _evidence(
-    run: Reads,
-    agent: int,
-    step: int,
-    proposition: Mapping[str, Any],
-    changes: pl.DataFrame,
-    weights: Mapping[int, float],
-    params: log_odds.Params,
-    recorded: float,
-) -> Evidence:
-    rows = list(changes.filter(pl.col("proposition") == proposition["proposition"]).iter_rows(named=True))
-    records = tuple(_record(row, weights.get(row["claim"], 1.0), params) for row in rows)
-    prior = _prior(run, agent, proposition["proposition"])
-    total = sum_of([record.amount for record in records if record.active], prior)
-    stance = float(stances_of([total])[0])
-    u, a, profile = params.uptake, params.anchoring, _own(run, agent).get("content", "")
-    return Evidence(agent, step, proposition["name"], prior, total, stance, recorded, u, a, profile, records)
+    stances = dict(beliefs.select("proposition", "stance").rows())
+    of_agent = params.uptake, params.anchoring, _own(run, agent).get("content", "")
+    made = []
+    for number, name in chosen.select("proposition", "name").rows():
+        rows = changes.filter(pl.col("proposition") == number).iter_rows(named=True)
+        records = tuple(_record(row, weights.get(row["claim"], 1.0), params) for row in rows)
+        prior = _prior(run, agent, number)
+        total = sum_of([record.amount for record in records if record.active], prior)
+        stance = float(stances_of([total])[0])
+        made.append(Evidence(agent, last, name, prior, total, stance, stances[number], *of_agent, records))
+    return tuple(made)
 
 
 def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> HeldRecord:

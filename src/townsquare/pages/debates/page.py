@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
+from functools import partial, reduce
 from pathlib import Path
 
 import numpy as np
@@ -81,14 +82,11 @@ def _facts(results: DebateResults) -> list[tuple[str, str]]:
 
 
 def _levels(results: DebateResults) -> list[Section]:
-    """One section a setting whose levels vary alone (Figure 2, left)."""
-    return [
-        _level_section(results, name, [level for level, _ in rows], [arm for _, arm in rows])
-        for name, rows in varied(results).items()
-    ]
+    """Return a section for each setting whose levels vary alone (Figure 2, left)."""
+    return [_level_section(results, name, *zip(*rows, strict=True)) for name, rows in varied(results).items()]
 
 
-def _level_section(results: DebateResults, name: str, levels: list[float], arms: list[DebateArm]) -> Section:
+def _level_section(results: DebateResults, name: str, levels: Sequence[float], arms: Sequence[DebateArm]) -> Section:
     figures, says, tables = [levels_figure(results, arms, levels, name)], [], []
     if trials := min(len(results.records(arm)) for arm in arms):
         figures.append(finals_figure(results, arms, levels, name))
@@ -120,9 +118,8 @@ def _courses(results: DebateResults) -> list[Section]:
     says = ["One panel per arm: stance over rounds, from −1 (against the proposition) to +1 (for it)."]
     sections = [Section("courses", "Reported stances", says=says, notes=notes, figures=own)]
     if len(arms) <= MOST_JUDGED:
-        judged = [
-            course_figure(results, arm, f"j{at}", _caption(results, arm), judged=True) for at, arm in enumerate(arms)
-        ]
+        draw = partial(course_figure, results, judged=True)
+        judged = [draw(arm, f"j{at}", _caption(results, arm)) for at, arm in enumerate(arms)]
         note = "One judge rates every message of every arm from its text alone."
         sections.append(Section("judged", "Judged stances", says=[note], figures=judged))
     return sections

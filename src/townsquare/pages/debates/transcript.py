@@ -22,10 +22,7 @@ KIND = {
     REVISED: "revised its stance without a record",
 }
 POLARITY = {1: "for", -1: "against"}
-_COURSES = {
-    "kept": "Reported stances: trials thin, mean thick",
-    "judged": "Judged stance of each message",
-}
+_COURSES = {"kept": "Reported stances: trials thin, mean thick", "judged": "Judged stance of each message"}
 
 
 def write_transcript(results: DebateResults, arm: DebateArm, *, figures: bool = True) -> Path:
@@ -55,12 +52,9 @@ def _facts(results: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
         "arm": arm.name,
         "trials": f"{len(results.records(arm))} of {results.trials}",
         "rounds": settings["rounds"],
-        "debater": settings["debater"]["name"],
-        "speaker": settings["speaker"]["name"],
-        "opponent": settings["opponent"],
-        "judge": settings["judge"]["name"],
-        "seed": settings["seed"],
     }
+    members = {name: settings[name]["name"] for name in ("debater", "speaker", "judge")}
+    facts |= members | {"opponent": settings["opponent"], "seed": settings["seed"]}
     return [(name, printable(str(value), 120)) for name, value in facts.items()]
 
 

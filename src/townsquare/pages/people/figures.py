@@ -67,10 +67,8 @@ def scores_figure(study: Study) -> Figure:
     """RMSE of rule and baselines with 95 % intervals, best first."""
     scores = study.scored.scores
     names = sorted(scores, key=lambda name: scores[name].rmse)
-    rows = [
-        (method(name, study.setup.grid.rule), *scores[name].people, "first" if name == RULE else "unknown")
-        for name in names
-    ]
+    rule = study.setup.grid.rule
+    rows = [(method(name, rule), *scores[name].people, "first" if name == RULE else "unknown") for name in names]
 
     def draw(axes: Axes, rows: list[tuple[str, float, float, float, str]]) -> None:
         intervals(axes, rows)

@@ -31,9 +31,8 @@ def _what(study: Study) -> list[str]:
 
 
 def _pair(certainty: Certainty, names: tuple[str, str]) -> str:
-    return ", ".join(
-        f"{name} = {_number(interval)}" for name, interval in zip(names, (certainty.x, certainty.y), strict=True)
-    )
+    pairs = zip(names, (certainty.x, certainty.y), strict=True)
+    return ", ".join(f"{name} = {_number(interval)}" for name, interval in pairs)
 
 
 def _number(interval: tuple[float, float, float]) -> str:

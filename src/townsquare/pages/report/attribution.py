@@ -40,14 +40,10 @@ _NOTE = (
 def attribution_section(run: Reads) -> Section:
     """Return the section on attribution."""
     if not setting(run, "record", "trail", default=True):
-        return Section(
-            "attribution", TITLE, ["This run was recorded without a trail, so belief change cannot be attributed."]
-        )
+        return Section("attribution", TITLE, ["This run was recorded without a trail: no attribution is possible."])
     rows = int(run.lazy("trail").select(pl.len()).pipe(collected).item())
     if rows > MOST_ROWS:
-        return Section(
-            "attribution", TITLE, [f"The trail has {number(rows)} rows. Use “townsquare attribute” to sum them."]
-        )
+        return Section("attribution", TITLE, [f"The trail has {number(rows)} rows: use “townsquare attribute”."])
     kinds = KINDS if rows <= MOST_JOINED else ("veracity", "post")
     by = {kind: with_statements(run, groups) for kind, groups in attributions(run, kinds).items()}
     if not by["veracity"].height:

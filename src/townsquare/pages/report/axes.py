@@ -106,7 +106,7 @@ def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict
     wide = frame.filter(pl.col("proposition").is_in(list(names))).pivot("proposition", index="step", values=column)
     alone = frame["proposition"].n_unique() == 1
     shades = zip(names.items(), SERIES, strict=False)
-    lines = {str(number): (role, "" if alone else printable(name, 22)) for (number, name), role in shades}
+    lines = {str(number): (role, "" if alone else printable(name, 52)) for (number, name), role in shades}
     return wide.sort("step"), lines
 
 

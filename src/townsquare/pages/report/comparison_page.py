@@ -137,9 +137,7 @@ def _summary(comparison: Comparison) -> list[str]:
         corrected = [row["p_holm"] for row in judged]
         if not all(map(math.isnan, corrected)):
             remaining = number(sum(p < LEVEL for p in corrected))
-            sentences.append(
-                f"{remaining} remain significant at the 5% level after Holm's correction over all outcomes."
-            )
+            sentences.append(f"{remaining} remain significant at the 5% level after Holm's correction.")
     return sentences
 
 

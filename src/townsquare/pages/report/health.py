@@ -132,7 +132,7 @@ def _belief_figures(moves: pl.DataFrame, spread: pl.DataFrame, last: int) -> lis
         gains = by_proposition(moves, "gain_per_person")
         figures.append(course("movement", caption, *gains, last, "stance, per person"))
     if spread.height:
-        half = (0.5, "collapse below")
+        half = (0.5, "collapse threshold")
         caption, left = "SD of stances ÷ initial SD", by_proposition(spread, "kept")
         figures.append(course("kept", caption, *left, last, "SD ÷ initial SD", top=1.05, level=half))
     return figures
@@ -148,10 +148,7 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
         axes.set_ylim(-0.02, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1.0))
 
-    lines = {
-        "silent_share": ("ink", "lurkers among agents online"),
-        "refused_share": ("fourth", "rejected among actions"),
-    }
+    lines = {"silent_share": ("ink", "lurkers among online"), "refused_share": ("fourth", "rejected among actions")}
     silent, acted = "Lurkers and rejected actions", "Accepted actions per step"
     figures = [
         course("silence", silent, shares, lines, last, "proportion", top=None, finish=in_percent),
@@ -216,7 +213,7 @@ def _refused(refused: pl.DataFrame, steps: pl.DataFrame) -> str:
         return "No action was rejected." if steps["accepted"].sum() else ""
     total, reasons = number(int(refused["actions"].sum())), refused.select("reason", "actions").rows()
     if len(reasons) == 1:
-        return f"{total} actions were rejected, all as “{reasons[0][0]}”."
+        return f"{total} actions were rejected, all for the reason “{reasons[0][0]}”."
     most = listed([f"{why} ({number(n)})" for why, n in reasons[:3]])
     return f"{total} actions were rejected. Most frequent reasons: {most}."
 

@@ -72,16 +72,10 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, kinds: list[str], last: int
     for veracity in ("true", "false", "unknown"):
         of_class = events.filter(pl.col("veracity") == veracity)
         if of_class.height:
-            axes.scatter(
-                of_class["step"].to_numpy(),
-                np.array([row_of[event] for event in of_class["event"]]) + _LANE_OFFSET[veracity],
-                s=12 + 70 * of_class["posts"].to_numpy() / most,
-                marker=_MARK[veracity],
-                color=color(veracity),
-                linewidths=0,
-                alpha=0.85,
-                label=f"{veracity} posts" if veracity != "unknown" else "other posts",
-            )
+            rows = np.array([row_of[event] for event in of_class["event"]]) + _LANE_OFFSET[veracity]
+            look = {"marker": _MARK[veracity], "color": color(veracity), "linewidths": 0, "alpha": 0.85}
+            sizes, label = 12 + 70 * of_class["posts"].to_numpy() / most, "other" if veracity == "unknown" else veracity
+            axes.scatter(of_class["step"].to_numpy(), rows, s=sizes, label=f"{label} posts", **look)
     over_steps(axes, last, "")
     axes.set_ylim(-0.6, len(kinds) - 0.4)
     axes.set_yticks([row_of[event] for event in kinds], kinds)

@@ -108,9 +108,7 @@ def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
     clear = int(((curve["low"] > 0) | (curve["high"] < 0)).fill_null(False).sum())
     middle = signed(float(curve["effect"].median()))  # type: ignore[arg-type]
     low, high = (signed(float(curve["effect"][at])) for at in (0, -1))
-    sentence = (
-        f"Over {count(n, 'universe')}, the effect ranges from {low} to {high} with a median of {middle} {what.unit}. "
-    )
+    sentence = f"Over {count(n, 'universe')}, the effect ranges from {low} to {high} (median {middle} {what.unit}). "
     sentence += f"It is above zero in {above}; in {clear}, the 95% CI excludes zero."
     known = shares.filter(pl.col("share").is_not_nan() & (pl.col("source") != REST)).sort("share", descending=True)
     if known.height:

@@ -50,9 +50,8 @@ def _interventions(run: Reads) -> list[tuple[str, str]]:
         f"step {event['step']}: {next(kind for kind in ('set', 'inject', 'message') if event.get(kind) is not None)}"
         for event in setting(run, "events", default=())
     ]
-    treatments = [
-        f"{treatment['name']} ({percent(treatment['share'])})" for treatment in setting(run, "treatments", default=())
-    ]
+    listed = setting(run, "treatments", default=())
+    treatments = [f"{treatment['name']} ({percent(treatment['share'])})" for treatment in listed]
     return [(name, ", ".join(words)) for name, words in (("events", events), ("treatments", treatments)) if words]
 
 
@@ -62,9 +61,8 @@ def summary(run: Reads, outcome: Mapping[str, float]) -> list[str]:
     how = STRATEGIES.get(strategy(run), f"moderated by {strategy(run)}")
     who, steps = count(people, "simulated person", "simulated people"), count(max(run.last_step, 0), "step")
     sentences = [f"{who} read, posted and reacted over {steps}, {how}.".capitalize(), _injected(run)]
-    return [
-        sentence for sentence in [*sentences, _engagement(outcome), _marked(outcome), _moved(run, outcome)] if sentence
-    ]
+    sentences += [_engagement(outcome), _marked(outcome), _moved(run, outcome)]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _injected(run: Reads) -> str:

@@ -24,7 +24,8 @@ from townsquare.pages.report.words import printable
 
 POINTS = 72.0
 WIDTH = 420.0
-LEGEND_COLUMN = 140
+LEGEND_COLUMN, LETTER = 140, 6.5
+"""Points that a name in the legend takes at least, and that a letter takes."""
 
 _ROLE = {shade.light: role for role, shade in SHADES.items()}
 _DROPPED = {"metadata", "style"}
@@ -86,7 +87,8 @@ class Figure:
         self.draw(axes, self.data)
         handles, names = made.axes[0].get_legend_handles_labels()
         if handles:
-            columns = min(int(self.width // LEGEND_COLUMN), len(handles))
+            column = max(LEGEND_COLUMN, 50 + LETTER * max(map(len, names)))
+            columns = max(1, min(int(self.width // column), len(handles)))
             made.legend(handles, names, loc="outside upper left", ncols=columns)
         return made
 

@@ -8,6 +8,7 @@ false by color alone.
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,24 +25,10 @@ class Shade:
     dark: str
 
 
-SHADES: dict[str, Shade] = {
-    "paper": Shade("#ffffff", "#15181c"),
-    "ink": Shade("#1b1f24", "#e7eaee"),
-    "muted": Shade("#59636e", "#a3adb8"),
-    "line": Shade("#d4dae1", "#39414b"),
-    "soft": Shade("#f3f5f8", "#1e2329"),
-    "true": Shade("#0b69a3", "#62b5ee"),
-    "false": Shade("#c2410c", "#ff9566"),
-    "unknown": Shade("#6e7781", "#8d97a3"),
-    "first": Shade("#0e7490", "#4fc3d9"),
-    "second": Shade("#a21caf", "#e07bea"),
-    "third": Shade("#4d7c0f", "#9fd356"),
-    "fourth": Shade("#b45309", "#f5b14c"),
-    "fifth": Shade("#4338ca", "#9d97ff"),
-    "sixth": Shade("#be123c", "#ff7d95"),
-    "warn": Shade("#8a5a00", "#f0c05a"),
-    "warn-paper": Shade("#fff7e0", "#2b2412"),
-}
+TEMPLATES = Path(__file__).parent / "templates"
+with (TEMPLATES / "shades.csv").open(encoding="utf-8", newline="") as _file:
+    SHADES = {row["role"]: Shade(row["light"], row["dark"]) for row in csv.DictReader(_file)}
+"""The color of each role."""
 
 SERIES = ("first", "second", "third", "fourth", "fifth", "sixth")
 """Roles of things without a meaning of their own: propositions, arms."""
@@ -62,8 +49,7 @@ def color(role: str) -> str:
 @cache
 def style() -> dict[str, object]:
     """Settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colors."""
-    path = Path(__file__).parent / "templates" / "figure.mplstyle"
-    settings: Any = rc_params_from_file(path, use_default_template=False)
+    settings: Any = rc_params_from_file(TEMPLATES / "figure.mplstyle", use_default_template=False)
     return {**settings, **{name: color(role) for role, names in _SETTINGS_OF_COLOR.items() for name in names}}
 
 

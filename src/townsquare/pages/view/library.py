@@ -75,9 +75,8 @@ class Library:
             return []
         arms = _arms(self.root)
         folders = sorted(_below(self.root, DEPTH, _begun))
-        return [
-            RunLocation(path.relative_to(self.root).as_posix(), path, *arms.get(path, ("", ""))) for path in folders
-        ]
+        named = ((path.relative_to(self.root).as_posix(), path) for path in folders)
+        return [RunLocation(name, path, *arms.get(path, ("", ""))) for name, path in named]
 
     def debates(self) -> dict[str, Path]:
         """Folders of debates by id, in order."""
@@ -240,6 +239,5 @@ def _folders(root: Path) -> list[Path]:
         entries = list(os.scandir(root))
     except OSError:
         return []
-    return [
-        root / entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-    ]
+    visible = [entry for entry in entries if not entry.name.startswith(".")]
+    return [root / entry.name for entry in visible if entry.is_dir(follow_symlinks=False)]

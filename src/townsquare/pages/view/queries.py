@@ -141,9 +141,8 @@ def _influence(of: Snapshot) -> pl.DataFrame:
     authors = of.cached.table("posts").select("post", pl.col("author").alias("agent"))
     if of.run.stored("trail") == "Parquet":
         size = pl.col("amount").abs().sum().alias("moved")
-        by_post = (
-            of.cached.lazy("trail").filter(pl.col("rank") >= 0).group_by("post").agg(size).pipe(collected, ORDERED)
-        )
+        shown = of.cached.lazy("trail").filter(pl.col("rank") >= 0)
+        by_post = shown.group_by("post").agg(size).pipe(collected, ORDERED)
     else:  # summed where the rows are: they need not all be read
         sums = "SELECT post, SUM(ABS(amount)) AS moved FROM ts_trail WHERE rank >= 0 AND step <= {} GROUP BY post"
         by_post = of.run.sql(sums.format(int(of.last_step))).cast({"post": pl.Int32, "moved": pl.Float64})
@@ -179,9 +178,8 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
     times what is left after the decay since then, as MOSAIC's appendix E.1 has it.
     """
     rows = of.cached.table("agent_memories").filter((pl.col("agent") == agent) & (pl.col("step") <= step))
-    accesses = of.cached.table("memory_accesses").filter(
-        pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step)
-    )
+    known = pl.col("memory").is_in(rows["memory"].implode()) & (pl.col("step") <= step)
+    accesses = of.cached.table("memory_accesses").filter(known)
     last = pl.col("step").last().alias("accessed"), pl.col("decay").last()
     touched = accesses.group_by("memory", maintain_order=True).agg(*last)
     decay = float(setting(of.run, "memory", "decay", default=0.0))
@@ -200,9 +198,8 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
     """``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
     rows = of.run.rows_where("beliefs", agent=agent).filter(pl.col("step") <= of.last_step)
-    named = rows.join(propositions(of.cached).select("proposition", "name"), on="proposition").sort(
-        "proposition", "step"
-    )
+    known = propositions(of.cached).select("proposition", "name")
+    named = rows.join(known, on="proposition").sort("proposition", "step")
     return named.select("step", pl.col("name").alias("proposition"), "stance", "confidence")
 
 
