@@ -164,9 +164,11 @@ def _read_specs() -> dict[ActionKind, ActionSpec]:
     text = Path(__file__).with_name("actions.toml").read_text(encoding="utf-8")
     specs: dict[ActionKind, ActionSpec] = {}
     for word, entry in tomllib.loads(text).items():
-        fields = {name: enums[name][value.upper()] if name in enums else value for name, value in entry.items()}
-        if "slots" in fields:
-            fields["slots"] = tuple(Slot[slot.upper()] for slot in fields["slots"])
+        fields: dict[str, Any] = dict(entry)
+        for name in enums.keys() & entry.keys():
+            fields[name] = enums[name][entry[name].upper()]
+        if "slots" in entry:
+            fields["slots"] = tuple(Slot[slot.upper()] for slot in entry["slots"])
         specs[ActionKind[word.upper()]] = ActionSpec(**fields)
     return specs
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -299,7 +300,7 @@ def propose(
     targets = views.targets(rows, kinds) if target is None else target
     action, proposition, stance, strength = np.asarray(declared, np.float64).reshape(-1, 4).T.copy()
     return ProposedActions(
-        *_of_size(kinds.size, agent, kinds, rows, targets, text, helpful, reasoning),
+        **_of_size(kinds.size, agent, kinds, rows, targets, text, helpful, reasoning),
         declared=(action.astype(np.int64), proposition.astype(np.int16), stance, strength),
         new_texts=tuple(new_texts),
     )
@@ -307,12 +308,12 @@ def propose(
 
 def no_actions() -> ProposedActions:
     """Return no actions."""
-    return ProposedActions(*_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
+    return ProposedActions(**_of_size(0, *[0] * len(COLUMNS)), declared=no_declarations())
 
 
-def _of_size(n: int, *columns: npt.ArrayLike) -> list[Array]:
+def _of_size(n: int, *columns: npt.ArrayLike) -> dict[str, Any]:
     """Return ``n`` values for each of :data:`COLUMNS`."""
-    return [np.full(n, column, dtype) for column, dtype in zip(columns, COLUMNS.values(), strict=True)]
+    return {name: np.full(n, column, COLUMNS[name]) for name, column in zip(COLUMNS, columns, strict=True)}
 
 
 def no_declarations() -> tuple[Array, Array, Array, Array]:

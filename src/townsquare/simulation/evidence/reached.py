@@ -63,7 +63,8 @@ class _Made(NamedTuple):
     def offsets(self) -> Int64:
         """Count the claims before those of each agent, (agents + 1,)."""
         met = self.what[self.indptr[0] : self.indptr[-1]]
-        return np.r_[0, np.cumsum(self.n[met], dtype=np.int64)][self.indptr - self.indptr[0]]
+        before: Int64 = np.r_[0, np.cumsum(self.n[met], dtype=np.int64)]
+        return before[self.indptr - self.indptr[0]]
 
 
 @nb.njit(parallel=True, cache=True)
