@@ -24,7 +24,7 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.core import registry
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 
 AGENTS, RECORDS, SHOWN, NEW, CLAIMS, AUTHORS, TRIES = 100_000, 50, 10, 5, 5_000, 2_000, 5
 

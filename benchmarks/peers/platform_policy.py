@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from contract_platform import FOLLOW_EVERY, POST_EVERY
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import NONE, ActionKind
+from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import ProposedActions, Views, no_declarations

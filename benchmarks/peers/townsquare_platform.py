@@ -14,7 +14,8 @@ from contract import FEED_FOLLOWED, FEED_OTHERS, FOLLOWED, Problem, Running
 from contract_platform import UNMEASURED
 
 import townsquare as ts
-from townsquare.core.schema import ActionKind, ActionStatus
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus
 from townsquare.settings.resolve import resolve
 
 PACKAGES = ["townsquare", "numpy", "numba", "polars"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from small_worlds import act, choices, feed_of, follow, note, post, row_of, show, town
 from townsquare.core import schema
-from townsquare.core.actions import SPECS, On
-from townsquare.core.schema import ActionKind, PostKind, PostType, Veracity
+from townsquare.core.actions import SPECS, ActionKind, On
+from townsquare.core.enums import PostKind, PostType, Veracity
 from townsquare.simulation.feed.build import Feed
 
 K = ActionKind

@@ -8,7 +8,7 @@ import numpy as np
 
 from townsquare.beliefs.contract import BeliefState, Changes, Holdings, Records, no_holdings, per_agent
 from townsquare.beliefs.log_odds import RULE
-from townsquare.core.schema import Origin
+from townsquare.core.enums import Origin
 
 Row = dict[str, Any]
 

@@ -13,7 +13,8 @@ from townsquare.beliefs.evidence.contract import Embedder, Extractor, StrengthJu
 from townsquare.beliefs.evidence.given import EXTRACTOR
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core import schema
-from townsquare.core.schema import NONE, AgentKind, HoldingChange, Origin, PostKind, PostType, Scorer, Veracity
+from townsquare.core.enums import AgentKind, HoldingChange, Origin, PostKind, PostType, Scorer, Slot, Veracity
+from townsquare.core.schema import NONE
 from townsquare.record.batches import Batches
 from townsquare.settings.config import Evidence, MemberParams
 from townsquare.simulation.change import Change
@@ -101,7 +102,7 @@ def shown(world: World, *rows: tuple[int, int], weights: Sequence[float] | None 
                 "exposures": schema.rows(
                     "exposures", len(rows), step=world.step + 1, agent=agent, rank=rank, post=post,
                     root=world.posts["root"][post], author=world.posts["author"][post], under=NONE,
-                    slot=schema.Slot.OTHER, likes=columns.get("likes", 0), dislikes=0, shares=0, comments=0, flags=0,
+                    slot=Slot.OTHER, likes=columns.get("likes", 0), dislikes=0, shares=0, comments=0, flags=0,
                     verdict=0, note=NONE, offered=NONE, first_seen=columns.get("first_seen", True),
                     weight=1.0 if weights is None else list(weights),
                 )

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from small_worlds import draws_of
 from townsquare.core.draws import Stage
-from townsquare.core.schema import NONE, PostKind, PostStatus, Slot
+from townsquare.core.enums import PostKind, PostStatus, Slot
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.world import World
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.schema import AgentKind, PostKind, Veracity
+from townsquare.core.enums import AgentKind, PostKind, Veracity
 
 _NONE_BY_DEFAULT = {
     "parent", "topic", "under", "note", "offered", "rank", "target", "text", "helpful", "reasoning", "result", "name",

@@ -10,8 +10,21 @@ import numpy.typing as npt
 
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage, StageDraws, text_key
-from townsquare.core.schema import NONE, ActionKind, ActionStatus, AgentKind, PostKind, PostType, Reason, Veracity
+from townsquare.core.enums import (
+    ActionStatus,
+    AgentKind,
+    LogKind,
+    PostKind,
+    PostType,
+    Reason,
+    Scorer,
+    Slot,
+    Veracity,
+    Verdict,
+)
+from townsquare.core.schema import NONE
 from townsquare.record.batches import Batches
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
@@ -91,7 +104,7 @@ def post(world: World, author: int, *, share_of: int | None = None, under: int |
     if stances:
         rows["post_stances"] = schema.rows(
             "post_stances", len(stances), post=row, proposition=list(stances), stance=list(stances.values()),
-            strength=np.nan, scorer=schema.Scorer.GIVEN,
+            strength=np.nan, scorer=Scorer.GIVEN,
         )  # fmt: skip
     world.append(Change(rows))
     return row
@@ -135,13 +148,13 @@ def moderator_of(strategy: str, **params: Any) -> ChosenModerator:
     return ChosenModerator(member, member.params(**params), ChosenNoteScorer(scorer, scorer.params()))
 
 
-def log(world: World, kind: schema.LogKind, root: int, value: float = 1.0) -> None:
+def log(world: World, kind: LogKind, root: int, value: float = 1.0) -> None:
     """One row of the moderation log."""
     rows = schema.rows("moderation_log", 1, step=world.step + 1, post=root, kind=kind, reason="made", value=value)
     world.append(Change({"moderation_log": rows}))
 
 
-def give_verdict(world: World, root: int, verdict: schema.Verdict) -> None:
+def give_verdict(world: World, root: int, verdict: Verdict) -> None:
     """A verdict without a log row."""
     rows = schema.rows(
         "verdicts", 1, post=root, step=world.step + 1, verdict=verdict, confidence=0.8, explanation=NONE,
@@ -185,7 +198,7 @@ def shown_to(feed: Feed, agent: int, column: str = "post", *, comments: bool = F
     at = feed.agents.tolist().index(agent)
     rows = slice(int(feed.indptr[at]), int(feed.indptr[at + 1]))
     values, slots = (np.asarray(feed.exposures[name])[rows] for name in (column, "slot"))
-    return values[(slots != schema.Slot.COMMENT) | comments].tolist()  # type: ignore[no-any-return]
+    return values[(slots != Slot.COMMENT) | comments].tolist()  # type: ignore[no-any-return]
 
 
 def row_of(feed: Feed, agent: int, shown: int) -> int:

@@ -14,10 +14,10 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run, row_count
 from townsquare.analysis.polarization import bimodality, pair_variance
+from townsquare.core.enums import AgentKind, PostKind, Veracity
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import AgentKind, PostKind, Veracity
 
 BINS = 20
 """Bins of equal width over [-1, 1], for histograms."""

@@ -17,7 +17,8 @@ from townsquare.analysis.contract import Reads, columns, once_a_run, row_count
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core.array_types import Int64
-from townsquare.core.schema import PostKind, Table
+from townsquare.core.enums import PostKind
+from townsquare.core.schema import Table
 from townsquare.record.query import query_frames
 
 MEASURES = {

@@ -16,9 +16,8 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run
 from townsquare.analysis.posts import accepted, per, posts_so_far, root_of_post, roots, step_grid
-from townsquare.core.actions import COUNTED
+from townsquare.core.actions import COUNTED, ActionKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionKind
 
 KINDS = {column: COUNTED[column] for column in ("likes", "dislikes", "shares", "comments")}
 """What counts as engagement; a like of a comment is a like of that comment, never of the post above it."""

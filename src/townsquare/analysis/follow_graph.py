@@ -20,11 +20,11 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.core.array_types import Int64
+from townsquare.core.enums import AgentKind
 from townsquare.core.errors import SettingError
 from townsquare.core.extras import library
 from townsquare.core.frames import as_words, collected
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import AgentKind
 from townsquare.core.spreadsheets import as_cells
 
 MOST_NULL_FOLLOWS = 500_000

@@ -7,8 +7,8 @@ import polars as pl
 
 from townsquare.analysis.beliefs import first_stances, names
 from townsquare.analysis.contract import Reads, columns
+from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import AgentKind
 
 BANDS = 4
 """Groups that a trait answered by a number is cut into, of about equal size; equal numbers stay together."""

@@ -13,10 +13,11 @@ from townsquare.analysis.beliefs import belief_change, belief_course, names, per
 from townsquare.analysis.contract import Reads, int_sum, once_a_run, row_count, setting
 from townsquare.analysis.posts import accepted
 from townsquare.core import registry
+from townsquare.core.enums import ActionStatus, Reason, TrailKind
 from townsquare.core.errors import UnknownName
 from townsquare.core.files import bundled_folder
 from townsquare.core.frames import ORDERED, as_words, collected
-from townsquare.core.schema import TABLES, ActionStatus, Reason, TrailKind
+from townsquare.core.schema import TABLES
 from townsquare.settings.layers import read_yaml
 
 ROWS_AT_ONCE = 4_000_000

@@ -15,8 +15,9 @@ from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import accepted
 from townsquare.analysis.power_law import rank_fits, size_models
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import ActionKind, AgentKind
 from townsquare.record.mosaic.views import INFLUENCE, INFLUENCER_ABOVE
 
 RECEIVED = {"likes": ActionKind.LIKE, "shares": ActionKind.SHARE, "comments": ActionKind.COMMENT}

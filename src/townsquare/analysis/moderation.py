@@ -17,9 +17,10 @@ from townsquare.analysis.contract import Reads, once_a_run, setting
 from townsquare.analysis.posts import known_posts, root_of_post, roots
 from townsquare.analysis.reach import exposure_counts
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import LogKind, NoteStatus, Verdict
 from townsquare.core.errors import UnknownName
 from townsquare.core.frames import as_words
-from townsquare.core.schema import ActionKind, LogKind, NoteStatus, Verdict
 
 _VERDICTS = {int(word): word.name.lower() for word in Verdict}
 _LOGGED = {

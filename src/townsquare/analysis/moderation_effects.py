@@ -23,9 +23,9 @@ from townsquare.analysis.groups import all_groups, persons
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import CARRIED_LABEL, known_posts, roots
 from townsquare.analysis.reach import reach
+from townsquare.core.enums import LogKind, Verdict
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import collected
-from townsquare.core.schema import LogKind, Verdict
 
 EVENTS = {"verdict": "verdict_step", "label": "label_step", "takedown": "takedown_step"}
 TIMES = columns("event:str veracity:str steps measure:str unit:str n:int value low high")

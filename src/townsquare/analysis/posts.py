@@ -12,8 +12,9 @@ from collections.abc import Iterable
 import polars as pl
 
 from townsquare.analysis.contract import Reads, once_a_run, row_count
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, PostKind, Veracity, Verdict
 from townsquare.core.frames import as_words
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind, Veracity, Verdict
 
 CARRIED_LABEL = (pl.col("verdict") == Verdict.FALSE) | (pl.col("note") >= 0)
 """Of a row of exposures: whether it was shown with a verdict ``false`` or a note."""
@@ -51,7 +52,7 @@ def roots(run: Reads) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.core.schema.PostKind`), ``author``
+        One row a root: ``root`` (int32), ``kind`` (uint8, :class:`~townsquare.core.enums.PostKind`), ``author``
         (int32), ``step`` (int32: when it was injected or written), ``text`` (int32), ``plausibility`` (float64, 0 to
         1), ``injected`` (bool), ``veracity`` (``true``, ``false`` or ``unknown``).
     """

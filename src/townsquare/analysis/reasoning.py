@@ -22,9 +22,9 @@ from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns, once_a_run
 from townsquare.beliefs.stance.vader import score_text
 from townsquare.core.actions import ON_POSTS, WORDS
+from townsquare.core.enums import ActionStatus
 from townsquare.core.errors import DataError
 from townsquare.core.frames import as_words, collected
-from townsquare.core.schema import ActionStatus
 from townsquare.settings.layers import read_yaml
 
 EDGE = 0.05

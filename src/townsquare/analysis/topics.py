@@ -19,9 +19,9 @@ from townsquare.analysis import statistics
 from townsquare.analysis.contract import Reads, columns
 from townsquare.analysis.engagement import KINDS, accepted_engagement, engagement_by_post
 from townsquare.analysis.posts import roots
+from townsquare.core.enums import PostKind
 from townsquare.core.extras import library
 from townsquare.core.frames import collected
-from townsquare.core.schema import PostKind
 
 MOST_TOPICS = 10
 MOST_TEXTS = 20_000

@@ -28,11 +28,12 @@ from townsquare.analysis.beliefs import names, person_beliefs
 from townsquare.analysis.contract import Reads, columns, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.analysis.posts import accepted, roots
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Float
+from townsquare.core.enums import AgentKind
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import ActionKind, AgentKind
 
 DRAWS = 499
 """Assignments drawn anew for a p value; the smallest it can be is 1 / (draws + 1)."""

@@ -14,10 +14,11 @@ import numpy as np
 from townsquare.beliefs.arrays import read_only
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Trail
 from townsquare.core.array_types import Array, Float
+from townsquare.core.enums import TrailKind
 from townsquare.core.errors import ContractError
 from townsquare.core.member_errors import breach, check_array
 from townsquare.core.pairs import PairBlock
-from townsquare.core.schema import NONE, TABLES, TrailKind
+from townsquare.core.schema import NONE, TABLES
 
 FAMILY = "belief rule"
 TOLERANCE = 1e-12

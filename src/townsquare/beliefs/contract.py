@@ -94,7 +94,7 @@ class Records(NamedTuple):
     proposition: Int16  # (k,)
     polarity: npt.NDArray[np.int8]  # (k,) -1 or +1
     strength: Float  # (k,) [0, 1]
-    origin: Byte  # (k,) schema.Origin
+    origin: Byte  # (k,) Origin
     active: Bool  # (k,) whether it counts
     agreed: Bool  # (k,) its polarity was the sign of the stance when it was accepted
 
@@ -104,7 +104,7 @@ class Changes(NamedTuple):
 
     indptr: Int64  # (n + 1,)
     record: Int32  # (c,) which of the agent's records, from 0
-    kind: Byte  # (c,) schema.HoldingChange
+    kind: Byte  # (c,) HoldingChange
     post: Int32  # (c,) the row that was shown, or the own post
     rank: Int16  # (c,) -1 for an own post
 

@@ -33,8 +33,9 @@ from townsquare.beliefs.log_odds_kernels import SETTINGS, Summed, Weighed, repla
 from townsquare.beliefs.trail import trail_rows
 from townsquare.core.array_types import Array, Float
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import HoldingChange, TrailKind
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import NONE, HoldingChange, TrailKind
+from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams, setting
 
 LOG_ODDS, PRIOR = "log_odds", "prior"

@@ -15,7 +15,7 @@ from townsquare.beliefs.arrays import AgentSettings, Table
 from townsquare.beliefs.contract import Changes, Records, Replayed
 from townsquare.beliefs.equation import contribution, log_odds_at, stance_at
 from townsquare.core.array_types import Float
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 
 SETTINGS = ("uptake", "anchoring", "confirmation", "prior_scale")
 """Fields of a record of settings ``p`` that the kernels read."""

@@ -14,8 +14,8 @@ from townsquare.beliefs.exposure_kernels import novelty, social_proof
 from townsquare.beliefs.log_odds_kernels import amount
 from townsquare.beliefs.move_kernels import author_slots, learned
 from townsquare.core.array_types import Float, Int64
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.pairs import PairBlock
-from townsquare.core.schema import HoldingChange, Origin
 
 _PEER, _ACCEPTED = int(Origin.PEER), int(HoldingChange.ACCEPTED)
 

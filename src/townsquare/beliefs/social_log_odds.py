@@ -48,8 +48,8 @@ from townsquare.beliefs.trail import trail_rows
 from townsquare.beliefs.trust import TRUST, author_trust, learn_trust
 from townsquare.core.array_types import Float, Int64
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock, empty_block, lookup
-from townsquare.core.schema import TrailKind
 
 WORTH, LABEL = "worth", "label"
 SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")

@@ -12,7 +12,8 @@ import numpy.typing as npt
 from townsquare.beliefs.arrays import Beliefs, Moved, columns, settings, unmoved
 from townsquare.beliefs.contract import DTYPES, AgentParams, BeliefInputs, BeliefState, Exposed, Own, Trail
 from townsquare.core.array_types import Int64
-from townsquare.core.schema import NONE, TrailKind
+from townsquare.core.enums import TrailKind
+from townsquare.core.schema import NONE
 
 _EXPOSURE, _OWN = int(TrailKind.EXPOSURE), int(TrailKind.OWN)
 _ANCHOR, _CLIP = int(TrailKind.ANCHOR), int(TrailKind.CLIP)

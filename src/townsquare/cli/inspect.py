@@ -63,9 +63,9 @@ def _health(run: Run) -> dict[str, Any]:
     from townsquare.analysis import participation, refusals
     from townsquare.analysis.health import rule_health
     from townsquare.analysis.model_calls import calls_in_short
-    from townsquare.core.enums import word_of
+    from townsquare.core.actions import ActionKind
+    from townsquare.core.enums import ActionStatus, word_of
     from townsquare.core.frames import collected
-    from townsquare.core.schema import ActionKind, ActionStatus
 
     steps = participation(run)
     if steps.is_empty():

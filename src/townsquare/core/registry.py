@@ -2,7 +2,7 @@
 
 A member of a family is one file, and one line of ``members.csv``: its family, the name that settings use, and where its
 object stands. Members are imported when they are first asked for. Order matters only for ``stance``, whose numbers are
-recorded (:class:`townsquare.core.schema.Scorer`): append there, never insert.
+recorded (:class:`townsquare.core.enums.Scorer`): append there, never insert.
 
 Members of your own come in by :func:`register`, or from an installed package whose entry points of the group
 ``townsquare.members`` are named ``family.name`` (``ranker.mine = "my_package.rankers:MINE"``): those are known to the

@@ -21,56 +21,7 @@ import numpy.typing as npt
 
 from townsquare.core import enums
 from townsquare.core.actions import ActionKind
-from townsquare.core.enums import (
-    ActionStatus,
-    AgentKind,
-    CallOutcome,
-    HoldingChange,
-    LogKind,
-    MemoryKind,
-    NoteStatus,
-    Origin,
-    PostKind,
-    PostStatus,
-    PostType,
-    Reason,
-    Scorer,
-    Slot,
-    TrailKind,
-    Veracity,
-    Verdict,
-)
 from townsquare.core.files import package_table
-
-__all__ = [
-    "ActionKind",
-    "ActionStatus",
-    "AgentKind",
-    "CallOutcome",
-    "Column",
-    "Columns",
-    "EPOCH",
-    "HoldingChange",
-    "LogKind",
-    "MemoryKind",
-    "NONE",
-    "NoteStatus",
-    "Origin",
-    "PostKind",
-    "PostStatus",
-    "PostType",
-    "RECORD_VERSION",
-    "Reason",
-    "Scorer",
-    "Slot",
-    "TABLES",
-    "Table",
-    "TrailKind",
-    "Veracity",
-    "Verdict",
-    "empty",
-    "rows",
-]
 
 Columns = Mapping[str, npt.NDArray[np.generic] | list[str]]
 NONE = -1  # in a column that points at a row: it points at none

@@ -17,7 +17,7 @@ from townsquare.beliefs.evidence.bank_files import ArgumentBank
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.array_types import Float
 from townsquare.core.draws import U64, Draws, Stage, uniform_oracle
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.models.contract import Asker
 from townsquare.settings.base import MemberParams
 

@@ -27,7 +27,7 @@ from townsquare.beliefs.evidence.holding_kernels import (
 from townsquare.beliefs.evidence.near import Vectors, near_pairs
 from townsquare.beliefs.evidence.retrieval import retrieve
 from townsquare.beliefs.log_odds_kernels import SETTINGS, amount
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.debate.contract import ActiveRecord, Claim, Move, Side
 
 _SEED = HELD | ACTIVE | EVER | Origin.SEED << ORIGIN_SHIFT

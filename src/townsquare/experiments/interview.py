@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from townsquare.core.enums import AgentKind, MemoryKind
 from townsquare.core.errors import DataError
-from townsquare.core.schema import AgentKind, MemoryKind
 from townsquare.models.contract import Asker, Message, Reply, Request
 from townsquare.models.prompts.bands import CONFIDENCE_BANDS, STANCE_BANDS, confidence_band, stance_band
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted

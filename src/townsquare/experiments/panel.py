@@ -16,8 +16,8 @@ import polars as pl
 
 from townsquare.core import tabular
 from townsquare.core.actions import ON_POSTS, WORDS
+from townsquare.core.enums import ActionStatus, PostKind
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import ActionStatus, PostKind
 from townsquare.models.client import OnCall
 from townsquare.record.run import Run
 from townsquare.scenario.load import load_scenario

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS
-from townsquare.core.schema import RECORD_VERSION, LogKind, MemoryKind, Verdict
+from townsquare.core.enums import LogKind, MemoryKind, Verdict
+from townsquare.core.schema import RECORD_VERSION
 from townsquare.record.database import INDEXES, create
 from townsquare.record.mosaic.views import ACTION_WORDS, MEANINGS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS

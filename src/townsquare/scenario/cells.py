@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Float
 from townsquare.core.cells import Column, Group, Sheet, is_filled, name_cell, names, numbers, read_columns, texts, words
+from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import PostType, Veracity
 from townsquare.core.tabular import Record, Records, column_name
 from townsquare.scenario.contents import Arguments, Posts, Proposition, Source
 

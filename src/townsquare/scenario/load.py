@@ -17,11 +17,11 @@ import numpy.typing as npt
 from townsquare.core import files
 from townsquare.core.array_types import Int32, Int64
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import Veracity
 from townsquare.core.errors import DataError, SettingError
 from townsquare.core.files import bundled_folder
 from townsquare.core.former_names import FORMER_NAMES, current_name
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import Veracity
 from townsquare.core.tabular import TABLE_KINDS
 from townsquare.scenario.contents import Posts, Scenario
 from townsquare.scenario.read import (

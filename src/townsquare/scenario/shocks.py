@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core.array_types import Int64
+from townsquare.core.enums import Veracity
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import Veracity
 from townsquare.scenario.contents import Posts, Scenario
 from townsquare.settings.config import Config, Injection
 from townsquare.settings.event_checks import event_name

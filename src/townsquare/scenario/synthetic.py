@@ -6,8 +6,8 @@ import numpy as np
 
 from townsquare.core.array_types import Float
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
-from townsquare.core.schema import PostType, Veracity
 from townsquare.scenario.contents import Arguments, Posts, Proposition, Scenario, Source
 from townsquare.scenario.read import bundled_lines
 

@@ -8,14 +8,9 @@ import numba as nb
 import numpy as np
 
 from townsquare.core.array_types import Array
-from townsquare.core.enums import Rating
+from townsquare.core.enums import PostStatus, Rating, Reason, Slot
 from townsquare.core.pairs import PairBlock, has
-from townsquare.core.schema import (
-    NONE,
-    PostStatus,
-    Reason,
-    Slot,
-)
+from townsquare.core.schema import NONE
 
 _NONE, _RATINGS = int(NONE), len(Rating)
 _ACTIVE, _COMMENT_SLOT = int(PostStatus.ACTIVE), int(Slot.COMMENT)

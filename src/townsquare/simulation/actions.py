@@ -20,9 +20,8 @@ from townsquare.core.actions import ON_AUTHORS, REACTION_BITS, SPECS, ActionKind
 from townsquare.core.array_types import Array, read_only
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import U64, StageDraws, bits_oracle, chain, text_key
-from townsquare.core.enums import RATING_VALUES, Rating
+from townsquare.core.enums import RATING_VALUES, ActionStatus, PostKind, PostType, Rating, Reason, Scorer, Veracity
 from townsquare.core.pairs import empty_block, rows_between, spans
-from townsquare.core.schema import ActionStatus, PostKind, PostType, Reason, Scorer, Veracity
 from townsquare.core.threads import each
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Config

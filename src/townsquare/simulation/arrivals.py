@@ -16,8 +16,9 @@ from townsquare.beliefs.profiles import Profiles, profiles_of
 from townsquare.core import schema
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, Draws, Stage, StageDraws, bits_oracle, text_key
+from townsquare.core.enums import AgentKind, PostKind, Scorer, Veracity
 from townsquare.core.member_errors import call_member
-from townsquare.core.schema import NONE, AgentKind, PostKind, Scorer, Veracity
+from townsquare.core.schema import NONE
 from townsquare.scenario.accounts import check_accounts
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.event_checks import check_against

@@ -24,13 +24,15 @@ from townsquare.beliefs.contract import (
     per_agent,
 )
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array, Int16
 from townsquare.core.coded_rows import PartedRows
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import ActionStatus, AgentKind, PostKind
 from townsquare.core.errors import ContractError, SettingError
 from townsquare.core.member_errors import call_member
 from townsquare.core.pairs import lookup, rows_between, spans
-from townsquare.core.schema import NONE, ActionKind, ActionStatus, AgentKind
+from townsquare.core.schema import NONE
 from townsquare.core.threads import each
 from townsquare.record.batches import Batches
 from townsquare.scenario.population.question_bank import bundled_bank
@@ -42,7 +44,7 @@ from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets
 
 _WRITTEN = np.zeros(256, np.bool_)  # by kind of post
-_WRITTEN[[schema.PostKind.ORIGINAL, schema.PostKind.COMMENT]] = True
+_WRITTEN[[PostKind.ORIGINAL, PostKind.COMMENT]] = True
 
 
 class _Shown(NamedTuple):

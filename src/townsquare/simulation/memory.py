@@ -21,7 +21,8 @@ from townsquare.core import schema
 from townsquare.core.actions import ON_AUTHORS, SPECS, ActionKind, On, kinds_where
 from townsquare.core.array_types import Array
 from townsquare.core.documents import read_yaml
-from townsquare.core.schema import NONE, ActionStatus, MemoryKind
+from townsquare.core.enums import ActionStatus, MemoryKind
+from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, Message, Request
 from townsquare.models.prompts.filling import filled, listed
 from townsquare.record.batches import Batches

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from townsquare.core import schema
+from townsquare.core.enums import ActionStatus, AgentKind
 from townsquare.core.errors import BudgetReached, WrongVersion
 from townsquare.core.member_errors import in_step
 from townsquare.core.runtime import held_memory
-from townsquare.core.schema import ActionStatus
 from townsquare.core.threads import threads_for
 from townsquare.models.client import ModelClient, OnCall, nothing
 from townsquare.models.open import check_model, model_client
@@ -166,7 +165,7 @@ def _summary(world: World, out: Batches, n_online: int, seconds: float) -> StepS
     status, first_seen = np.asarray(out.get("actions")["status"]), np.asarray(out.get("exposures")["first_seen"])
     values: dict[str, float] = {
         "seconds": seconds,
-        "agents": int(np.count_nonzero(world.agents["kind"] == schema.AgentKind.PERSON)),
+        "agents": int(np.count_nonzero(world.agents["kind"] == AgentKind.PERSON)),
         "online": n_online,
         "exposures": out.count("exposures"),
         "actions": out.count("actions"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from townsquare.beliefs.stance.contract import StanceScorer, scores
 from townsquare.core import registry, schema
-from townsquare.core.schema import PostKind, Scorer
+from townsquare.core.enums import PostKind, Scorer
 from townsquare.settings.config import Beliefs
 from townsquare.simulation.change import Change
 from townsquare.simulation.world import World

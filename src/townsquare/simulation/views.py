@@ -14,7 +14,8 @@ import numpy.typing as npt
 from townsquare.core.actions import SPECS, ActionKind, On, per_kind
 from townsquare.core.array_types import Array
 from townsquare.core.coded_rows import CodedRows, column_at
-from townsquare.core.schema import NONE, MemoryKind, PostKind
+from townsquare.core.enums import MemoryKind, PostKind
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Actions as ActionSettings
 from townsquare.settings.config import Memory as MemorySettings
 from townsquare.settings.config import Model as ModelSettings
@@ -238,7 +239,7 @@ class ProposedActions:
     ----------
     agent : int32
     kind : uint8
-        :class:`townsquare.core.schema.ActionKind`.
+        :class:`townsquare.core.actions.ActionKind`.
     row : int64
         The row of ``Views.rows`` acted on; -1 for `post` and `ignore`.
     target : int32

@@ -21,9 +21,17 @@ from townsquare.core.actions import COUNTED, REACTION_BITS, kinds_where, per_kin
 from townsquare.core.array_types import Int64, read_only
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import StageDraws
-from townsquare.core.enums import RATING_VALUES, Rating
+from townsquare.core.enums import (
+    RATING_VALUES,
+    ActionStatus,
+    AgentKind,
+    LogKind,
+    NoteStatus,
+    PostKind,
+    PostStatus,
+    Rating,
+)
 from townsquare.core.pairs import BLOCK, PairBlock, Pairs, keep_newest, lookup, rows_between, spans, upsert
-from townsquare.core.schema import ActionStatus, LogKind, NoteStatus, PostKind, PostStatus
 from townsquare.core.table import GrowingTable
 from townsquare.core.threads import each
 from townsquare.simulation.change import Change
@@ -184,7 +192,7 @@ class World:
 
     def persons(self) -> npt.NDArray[np.bool_]:
         """Return which rows of agents are persons, (n_agents,) bool."""
-        return np.asarray(self.agents["kind"] == schema.AgentKind.PERSON)
+        return np.asarray(self.agents["kind"] == AgentKind.PERSON)
 
     def has(self, pairs: Pairs, agents: npt.NDArray[Any], keys: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Return whether (agent, key) pairs are in a store, whatever their value; ``agents`` ascend."""

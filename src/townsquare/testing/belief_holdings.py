@@ -9,7 +9,8 @@ from itertools import chain
 import numpy as np
 
 from townsquare.beliefs.contract import DTYPES, Changes, ClaimExposures, Holdings, Records, Rows
-from townsquare.core.schema import NONE, HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
+from townsquare.core.schema import NONE
 
 _CLAIMS, _MOST, _POSTS = 30, 8, 2_000_000
 

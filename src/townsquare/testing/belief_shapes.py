@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from townsquare.beliefs.contract import NEEDS, BeliefRule, BeliefState, Trail
+from townsquare.core.enums import TrailKind
 from townsquare.core.pairs import PairBlock
-from townsquare.core.schema import NONE, TrailKind
+from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams
 from townsquare.testing.belief_calls import broken, run_step
 from townsquare.testing.belief_cases import Case, spoken_to

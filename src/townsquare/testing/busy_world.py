@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage, StageDraws
-from townsquare.core.schema import ActionKind
 from townsquare.scenario.load import made_scenario
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.feed import build

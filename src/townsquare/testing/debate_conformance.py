@@ -13,7 +13,7 @@ from townsquare.beliefs.evidence.bank_files import ArgumentBank, load_bank
 from townsquare.beliefs.evidence.hashing import EMBEDDER
 from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.draws import Draws
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.debate.checks import check_claim, check_moved
 from townsquare.debate.contract import (
     ActiveRecord,

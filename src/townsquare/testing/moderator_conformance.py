@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
-from townsquare.core.schema import ActionKind
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change

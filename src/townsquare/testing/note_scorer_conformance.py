@@ -7,7 +7,8 @@ from dataclasses import fields, replace
 import numpy as np
 
 from townsquare.core.array_types import Float, Int32, Int64
-from townsquare.core.schema import NONE, NoteStatus
+from townsquare.core.enums import NoteStatus
+from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.moderation.note_scorers.contract import (

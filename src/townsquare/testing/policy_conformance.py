@@ -9,7 +9,8 @@ import numpy as np
 from townsquare.core.actions import On, kinds_where
 from townsquare.core.array_types import Array
 from townsquare.core.draws import Stage
-from townsquare.core.schema import NONE, Veracity
+from townsquare.core.enums import Veracity
+from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import FAMILY, ChosenPolicy, Policy

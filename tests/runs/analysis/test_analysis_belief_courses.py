@@ -22,8 +22,8 @@ from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
 from townsquare.analysis.belief_paths import crossing_counts, crossings, distance_to_start, persistence
 from townsquare.analysis.belief_spread import accuracy_course, convergence, polarization_course
 from townsquare.analysis.beliefs import BINS
+from townsquare.core.enums import Veracity, Verdict
 from townsquare.core.errors import UnknownName
-from townsquare.core.schema import Veracity, Verdict
 
 STANCE = st.floats(-1, 1, allow_nan=False).map(lambda x: round(x, 6))
 

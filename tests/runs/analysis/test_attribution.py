@@ -20,8 +20,8 @@ from townsquare.analysis.causes.attribution import BY, attribution, attribution_
 from townsquare.analysis.causes.contributions import changes
 from townsquare.cli import main
 from townsquare.core import registry
+from townsquare.core.enums import AgentKind, TrailKind, Veracity, Verdict
 from townsquare.core.errors import RecordError, SettingError, UnknownName
-from townsquare.core.schema import AgentKind, TrailKind, Veracity, Verdict
 
 WITH_TRAIL = [name for name in registry.names("beliefs") if name != "no_change"]
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from townsquare.core import registry
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import ContractError, SettingError, UnknownName
-from townsquare.core.schema import HoldingChange, Origin
 from townsquare.debate.contract import Utterance
 from townsquare.debate.members.bank_speaker import NOTHING_LEFT
 from townsquare.debate.members.scripted_speaker import SILENT

@@ -18,8 +18,8 @@ from townsquare.beliefs.contract import BeliefInputs, per_agent
 from townsquare.cli import main
 from townsquare.core import registry
 from townsquare.core.draws import Stage, StageDraws
+from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import PostKind, Veracity
 from townsquare.experiments.counterfactual import Removal, rerun_beliefs, without
 from townsquare.experiments.counterfactual.one_step import without as without_row
 from townsquare.experiments.counterfactual.rerun_simulation import leave_out_of

@@ -19,8 +19,8 @@ from scipy import stats
 from argument_tables import BAN, FUND, TEXTS, write_table
 from repository import SHARED
 from townsquare.cli import main
+from townsquare.core.enums import PostKind
 from townsquare.core.errors import DataError, RecordError, SettingError
-from townsquare.core.schema import PostKind
 from townsquare.humans.judges.argument_table import banks_by_topic, read_arguments
 from townsquare.humans.judges.judge_report import HELD_OUT, IN_TOPIC, SHIPPED, judge_report
 from townsquare.humans.judges.judge_scores import accuracy, macro_f1, pearson, spearman

@@ -14,8 +14,8 @@ import pytest
 
 from running_viewer import RECORDS, ask, data, record
 from townsquare.analysis.causes.why import why
+from townsquare.core.enums import TrailKind
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import TrailKind
 from townsquare.experiments.comparison import compare
 from townsquare.pages.view.security import HEADERS
 from townsquare.pages.view.server import QUESTIONS, app

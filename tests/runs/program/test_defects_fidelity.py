@@ -13,8 +13,9 @@ import townsquare as ts
 from small_worlds import draws_of, end_step, moderator_of, note, post, rate, town
 from townsquare.analysis.engagement_time import engagement_levels
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
-from townsquare.core.schema import ActionKind, ActionStatus, LogKind, PostKind, PostStatus, Veracity, Verdict
+from townsquare.core.enums import ActionStatus, LogKind, PostKind, PostStatus, Veracity, Verdict
 from townsquare.models.client import ModelClient
 from townsquare.models.contract import Call
 from townsquare.models.fake import FakeModel

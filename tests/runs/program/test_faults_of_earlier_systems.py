@@ -68,7 +68,8 @@ from small_worlds import (
     steps_of,
     town,
 )
-from townsquare.core.schema import ActionKind, LogKind, TrailKind
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import LogKind, TrailKind
 from townsquare.record.batches import Batches
 from townsquare.scenario.contents import Source
 from townsquare.scenario.load import made_scenario

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from townsquare.core.enums import AgentKind, PostKind
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import AgentKind, PostKind
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.load import load_scenario

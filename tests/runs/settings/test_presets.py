@@ -13,8 +13,8 @@ import pytest
 import townsquare as ts
 from repository import ROOT
 from townsquare.cli import main
+from townsquare.core.enums import PostKind, Scorer, Veracity
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import PostKind, Scorer, Veracity
 from townsquare.scenario.load import list_scenarios
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.presets import list_presets, preset_names, read_preset

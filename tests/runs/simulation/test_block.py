@@ -28,8 +28,9 @@ from small_worlds import (
     town,
 )
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, PostKind
 from townsquare.core.pairs import Pairs
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind
 from townsquare.pages.view.library import Library
 from townsquare.pages.view.queries import actions_of
 from townsquare.record.memory import MemoryRecorder

@@ -9,8 +9,10 @@ import polars as pl
 
 from small_worlds import draws_of, feed_of, follow, post, run_of, settings_of, town, views_of
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
-from townsquare.core.schema import NONE, ActionKind, PostKind
+from townsquare.core.enums import PostKind
+from townsquare.core.schema import NONE
 from townsquare.simulation.views import Bank, ProposedActions
 from townsquare.simulation.world import World
 from townsquare.testing.policy_conformance import check_policy

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from small_worlds import run_of, settings_of
-from townsquare.core.schema import LogKind
+from townsquare.core.enums import LogKind
 
 
 def test_in_a_run_it_is_logged_once_a_post_and_seen_from_the_next_step() -> None:

@@ -19,8 +19,9 @@ from townsquare.beliefs.contract import BeliefRule, BeliefState
 from townsquare.beliefs.stance.contract import StanceScorer
 from townsquare.cli import main
 from townsquare.core import registry
+from townsquare.core.enums import LogKind
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import NONE, LogKind, rows
+from townsquare.core.schema import NONE, rows
 from townsquare.debate.contract import Claim, Debater, Move, Speaker, Utterance
 from townsquare.record.run import Run
 from townsquare.settings.base import MemberParams

@@ -17,8 +17,9 @@ from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare.analysis import outcomes
 from townsquare.analysis.moderation import strategy
+from townsquare.core.enums import PostKind, Slot, Verdict
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import TABLES, PostKind, Slot, Verdict
+from townsquare.core.schema import TABLES
 from townsquare.experiments.arms import parse_vary
 from townsquare.pages.report import write_report
 from townsquare.record.contract import StepSummary

@@ -15,8 +15,9 @@ from townsquare.analysis.causes.records import evidence
 from townsquare.analysis.causes.why import why
 from townsquare.analysis.outcomes import outcomes
 from townsquare.cli import main
+from townsquare.core.enums import HoldingChange, Origin, TrailKind
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import NONE, HoldingChange, Origin, TrailKind
+from townsquare.core.schema import NONE
 from townsquare.experiments.comparison import compare
 from townsquare.experiments.start_check import check_starts
 from townsquare.pages.report.cautions import warnings

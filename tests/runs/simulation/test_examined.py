@@ -14,9 +14,10 @@ import townsquare as ts
 from small_worlds import act, choices, equal_columns, feed_of, post, settings_of, show, shown_to, town
 from townsquare.analysis.diffusion import cascades
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import Reason
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import ActionKind, Reason
 from townsquare.record.run import Run
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.actions import exposures

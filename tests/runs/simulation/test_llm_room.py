@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from townsquare.analysis.model_calls import calls_in_short, tokens_of_turns
 from townsquare.cli import main
+from townsquare.core.enums import Slot
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import Slot
 from townsquare.models.client import ModelClient
 from townsquare.models.contract import Call
 from townsquare.models.fake import FakeModel

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from small_worlds import town
-from townsquare.core.schema import MemoryKind
+from townsquare.core.enums import MemoryKind
 from townsquare.record.run import Run
 from townsquare.scenario.settings import resolve_for
 from townsquare.settings.config import Memory

@@ -6,9 +6,7 @@ from small_worlds import (
     run_of,
     settings_of,
 )
-from townsquare.core.schema import (
-    LogKind,
-)
+from townsquare.core.enums import LogKind
 
 
 def test_verdicts_are_recorded_with_their_reasons_and_the_truth_beside_them() -> None:

@@ -12,9 +12,9 @@ import pytest
 import townsquare as ts
 from small_worlds import draws_of, feed_of, note, post, rate, run_of, settings_of, town, views_of
 from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
 from townsquare.core.enums import RATING_VALUES, Rating
-from townsquare.core.schema import ActionKind
 from townsquare.record.content_hash import HashChain
 from townsquare.simulation.change import Change
 

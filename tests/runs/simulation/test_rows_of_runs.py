@@ -7,10 +7,8 @@ from small_worlds import (
     settings_of,
 )
 from townsquare.core import schema
-from townsquare.core.schema import (
-    NONE,
-    PostKind,
-)
+from townsquare.core.enums import PostKind
+from townsquare.core.schema import NONE
 
 
 def test_every_recorded_row_points_at_rows_that_are_there() -> None:

@@ -14,9 +14,11 @@ from polars.testing import assert_frame_equal
 
 from small_worlds import run_of, settings_of, steps_of
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import AgentKind
 from townsquare.core.errors import TownsquareError
-from townsquare.core.schema import TABLES, ActionKind, AgentKind
+from townsquare.core.schema import TABLES
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Posts, Scenario

@@ -15,8 +15,8 @@ from small_worlds import run_of, settings_of
 from townsquare.beliefs.stance.contract import StanceScorer
 from townsquare.beliefs.stance.vader import score_text
 from townsquare.core import registry
+from townsquare.core.enums import PostKind, Scorer
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import PostKind, Scorer
 from townsquare.record.run import Run
 from townsquare.settings.config import MemberParams
 from townsquare.settings.resolve import resolve

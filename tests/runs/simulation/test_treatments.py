@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from small_worlds import act, choices, draws_of, feed_of, post, reasons, row_of, run_of, settings_of, town
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
+from townsquare.core.enums import Reason, Slot, Verdict
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import ActionKind, Reason, Slot, Verdict
 from townsquare.record.run import Run
 from townsquare.settings.config import Actions, Config
 from townsquare.settings.events import Treatment

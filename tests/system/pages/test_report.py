@@ -15,8 +15,9 @@ import townsquare as ts
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis import Reads, outcomes
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import AgentKind, LogKind, PostKind, Veracity, Verdict
 from townsquare.core.errors import RecordError
-from townsquare.core.schema import ActionKind, AgentKind, LogKind, PostKind, Veracity, Verdict
 from townsquare.pages.report import write_report
 from townsquare.pages.report.axes import reference
 from townsquare.pages.report.svg import Figure, inline

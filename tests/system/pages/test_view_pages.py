@@ -12,7 +12,7 @@ import pytest
 
 import townsquare as ts
 from running_viewer import RECORDS, VIEWS, Visit, place, record
-from townsquare.core.schema import TrailKind
+from townsquare.core.enums import TrailKind
 from townsquare.pages.view.serving import serving
 from townsquare.record.run import Run
 

@@ -20,8 +20,9 @@ from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare.beliefs.stance.contract import StanceScorer
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import LogKind, NoteStatus, Scorer, Verdict
 from townsquare.core.errors import ContractError, UnknownName
-from townsquare.core.schema import ActionKind, LogKind, NoteStatus, Scorer, Verdict
 from townsquare.settings.config import MemberParams
 from townsquare.settings.schema import json_schema
 from townsquare.testing.moderator_conformance import check_moderator

@@ -21,9 +21,10 @@ from running_viewer import data
 from small_worlds import draws_of, equal_columns, settings_of, steps_of
 from townsquare.cli import main
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array
 from townsquare.core.draws import Stage
-from townsquare.core.schema import ActionKind, Slot
+from townsquare.core.enums import Slot
 from townsquare.pages.view.serving import serving
 from townsquare.record.run import Run
 from townsquare.settings.config import Feed as FeedSettings

@@ -24,6 +24,7 @@ from random_records import (
     summary_of,
 )
 from townsquare.core import schema
+from townsquare.core.enums import ActionStatus
 from townsquare.core.errors import RecordError, SettingError, UnknownName
 from townsquare.record.batches import Batches
 from townsquare.record.content_hash import HashChain, hashed_tables
@@ -180,7 +181,7 @@ def test_sql_names_the_nearest_table(run: Run) -> None:
 def test_words(run: Run) -> None:
     codes, words = run.table("actions"), run.words("actions")
     for code, word in zip(codes["status"], words["status"], strict=True):
-        assert word == (schema.ActionStatus(code).name.lower() if code < 2 else str(code))
+        assert word == (ActionStatus(code).name.lower() if code < 2 else str(code))
     assert isinstance(words.schema["kind"], pl.Enum)
     assert words.schema["step"] == pl.Int32
 

@@ -22,9 +22,10 @@ from small_worlds import draws_of, end_step, moderator_of, note, post, rate, run
 from townsquare.analysis.moderation import added_kinds
 from townsquare.cli import main
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
+from townsquare.core.enums import ActionStatus, LogKind, NoteStatus
 from townsquare.core.errors import ContractError, SettingError
-from townsquare.core.schema import ActionKind, ActionStatus, LogKind, NoteStatus
 from townsquare.pages.report.moderation import moderation_section
 from townsquare.pages.view.serving import serving
 from townsquare.record.run import Run
@@ -51,7 +52,7 @@ MODERATOR = '''"""Notes, flags and blocking, which only this strategy gives to a
 
 from dataclasses import replace
 
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.simulation.moderation.community import MODERATOR as COMMUNITY
 
 MODERATOR = replace(COMMUNITY, name="notes_and_flags", adds=COMMUNITY.adds | {ActionKind.FLAG, ActionKind.BLOCK})

@@ -17,7 +17,7 @@ from handwritten_runs import FrameRun, injected, settings
 from handwritten_runs import run_of_courses as run
 from townsquare.analysis import belief_change, belief_course, stance_bins, stance_lines, true_sides
 from townsquare.analysis.polarization import bimodality, pair_variance
-from townsquare.core.schema import AgentKind, PostKind, Veracity
+from townsquare.core.enums import AgentKind, PostKind, Veracity
 
 STANCE = st.floats(-1, 1, allow_nan=False)
 

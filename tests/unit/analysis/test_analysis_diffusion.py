@@ -23,7 +23,8 @@ from townsquare.analysis.diffusion import (
 )
 from townsquare.analysis.engagement import gaps
 from townsquare.analysis.engagement_time import engagement_gaps, engagement_levels, engagement_rates
-from townsquare.core.schema import ActionKind, PostKind, Veracity
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import PostKind, Veracity
 
 
 @pytest.mark.parametrize("seed", range(6))

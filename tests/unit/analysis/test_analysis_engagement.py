@@ -9,7 +9,8 @@ import polars as pl
 
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis import engagement, engagement_balance, engagement_by_post
-from townsquare.core.schema import ActionKind, ActionStatus, PostKind, Reason, Veracity
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, PostKind, Reason, Veracity
 
 TRUE, FALSE, OWN, SHARE_OF_FALSE, COMMENT_ON_FALSE = 0, 1, 2, 3, 4
 POSTS = [

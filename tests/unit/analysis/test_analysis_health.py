@@ -10,7 +10,8 @@ import pytest
 
 from handwritten_runs import FrameRun, injected, settings
 from townsquare.analysis import belief_movement, health, participation, refusals
-from townsquare.core.schema import ActionKind, ActionStatus, AgentKind, Reason, TrailKind, Veracity
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, AgentKind, Reason, TrailKind, Veracity
 
 NAMED = [{"proposition": 0, "name": "tax"}, {"proposition": 1, "name": "park"}]
 

@@ -11,7 +11,7 @@ import pytest
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis import labels, moderation, moderation_events
 from townsquare.analysis.moderation import scores
-from townsquare.core.schema import LogKind, PostKind, Veracity, Verdict
+from townsquare.core.enums import LogKind, PostKind, Veracity, Verdict
 
 # Posts 0 to 3 are false, 4 to 6 true, 7 of unknown veracity, 8 is written by an agent.
 POSTS = [

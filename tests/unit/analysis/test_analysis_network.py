@@ -14,7 +14,7 @@ from townsquare.analysis import network
 from townsquare.analysis.follow_graph import against, follow_graph, rewired
 from townsquare.analysis.homophily import communities, echo_chambers, equal_ends, homophily
 from townsquare.analysis.network import by_size, centralities, network_over_time
-from townsquare.core.schema import AgentKind
+from townsquare.core.enums import AgentKind
 
 N = 60
 

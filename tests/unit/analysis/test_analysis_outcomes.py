@@ -10,8 +10,9 @@ from handwritten_runs import FrameRun, injected, settings
 from townsquare.analysis import describe, outcomes
 from townsquare.analysis.outcomes import MEASURES, groups, numbered
 from townsquare.core import registry
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import AgentKind, Veracity
 from townsquare.core.errors import UnknownName
-from townsquare.core.schema import ActionKind, AgentKind, Veracity
 
 
 def small_run(**more: object) -> FrameRun:

@@ -15,7 +15,8 @@ from townsquare.analysis.influence import inequality, influence, unequal
 from townsquare.analysis.power_law import rank_fits, size_models
 from townsquare.analysis.topics import by_topic, compare_topics, found_topics, time_of_posting, topics
 from townsquare.analysis.traits import least_and_most, trait_tests
-from townsquare.core.schema import ActionKind, AgentKind, PostKind, Veracity
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import AgentKind, PostKind, Veracity
 
 K = ActionKind
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from handwritten_runs import FrameRun, injected, settings, written
 from townsquare.analysis import exposure_counts, reach, reach_over_time
-from townsquare.core.schema import PostKind, Veracity, Verdict
+from townsquare.core.enums import PostKind, Veracity, Verdict
 
 POSTS = [
     injected(0, Veracity.TRUE),

@@ -34,8 +34,9 @@ from townsquare.analysis.reasoning import (
     tones,
 )
 from townsquare.analysis.vocabulary import frequent_terms, log_odds, reasoning_words, typical_words
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, LogKind, Veracity, Verdict
 from townsquare.core.errors import DataError, RecordError
-from townsquare.core.schema import ActionKind, ActionStatus, LogKind, Veracity, Verdict
 
 K = ActionKind
 GOOD, BAD, PLAIN = "A wonderful, helpful idea", "A terrible and harmful lie", "A table with four legs"

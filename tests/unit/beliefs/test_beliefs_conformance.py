@@ -14,8 +14,8 @@ from townsquare.beliefs.contract import BeliefRule, BeliefState, Exposed, Trail
 from townsquare.beliefs.exposure import RULE as EXPOSURE
 from townsquare.beliefs.trail import no_trail
 from townsquare.core import registry
+from townsquare.core.enums import TrailKind
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import TrailKind
 from townsquare.settings.config import MemberParams, setting
 from townsquare.testing.belief_conformance import check_belief_rule
 

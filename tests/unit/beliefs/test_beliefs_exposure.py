@@ -12,7 +12,7 @@ from simswarm_oracle import Believer, rows_of, update
 from townsquare.beliefs.contract import BeliefInputs, per_agent
 from townsquare.beliefs.exposure import RULE
 from townsquare.core.draws import Stage, StageDraws
-from townsquare.core.schema import TrailKind
+from townsquare.core.enums import TrailKind
 
 STANCE = st.floats(-1, 1, allow_nan=False)
 POST = st.tuples(st.integers(0, 5), st.integers(0, 8), STANCE, st.integers(0, 200))

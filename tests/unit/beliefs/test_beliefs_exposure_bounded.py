@@ -13,7 +13,7 @@ from belief_blocks import new, shown, step, total, trust, wrote
 from simswarm_oracle import Believer, rows_of, update_bounded
 from townsquare.beliefs.exposure import RULE as EXACT
 from townsquare.beliefs.exposure_bounded import RULE
-from townsquare.core.schema import TrailKind
+from townsquare.core.enums import TrailKind
 
 STANCE = st.floats(-1, 1, allow_nan=False)
 POST = st.tuples(st.integers(0, 5), st.integers(0, 8), STANCE, st.integers(0, 200))

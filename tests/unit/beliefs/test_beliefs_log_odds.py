@@ -24,7 +24,7 @@ from townsquare.beliefs.contract import (
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.beliefs.log_odds import RULE
 from townsquare.core.draws import Stage, StageDraws
-from townsquare.core.schema import HoldingChange, Origin, TrailKind
+from townsquare.core.enums import HoldingChange, Origin, TrailKind
 
 
 def step(state: BeliefState, holdings: Holdings, rule: Any = RULE, **given_: Any) -> tuple[BeliefState, Trail]:

@@ -10,7 +10,7 @@ from belief_blocks import new, shown, step, total
 from townsquare.beliefs.averaging import RULE as AVERAGING
 from townsquare.beliefs.bounded_confidence import RULE as BOUNDED_CONFIDENCE
 from townsquare.beliefs.no_change import RULE as NO_CHANGE
-from townsquare.core.schema import TrailKind
+from townsquare.core.enums import TrailKind
 
 SHARE = st.floats(0, 1, allow_nan=False)
 STANCE = st.floats(-1, 1, allow_nan=False)

@@ -20,7 +20,7 @@ from townsquare.beliefs.exposure import RULE as EXPOSURE
 from townsquare.beliefs.log_odds import RULE as LOG_ODDS
 from townsquare.beliefs.social_log_odds import RULE
 from townsquare.core.draws import Stage, StageDraws
-from townsquare.core.schema import HoldingChange, Origin, TrailKind
+from townsquare.core.enums import HoldingChange, Origin, TrailKind
 from townsquare.testing.belief_cases import random_inputs
 
 SWITCHES = ("weigh_trust", "weigh_social_proof", "weigh_novelty", "weigh_labels")

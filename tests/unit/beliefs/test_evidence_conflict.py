@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from conflict_oracle import resolve_conflict
 from evidence_world import argue, end_step, judges_of, shown, square, take_in, with_stance
 from townsquare.beliefs.evidence.holding_kernels import ACTIVE, AGREED, EVER, HELD, ORIGIN_SHIFT
+from townsquare.core.enums import Origin
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import Origin
 
 # --- one agent ---------------------------------------------------------------------------------------------
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from townsquare.beliefs.evidence.bank_files import load_bank
 from townsquare.beliefs.evidence.contract import Embedder
 from townsquare.beliefs.evidence.near import Vectors
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import DataError, SettingError
-from townsquare.core.schema import HoldingChange, Origin
 from townsquare.debate.contract import Claim, DebateContext, Move, ReceivedMessage, Side
 from townsquare.debate.members.self_update import Asked, debater, toward_heard
 from townsquare.debate.memory import Memory

@@ -29,8 +29,8 @@ from townsquare.beliefs.evidence.near import Vectors, cosines
 from townsquare.beliefs.grids import grid_of
 from townsquare.core import registry
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import DataError, SettingError, UnknownName
-from townsquare.core.schema import HoldingChange, Origin
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.fit.predict import predict, predict_cell, predict_grid, prior_only, stepped

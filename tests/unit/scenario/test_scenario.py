@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repository import SHARED
+from townsquare.core.enums import PostType, Veracity
 from townsquare.core.errors import DataError
-from townsquare.core.schema import PostType, Veracity
 from townsquare.scenario.contents import Scenario
 from townsquare.scenario.load import injection_schedule, list_scenarios, load_scenario, made_scenario
 from townsquare.settings.config import Injection

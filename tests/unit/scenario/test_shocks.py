@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from small_worlds import posts_of
+from townsquare.core.enums import Veracity
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import Veracity
 from townsquare.scenario.contents import Posts
 from townsquare.scenario.load import injection_schedule
 from townsquare.scenario.shocks import Shock

@@ -8,7 +8,7 @@ import pytest
 
 from repository import ROOT
 from townsquare.core import registry
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.settings.config import ActionName, Config
 from townsquare.settings.page import settings_page
 from townsquare.settings.resolve import Settings, resolve

@@ -25,8 +25,9 @@ from small_worlds import (
     town,
     views_of,
 )
+from townsquare.core.enums import ActionStatus, LogKind, PostKind, PostType, Scorer, Slot, Veracity
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import NONE, ActionStatus, LogKind, PostKind, PostType, Scorer, Slot, Veracity
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Actions
 from townsquare.simulation.actions import resolve
 from townsquare.simulation.feed.build import Feed

@@ -17,8 +17,9 @@ from action_town import K, Square, column
 from small_worlds import EVERY_KIND, choices, feed_of, post, react, reasons, row_of, show, town
 from townsquare.core import schema
 from townsquare.core.draws import U64, bits_oracle, chain, text_key
+from townsquare.core.enums import ActionStatus, PostKind, PostType, Reason, Slot, Veracity
 from townsquare.core.pairs import BLOCK
-from townsquare.core.schema import NONE, ActionStatus, PostKind, PostType, Reason, Slot, Veracity
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Actions
 from townsquare.simulation.actions import resolve
 from townsquare.simulation.feed.build import Feed

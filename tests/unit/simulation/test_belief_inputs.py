@@ -24,9 +24,10 @@ from small_worlds import (
     town,
 )
 from townsquare.beliefs.contract import BeliefInputs, per_agent
-from townsquare.core import registry, schema
+from townsquare.core import registry
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.schema import ActionKind, Verdict
+from townsquare.core.enums import PostKind, TrailKind, Verdict
 from townsquare.record.batches import Batches
 from townsquare.simulation.belief_step import ChosenRule, InputsOfStep, advance
 from townsquare.simulation.change import Change
@@ -173,7 +174,7 @@ def test_own_posts_and_comments_of_this_step() -> None:
     second = post(world, 0, stances={1: -0.5})
     first = post(world, 0, under=0, stances={0: 0.5, 1: 0.25})
     post(world, 0, share_of=0)
-    post(world, 3, kind=schema.PostKind.INJECTED, stances={0: 0.1})
+    post(world, 3, kind=PostKind.INJECTED, stances={0: 0.1})
     own = Step(world).inputs().own
     assert own.indptr.tolist() == [0, 3, 3, 3, 3]
     got = list(zip(own.proposition.tolist(), own.post.tolist(), own.stance.tolist(), strict=True))
@@ -246,7 +247,7 @@ def test_only_what_stood_in_the_feed_is_in_the_trail() -> None:
         exposures, trail = out.get("exposures"), out.get("trail")
         names = ("agent", "rank", "post")
         shown = set(zip(*(np.asarray(exposures[name]).tolist() for name in names), strict=True))
-        of_exposures = np.asarray(trail["kind"]) == schema.TrailKind.EXPOSURE
+        of_exposures = np.asarray(trail["kind"]) == TrailKind.EXPOSURE
         assert shown >= set(zip(*(np.asarray(trail[name])[of_exposures].tolist() for name in names), strict=True))
 
 

@@ -9,8 +9,9 @@ import pytest
 
 from small_worlds import draws_of, end_step, moderator_of, note, post, react, town
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
-from townsquare.core.schema import ActionKind, LogKind, PostKind, PostStatus, Veracity
+from townsquare.core.enums import LogKind, PostKind, PostStatus, Veracity
 from townsquare.simulation.world import World
 
 STRATEGIES = ("community", "hybrid")

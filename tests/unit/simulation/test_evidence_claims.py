@@ -14,8 +14,8 @@ from townsquare.beliefs.evidence.hashing import EMBEDDER, embed
 from townsquare.beliefs.evidence.hashing import Params as HashingParams
 from townsquare.beliefs.evidence.near import Vectors, cosines, near_pairs
 from townsquare.core import schema
+from townsquare.core.enums import Scorer
 from townsquare.core.errors import ContractError, DataError, SettingError
-from townsquare.core.schema import Scorer
 from townsquare.settings.resolve import resolve
 from townsquare.simulation.evidence import claims
 from townsquare.simulation.world import World

@@ -30,8 +30,10 @@ from small_worlds import (
     town,
 )
 from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Stage
-from townsquare.core.schema import NONE, ActionKind, LogKind, PostKind, Slot, Verdict
+from townsquare.core.enums import LogKind, PostKind, Slot, Verdict
+from townsquare.core.schema import NONE
 from townsquare.scenario.load import made_scenario
 from townsquare.settings.config import Beliefs, LabelWeight
 from townsquare.settings.config import Feed as FeedSettings

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from small_worlds import act, draws_of, feed_of, follow, note, post, reasons, settings_of, steps_of, town, views_of
 from townsquare.core import registry, schema
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import PostKind
 from townsquare.core.errors import SettingError, TownsquareError
-from townsquare.core.schema import PostKind
 from townsquare.simulation.feed.build import Feed
 from townsquare.simulation.policies.mix import members_of
 from townsquare.simulation.world import World

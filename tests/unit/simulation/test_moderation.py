@@ -24,19 +24,10 @@ from small_worlds import (
     town,
 )
 from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.schema import (
-    NONE,
-    ActionKind,
-    LogKind,
-    NoteStatus,
-    PostKind,
-    PostStatus,
-    PostType,
-    Slot,
-    Veracity,
-    Verdict,
-)
+from townsquare.core.enums import LogKind, NoteStatus, PostKind, PostStatus, PostType, Slot, Veracity, Verdict
+from townsquare.core.schema import NONE
 from townsquare.scenario.load import made_scenario
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, find, queue

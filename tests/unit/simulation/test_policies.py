@@ -23,9 +23,10 @@ from small_worlds import (
 )
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import registry, schema
-from townsquare.core.actions import ROW_KINDS
+from townsquare.core.actions import ROW_KINDS, ActionKind
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.schema import NONE, ActionKind, AgentKind, LogKind, PostKind, Slot, Verdict
+from townsquare.core.enums import AgentKind, LogKind, PostKind, Slot, Veracity, Verdict
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Population
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed
@@ -187,10 +188,10 @@ def test_what_was_seen_before_is_liked_less() -> None:
 
 
 def test_the_ground_truth_changes_nothing() -> None:
-    assert_same(*(everything_chosen(veracity) for veracity in schema.Veracity))
+    assert_same(*(everything_chosen(veracity) for veracity in Veracity))
 
 
-def everything_chosen(veracity: schema.Veracity) -> ProposedActions:
+def everything_chosen(veracity: Veracity) -> ProposedActions:
     world = crowd(500)
     root = post(world, 1, kind=PostKind.INJECTED, veracity=veracity, stances={0: 0.3})
     note(world, 1, root)

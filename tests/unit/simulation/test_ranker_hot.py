@@ -9,7 +9,7 @@ import pytest
 
 from small_worlds import post, react, town
 from townsquare.core import registry
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from small_worlds import follow, log, post, react, settings_of, steps_of, town
-from townsquare.core.schema import ActionKind, ActionStatus, LogKind, PostKind, PostStatus
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, LogKind, PostKind, PostStatus
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 

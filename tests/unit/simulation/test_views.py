@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from small_worlds import feed_of, follow, give_verdict, post, row_of, shown_to, town, views_of
-from townsquare.core import schema
-from townsquare.core.schema import NONE, Verdict
+from townsquare.core.enums import Veracity, Verdict
+from townsquare.core.schema import NONE
 from townsquare.testing.busy_world import busy_world
 
 
 def test_views_hold_no_ground_truth_and_no_findings_but_those_shown() -> None:
     world = town(3, 1)
-    root = post(world, 3, veracity=schema.Veracity.FALSE)
+    root = post(world, 3, veracity=Veracity.FALSE)
     give_verdict(world, root, Verdict.FALSE)
     views = views_of(world, feed_of(world, show_labels=False))
     for name in ("veracity", "verdict", "note", "notes", "status"):

@@ -22,17 +22,10 @@ from small_worlds import (
 )
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import ActionStatus, AgentKind, LogKind, NoteStatus, PostStatus, Reason, Verdict
 from townsquare.core.pairs import BLOCK
-from townsquare.core.schema import (
-    NONE,
-    ActionKind,
-    ActionStatus,
-    AgentKind,
-    LogKind,
-    NoteStatus,
-    PostStatus,
-    Verdict,
-)
+from townsquare.core.schema import NONE
 from townsquare.simulation.change import NOTHING, Change
 from townsquare.simulation.world import World
 
@@ -102,7 +95,7 @@ def test_refused_actions_count_for_nothing() -> None:
     root = post(world, 0)
     rows = schema.rows(
         "actions", 1, step=1, agent=1, ordinal=0, kind=ActionKind.LIKE, rank=0, target=root, text=NONE, helpful=NONE,
-        reasoning=NONE, status=ActionStatus.REFUSED, reason=schema.Reason.REPEATED, result=NONE,
+        reasoning=NONE, status=ActionStatus.REFUSED, reason=Reason.REPEATED, result=NONE,
     )  # fmt: skip
     world.append(Change({"actions": rows}))
     assert ints(world.posts["likes"]) == [0]

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from townsquare.core import registry, schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import LogKind, NoteStatus, PostKind
 from townsquare.core.errors import ContractError
-from townsquare.core.schema import NONE, ActionKind, LogKind, NoteStatus, PostKind
+from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change
 from townsquare.simulation.feed.rankers.contract import Ranker, ReaderCandidates, ReaderRanker, Retrieved

@@ -15,10 +15,11 @@ import polars as pl
 from townsquare.analysis.beliefs import names
 from townsquare.analysis.causes.contributions import agent_names, changes, contributions
 from townsquare.analysis.contract import Reads, fits, row_count
+from townsquare.core.enums import AgentKind
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.frames import ORDERED, collected
 from townsquare.core.registry import did_you_mean
-from townsquare.core.schema import NONE, AgentKind
+from townsquare.core.schema import NONE
 
 LONGEST_WHAT = 300
 """Characters of a text that a frame carries."""

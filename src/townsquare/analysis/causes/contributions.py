@@ -16,9 +16,10 @@ from townsquare.analysis.beliefs import first_stances, last_stances, person_beli
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.posts import roots
 from townsquare.core import registry
+from townsquare.core.enums import TrailKind, Verdict
 from townsquare.core.errors import RecordError
 from townsquare.core.frames import as_words, collected
-from townsquare.core.schema import NONE, TrailKind, Verdict
+from townsquare.core.schema import NONE
 
 CAUSES = {
     int(TrailKind.EXPOSURE): "shown",

@@ -17,8 +17,8 @@ from townsquare.beliefs.arrays import settings
 from townsquare.beliefs.contract import per_agent
 from townsquare.beliefs.social_kernels import worth_of
 from townsquare.beliefs.social_log_odds import SETTINGS, Params
+from townsquare.core.enums import HoldingChange, Origin, TrailKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import HoldingChange, Origin, TrailKind
 
 _SHOWING = ["step", "rank", "post"]
 

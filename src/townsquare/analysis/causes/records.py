@@ -21,10 +21,9 @@ from townsquare.beliefs.contract import per_agent
 from townsquare.beliefs.equation import stances_of, start_log_odds, sum_of
 from townsquare.beliefs.log_odds_kernels import SETTINGS, amount
 from townsquare.core import registry
-from townsquare.core.enums import word_of
+from townsquare.core.enums import HoldingChange, Origin, word_of
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
-from townsquare.core.schema import HoldingChange, Origin
 from townsquare.settings.resolve import resolve
 
 TOLERANCE = 1e-9

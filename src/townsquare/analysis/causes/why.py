@@ -17,10 +17,9 @@ import polars as pl
 from townsquare.analysis.beliefs import names, of_proposition
 from townsquare.analysis.causes.contributions import agent_names, check_trail, unit_of
 from townsquare.analysis.contract import Reads, setting
-from townsquare.core.enums import word_of
+from townsquare.core.enums import AgentKind, TrailKind, Verdict, word_of
 from townsquare.core.errors import SettingError
 from townsquare.core.frames import collected
-from townsquare.core.schema import AgentKind, TrailKind, Verdict
 
 TOLERANCE = 1e-9
 """Largest difference, in stance, at which a sum of contributions still agrees with a recorded move."""

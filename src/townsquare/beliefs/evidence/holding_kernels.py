@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from townsquare.beliefs.evidence.near import NearPairs
 from townsquare.core.array_types import Bool, Byte, Float, Int16, Int32, Int64
-from townsquare.core.schema import HoldingChange, Origin
+from townsquare.core.enums import HoldingChange, Origin
 
 NOTHING = 255
 """Outcome of a claim that changed nothing."""
 HELD, ACTIVE, EVER, AGREED = 1, 2, 4, 8
 """Bits of a record: it is held; it counts; it counted at some time; it agreed with the stance when it was accepted."""
 ORIGIN_SHIFT = 4
-"""``schema.Origin`` stands in the bits above."""
+"""``Origin`` stands in the bits above."""
 
 _ACCEPTED, _ARCHIVED = int(HoldingChange.ACCEPTED), int(HoldingChange.ARCHIVED)
 _RESTORED, _REFUSED = int(HoldingChange.RESTORED), int(HoldingChange.REFUSED)

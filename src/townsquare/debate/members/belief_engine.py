@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from townsquare.core.schema import Origin
+from townsquare.core.enums import Origin
 from townsquare.debate.contract import ActiveRecord, DebateContext, Debater, Move, ReceivedMessage, Side
 from townsquare.debate.memory import Memory
 from townsquare.settings.base import MemberParams

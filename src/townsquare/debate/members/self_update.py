@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from townsquare.beliefs.evidence.near import cosines
-from townsquare.core.schema import Origin
+from townsquare.core.enums import Origin
 from townsquare.debate.contract import (
     ActiveRecord,
     DebateAgent,

@@ -33,9 +33,10 @@ from townsquare.beliefs.contract import (
 from townsquare.beliefs.equation import stances_of, start_log_odds
 from townsquare.core import registry
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import PostKind, TrailKind
 from townsquare.core.errors import SettingError
 from townsquare.core.pairs import PairBlock
-from townsquare.core.schema import NONE, PostKind, TrailKind
+from townsquare.core.schema import NONE
 from townsquare.record.run import Run
 from townsquare.scenario.population.question_bank import bundled_bank
 from townsquare.settings.resolve import resolve

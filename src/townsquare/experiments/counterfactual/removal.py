@@ -11,8 +11,8 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.core.array_types import Int64
+from townsquare.core.enums import PostKind, Veracity
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import PostKind, Veracity
 
 _ALLOWED = "post=N, author=N, record=N or veracity=false"
 _NUMBERED = ("post", "author", "record")

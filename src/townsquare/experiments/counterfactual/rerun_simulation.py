@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from townsquare.core.enums import PostKind
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import PostKind
 from townsquare.experiments.counterfactual.removal import Exclusion, Removal
 from townsquare.record.run import Run
 from townsquare.scenario.contents import Scenario

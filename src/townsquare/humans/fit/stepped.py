@@ -36,8 +36,8 @@ from townsquare.beliefs.contract import (
 )
 from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.core.draws import Draws, Stage
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.member_errors import call_member, in_step
-from townsquare.core.schema import HoldingChange, Origin
 
 
 class Steps(NamedTuple):

@@ -15,7 +15,7 @@ from townsquare.beliefs.evidence.holding_kernels import Arrivals, resolve
 from townsquare.beliefs.evidence.near import NearPairs, Vectors, near_pairs
 from townsquare.core import registry
 from townsquare.core.array_types import Bool, Float, Int64
-from townsquare.core.schema import HoldingChange
+from townsquare.core.enums import HoldingChange
 from townsquare.humans.fit.evidence_choice import EvidenceChoice
 from townsquare.humans.judging import Claims, default_polarity, describe, judged
 from townsquare.humans.trajectories import Trajectories

@@ -6,9 +6,9 @@ import polars as pl
 
 from townsquare.analysis.contract import Reads
 from townsquare.core.draws import chain, text_key
+from townsquare.core.enums import PostKind
 from townsquare.core.errors import RecordError, SettingError
 from townsquare.core.frames import ORDERED, collected
-from townsquare.core.schema import PostKind
 
 COLUMNS = ("topic", "side", "argument", "quality", "post")
 _FORMULA = ("=", "+", "-", "@", "\t")

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Float
-from townsquare.core.schema import ActionKind, Verdict
+from townsquare.core.enums import Verdict
 from townsquare.humans.policy.crowd import Crowd, fit_crowd
 from townsquare.humans.policy.data import KINDS, Panel
 from townsquare.simulation.policies.statistical_kernels import FEWEST_POSTS, MOST_POSTS, REFERENCE_POSTS

@@ -16,12 +16,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.cells import Column, numbers, read_columns, texts
 from townsquare.core.documents import read_json
+from townsquare.core.enums import Verdict
 from townsquare.core.errors import DataError
 from townsquare.core.files import is_file
-from townsquare.core.schema import ActionKind, Verdict
 from townsquare.core.tabular import Record, read_csv
 from townsquare.humans.trajectories import codes_of
 
@@ -71,7 +72,7 @@ class Panel:
     plausibility : (J,) float64
         As given, in [0, 1]; NaN where nobody said.
     verdict : (J,) uint8
-        :class:`townsquare.core.schema.Verdict` shown with it.
+        :class:`townsquare.core.enums.Verdict` shown with it.
     did : (N, J, 4) bool
         Whether a person did that kind to that post at all.
     agents : (N, J, 4) bool, optional

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.humans.policy.content import READ_APPEAL, Fit
 from townsquare.humans.policy.data import KINDS
 from townsquare.humans.policy.labels import Labels

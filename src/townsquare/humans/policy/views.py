@@ -7,10 +7,12 @@ import numpy.typing as npt
 
 from townsquare.beliefs.contract import BeliefState
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Bool, Float
 from townsquare.core.coded_rows import column_at
 from townsquare.core.draws import Draws, Stage, text_key
-from townsquare.core.schema import NONE, AgentKind, PostKind, PostType, Slot, Veracity
+from townsquare.core.enums import AgentKind, PostKind, PostType, Slot, Veracity
+from townsquare.core.schema import NONE
 from townsquare.core.threads import threads_for
 from townsquare.humans.policy.data import KINDS, Panel
 from townsquare.scenario.population.sample import sample_people
@@ -54,7 +56,7 @@ def simulated(
             views = Views(world, feed, frozenset(KINDS), _nothing_to_say(), Actions())
             chosen = decide(views, Draws(seed, number + 1)(Stage.POLICY), params)
             post = column_at(feed.exposures, "root", chosen.row)
-            did[chosen.agent, post, [place[schema.ActionKind(kind)] for kind in chosen.kind]] = True
+            did[chosen.agent, post, [place[ActionKind(kind)] for kind in chosen.kind]] = True
     return did
 
 

@@ -10,8 +10,8 @@ from townsquare.analysis.beliefs import names
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import CHECKS, rule_health, run_health
 from townsquare.analysis.posts import roots
+from townsquare.core.enums import AgentKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import AgentKind
 from townsquare.experiments.run_notes import answer_notes, facts_of_run, setting_notes
 from townsquare.pages.report.section import with_statements
 from townsquare.pages.report.words import number, percent, printable, significant

@@ -14,7 +14,7 @@ from townsquare.analysis.contract import Reads
 from townsquare.analysis.moderation import EVENTS, added_kinds, moderated, moderation, moderation_events, note_scores
 from townsquare.analysis.posts import VERACITIES, roots
 from townsquare.analysis.reach import exposure_counts
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.core.text_table import Table, table, turned
 from townsquare.pages.report.axes import over_steps
 from townsquare.pages.report.section import Section

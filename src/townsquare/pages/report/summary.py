@@ -12,7 +12,7 @@ from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import run_health
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
-from townsquare.core.schema import AgentKind
+from townsquare.core.enums import AgentKind
 from townsquare.pages.report.section import with_statements
 from townsquare.pages.report.words import count, number, percent, printable
 

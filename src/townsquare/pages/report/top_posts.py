@@ -11,7 +11,7 @@ from townsquare.analysis.engagement import engagement_by_post
 from townsquare.analysis.moderation import labels
 from townsquare.analysis.posts import roots
 from townsquare.analysis.reach import reach
-from townsquare.core.schema import PostKind
+from townsquare.core.enums import PostKind
 from townsquare.pages.report.words import number, printable
 
 LONGEST_TEXT = 420

@@ -11,9 +11,8 @@ from townsquare.analysis.causes.contributions import unit_of
 from townsquare.analysis.causes.records import evidence, has_records
 from townsquare.analysis.causes.why import TOLERANCE, Cause, Move, total_of, why
 from townsquare.beliefs.equation import stances_of, start_log_odds
-from townsquare.core.enums import word_of
+from townsquare.core.enums import TrailKind, word_of
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import TrailKind
 from townsquare.pages.view import network, queries
 from townsquare.pages.view.answers import columns
 from townsquare.pages.view.library import Snapshot

@@ -10,10 +10,9 @@ import polars as pl
 from townsquare.analysis.contract import CachedRun
 from townsquare.analysis.engagement import accepted_engagement
 from townsquare.analysis.moderation import note_scores
-from townsquare.core import schema
 from townsquare.core.actions import COUNTED
+from townsquare.core.enums import LogKind, PostKind
 from townsquare.core.frames import collected
-from townsquare.core.schema import PostKind
 from townsquare.pages.view import queries
 from townsquare.pages.view.library import Snapshot
 
@@ -46,7 +45,7 @@ def post_list(of: Snapshot) -> pl.DataFrame:
     frame = queries.with_who(posts, run, "root_author").join(engagement_by_root(of), on="root", how="left")
     acts = {
         name: pl.col("root").is_in(log.filter(pl.col("kind") == kind)["post"].implode()).alias(name)
-        for name, kind in (("noted", schema.LogKind.NOTE_SHOWN), ("taken_down", schema.LogKind.TAKEDOWN))
+        for name, kind in (("noted", LogKind.NOTE_SHOWN), ("taken_down", LogKind.TAKEDOWN))
     }
     return (
         frame.join(last, on="root", how="left")
@@ -85,9 +84,9 @@ def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
     ratings = run.table("note_ratings").group_by("note").agg(counted)
     log = run.table("moderation_log")
     # The log names a note in `value`; the last of showing and withdrawing decides.
-    states = log.filter(pl.col("kind").is_in([int(schema.LogKind.NOTE_SHOWN), int(schema.LogKind.NOTE_WITHDRAWN)]))
+    states = log.filter(pl.col("kind").is_in([int(LogKind.NOTE_SHOWN), int(LogKind.NOTE_WITHDRAWN)]))
     last = states.group_by(pl.col("value").cast(pl.Int32).alias("note"), maintain_order=True).agg(
-        (pl.col("kind").last() == int(schema.LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
+        (pl.col("kind").last() == int(LogKind.NOTE_SHOWN)).alias("shown"), pl.col("step").last().alias("decided")
     )
     scores = note_scores(run).select("note", "intercept", "factor", scored="status")
     posts = run.table("posts").select("post", "root")

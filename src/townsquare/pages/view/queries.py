@@ -16,6 +16,7 @@ from townsquare.analysis.contract import CachedRun, setting
 from townsquare.analysis.follow_graph import standing_follows
 from townsquare.core import schema
 from townsquare.core.actions import SPECS, WORDS, On
+from townsquare.core.enums import HoldingChange
 from townsquare.core.frames import ORDERED, as_words, collected
 from townsquare.pages.view.library import Snapshot
 from townsquare.record.run import Run
@@ -237,10 +238,10 @@ def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> lis
     ``strength``, and ``by``: the text of the record that replaced it, or None.
     """
     rows = of.run.rows_where("holdings", agent=agent, step=step)
-    rows = rows.filter(pl.col("change") != int(schema.HoldingChange.REFUSED))
+    rows = rows.filter(pl.col("change") != int(HoldingChange.REFUSED))
     claims = of.cached.table("claims").select("claim", "proposition", "text", "polarity", "strength")
     others = with_text(claims, of.cached, name="by_text").drop_nulls("by_text")
-    kinds = {int(schema.HoldingChange.ARCHIVED): "archived", int(schema.HoldingChange.RESTORED): "restored"}
+    kinds = {int(HoldingChange.ARCHIVED): "archived", int(HoldingChange.RESTORED): "restored"}
     accepted = pl.when(pl.col("rank") >= 0).then(pl.lit("exposure")).otherwise(pl.lit("own"))
     kind = pl.col("change").replace_strict(kinds, default=None, return_dtype=pl.String).fill_null(accepted)
     changed = rows.join(claims.filter(pl.col("proposition") == proposition), on="claim", maintain_order="left")

@@ -16,16 +16,8 @@ from importlib.resources import files as package_files
 from typing import Any
 
 from townsquare.core.actions import SPECS, ActionKind, On, kinds_where
-from townsquare.core.schema import (
-    EPOCH,
-    ActionStatus,
-    AgentKind,
-    LogKind,
-    MemoryKind,
-    PostKind,
-    Veracity,
-    Verdict,
-)
+from townsquare.core.enums import ActionStatus, AgentKind, LogKind, MemoryKind, PostKind, Veracity, Verdict
+from townsquare.core.schema import EPOCH
 
 ACTION_WORDS = {kind: spec.mosaic for kind, spec in SPECS.items()}
 """``user_actions.action_type``; MOSAIC has no dislikes."""

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from townsquare.core import schema
 from townsquare.core.array_types import Array
 from townsquare.core.draws import U64, Draws, Stage, bits_oracle, text_key
-from townsquare.core.schema import NONE, PostKind, PostStatus, PostType, Scorer, Veracity
+from townsquare.core.enums import PostKind, PostStatus, PostType, Scorer, Veracity
+from townsquare.core.schema import NONE
 from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import Config
 from townsquare.settings.events import Audience, Message

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array
 from townsquare.core.draws import Draws, Stage
-from townsquare.core.schema import ActionKind
 from townsquare.settings.config import Config
 from townsquare.settings.events import Treatment
 

@@ -27,7 +27,8 @@ from townsquare.beliefs.evidence.contract import (
 from townsquare.beliefs.evidence.near import Vectors, near_pairs
 from townsquare.core import schema
 from townsquare.core.array_types import Array, Float, Int16, Int32, Int64
-from townsquare.core.schema import NONE, Scorer
+from townsquare.core.enums import Scorer
+from townsquare.core.schema import NONE
 from townsquare.models.contract import Asker, bound
 from townsquare.scenario.contents import Arguments, Scenario
 from townsquare.settings.resolve import Settings

@@ -9,8 +9,8 @@ import numpy as np
 
 from townsquare.core.array_types import Array, Bool, Int32, Int64
 from townsquare.core.coded_rows import CodedRows
+from townsquare.core.enums import PostKind
 from townsquare.core.pairs import rows_between
-from townsquare.core.schema import PostKind
 from townsquare.record.batches import Batches
 from townsquare.simulation.world import World
 from townsquare.simulation.world_kernels import offsets

@@ -33,8 +33,9 @@ from townsquare.beliefs.log_odds import Params
 from townsquare.core import schema
 from townsquare.core.array_types import Array, Float, Int64
 from townsquare.core.draws import U64, Draws, Stage, text_key
+from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.pairs import spans
-from townsquare.core.schema import NONE, HoldingChange, Origin
+from townsquare.core.schema import NONE
 from townsquare.scenario.contents import Scenario
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.evidence.claims import Judges, of_bank, rows_of

@@ -19,8 +19,9 @@ import numpy.typing as npt
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import Slot
 from townsquare.core.pairs import rows_between, spans
-from townsquare.core.schema import NONE, Slot
+from townsquare.core.schema import NONE
 from townsquare.simulation.feed.candidates import FeedInputs, feed_inputs, per_root
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rank import rank_all, rank_for_readers

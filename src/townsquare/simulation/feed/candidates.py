@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import NONE, NoteStatus, PostKind, PostStatus, Verdict
+from townsquare.core.enums import NoteStatus, PostKind, PostStatus, Verdict
+from townsquare.core.schema import NONE
 from townsquare.settings.config import Feed as FeedSettings
 from townsquare.simulation.feed.options import FeedOptions
 from townsquare.simulation.feed.rankers.contract import ChosenRanker

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from townsquare.core.actions import REACTIONS
+from townsquare.core.actions import REACTIONS, ActionKind
 from townsquare.core.array_types import Array, Bool, Float, Int32, Int64, read_only
-from townsquare.core.schema import ActionKind, PostKind, PostStatus
+from townsquare.core.enums import PostKind, PostStatus
 from townsquare.simulation.world import World
 
 _CLOSE = (ActionKind.LIKE, ActionKind.SHARE, ActionKind.LIKE_COMMENT)

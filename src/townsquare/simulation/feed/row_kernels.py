@@ -13,7 +13,7 @@ from townsquare.core.pairs import has, places
 from townsquare.simulation.feed.candidates import Comments, Notes, Roots
 from townsquare.simulation.feed.rank_kernels import CHUNK, Ranked, Readers
 
-_COMMENT = 2  # schema.Slot.COMMENT
+_COMMENT = 2  # Slot.COMMENT
 
 
 class Rows(NamedTuple):

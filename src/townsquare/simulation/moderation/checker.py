@@ -15,7 +15,7 @@ from scipy.special import betaincinv
 
 from townsquare.core import schema
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
+from townsquare.core.enums import LogKind, PostKind, PostStatus, PostType, Veracity, Verdict
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.moderation.log import logged
 from townsquare.simulation.world import World

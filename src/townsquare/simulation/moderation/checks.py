@@ -11,8 +11,9 @@ import numpy as np
 
 from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
+from townsquare.core.enums import LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.core.member_errors import breach, call_member, repeated
-from townsquare.core.schema import NONE, LogKind, NoteStatus, PostStatus, Verdict
+from townsquare.core.schema import NONE
 from townsquare.record.batches import Batches
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.contract import Moderator

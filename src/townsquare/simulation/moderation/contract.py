@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from townsquare.core.schema import ActionKind
+from townsquare.core.actions import ActionKind
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.change import Change

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.schema import LogKind, PostKind, PostStatus
+from townsquare.core.enums import LogKind, PostKind, PostStatus
 from townsquare.settings.base import MemberParams, setting
 from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.world import World

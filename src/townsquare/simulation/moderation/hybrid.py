@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from townsquare.core import schema
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import LogKind, NoteStatus, PostStatus, Verdict
+from townsquare.core.enums import LogKind, NoteStatus, PostStatus, Verdict
 from townsquare.models.contract import Asker
 from townsquare.settings.base import setting
 from townsquare.simulation.change import Change

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.enums import Verdict
 from townsquare.core.files import clean
-from townsquare.core.schema import Verdict
 from townsquare.models.contract import Asker, Message, Reply, Request, object_schema
 from townsquare.models.prompts.filling import filled, quoted
 from townsquare.simulation.moderation.checker import CheckerParams, Findings

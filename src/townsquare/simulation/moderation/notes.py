@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from townsquare.core import schema
-from townsquare.core.schema import ActionKind, LogKind, NoteStatus
+from townsquare.core.actions import ActionKind
+from townsquare.core.enums import LogKind, NoteStatus
 from townsquare.simulation.moderation.log import joined, logged
 from townsquare.simulation.moderation.note_scorers.contract import ChosenNoteScorer, NoteRatings, NoteScores
 from townsquare.simulation.world import World

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import Verdict
+from townsquare.core.enums import Verdict
 from townsquare.models.contract import Asker
 from townsquare.simulation.change import Change
 from townsquare.simulation.moderation.checker import CheckerParams, findings_as_rows, queue

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.draws import StageDraws
 from townsquare.core.enums import Rating
 from townsquare.core.member_errors import breach, call_member, check_array, check_type, check_values, repeated
-from townsquare.core.schema import NONE, TABLES, ActionKind
+from townsquare.core.schema import NONE, TABLES
 from townsquare.models.contract import Asker
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.views import COLUMNS, ProposedActions, Views

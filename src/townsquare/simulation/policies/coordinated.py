@@ -12,9 +12,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.actions import ActionKind
 from townsquare.core.array_types import Array
 from townsquare.core.draws import StageDraws
-from townsquare.core.schema import NONE, ActionKind, Slot
+from townsquare.core.enums import Slot
+from townsquare.core.schema import NONE
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.policies.contract import Policy
 from townsquare.simulation.views import ProposedActions, Views, propose

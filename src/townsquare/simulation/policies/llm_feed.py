@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from townsquare.core.coded_rows import column_at
-from townsquare.core.schema import NONE, PostType, Slot, Verdict
+from townsquare.core.enums import PostType, Slot, Verdict
+from townsquare.core.schema import NONE
 from townsquare.models.prompts.filling import quoted
 from townsquare.simulation.policies.llm_room import KEPT, LEAST, Size, longest_texts
 from townsquare.simulation.views import Views

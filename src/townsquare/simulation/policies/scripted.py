@@ -20,9 +20,9 @@ from pydantic import Field
 
 from townsquare.core.actions import SPECS, ActionKind, On
 from townsquare.core.draws import StageDraws
-from townsquare.core.enums import Rating
+from townsquare.core.enums import Rating, Slot
 from townsquare.core.errors import SettingError
-from townsquare.core.schema import NONE, Slot
+from townsquare.core.schema import NONE
 from townsquare.settings.base import ActionName
 from townsquare.settings.config import MemberParams
 from townsquare.simulation.policies.contract import Policy

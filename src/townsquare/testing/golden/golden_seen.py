@@ -8,8 +8,8 @@ import numpy as np
 
 from townsquare.core import schema
 from townsquare.core.draws import Stage, StageDraws, text_key
+from townsquare.core.enums import AgentKind, PostKind, PostType, Veracity
 from townsquare.core.pairs import BLOCK
-from townsquare.core.schema import AgentKind, PostKind, PostType, Veracity
 from townsquare.simulation.change import Change
 from townsquare.simulation.world import World
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from townsquare.core.enums import NoteStatus
 from townsquare.core.member_errors import call_member, check_array, check_type, check_values
-from townsquare.core.schema import NoteStatus
 from townsquare.settings.config import MemberParams
 
 FAMILY = "note_scorer"
@@ -68,7 +68,7 @@ class NoteScores:
     Attributes
     ----------
     status : uint8
-        :class:`townsquare.core.schema.NoteStatus`: only a shown note is a label.
+        :class:`townsquare.core.enums.NoteStatus`: only a shown note is a label.
     intercept, factor : float64
         What the scorer found of a note, in its own unit; NaN where it found no number.
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from townsquare.core.schema import NoteStatus
+from townsquare.core.enums import NoteStatus
 from townsquare.settings.config import MemberParams, setting
 from townsquare.simulation.moderation.note_scorers.contract import NoteRatings, NoteScorer, NoteScores
 
