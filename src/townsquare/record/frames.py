@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 
 import numpy as np
 import polars as pl
 
 from townsquare.core import schema
-from townsquare.core.errors import UnknownName
-from townsquare.core.registry import did_you_mean
-
-_DTYPES: dict[str, type[pl.DataType]] = {
-    "i1": pl.Int8,
-    "i2": pl.Int16,
-    "i4": pl.Int32,
-    "i8": pl.Int64,
-    "u1": pl.UInt8,
-    "u2": pl.UInt16,
-    "u4": pl.UInt32,
-    "u8": pl.UInt64,
-    "f4": pl.Float32,
-    "f8": pl.Float64,
-    "?": pl.Boolean,
-    "str": pl.String,
-}
+from townsquare.core.registry import check_known
 
 
 def known_table(name: str) -> schema.Table:
     """The table of that name; raises ``UnknownName`` with the nearest name there is."""
-    if name not in schema.TABLES:
-        allowed = ", ".join(schema.TABLES)
-        raise UnknownName("table", got=repr(name), allowed=allowed, do=did_you_mean(name, schema.TABLES))
+    check_known("table", name, schema.TABLES)
     return schema.TABLES[name]
 
 
@@ -39,16 +22,14 @@ def chosen_columns(table: schema.Table, columns: Sequence[str] | None) -> list[s
     """Recorded columns by name, in the order asked for; all of them for ``None``. Raises ``UnknownName``."""
     recorded = {column.name: column for column in table.recorded}
     for name in columns or ():
-        if name not in recorded:
-            raise UnknownName(
-                f"column of {table.name}", got=repr(name), allowed=", ".join(recorded), do=did_you_mean(name, recorded)
-            )
+        check_known(f"column of {table.name}", name, recorded)
     return [recorded[name] for name in (recorded if columns is None else columns)]
 
 
+@cache
 def dtype_of(column: schema.Column) -> pl.DataType:
     """The Polars dtype of a column."""
-    return _DTYPES[column.dtype]()
+    return pl.String() if column.dtype == "str" else pl.Series(np.empty(0, column.dtype)).dtype
 
 
 def frame_schema(columns: Sequence[schema.Column]) -> dict[str, pl.DataType]:

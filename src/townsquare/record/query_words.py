@@ -9,29 +9,14 @@ leave before it reads anything but the tables of the run.
 from __future__ import annotations
 
 import re
+from importlib.resources import files as package_files
 from itertools import pairwise
 from typing import NamedTuple
 
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.core.registry import did_you_mean
 
-_CALLED = """
-abs acos acosd approx_quantile array_agg array_contains array_get array_length array_lower array_mean array_reverse
-array_sum array_to_string array_unique array_upper ascii asin asind atan atan2 atan2d atand avg bit_and bit_count
-bit_length bit_or bit_xor bool_and bool_or cbrt ceil ceiling char_length character_length chr coalesce columns
-concat concat_ws corr cos cosd cot cotd count covar covar_pop covar_samp cume_dist date date_part date_trunc
-datetime day dayofmonth dayofweek dayofyear degrees dense_rank div ends_with erf every exp first first_value floor
-generate_series greatest grouping hour if ifnull initcap json_agg json_array json_build_array json_build_object
-json_object json_object_agg jsonb_agg lag last last_value lead least left length ln log log10 log1p log2 lower lpad
-ltrim make_date max md5 median min minute mod mode month normalize nth_value ntile nullif octet_length overlay
-percent_rank percentile_cont percentile_disc pi position pow power quantile_cont quantile_disc quarter radians rank
-regexp_like regexp_matches regexp_replace regr_intercept regr_r2 regr_slope repeat replace reverse right round
-row_number row_to_json rpad rtrim sign sin sind split_part sqrt starts_with std stddev stddev_pop stddev_samp stdev
-stdev_samp string_agg string_to_array strpos strptime strftime struct substr substring sum tan tand time timestamp
-to_char to_date to_json to_jsonb to_timestamp total translate trim trunc truncate unnest upper var var_pop var_samp
-variance week width_bucket year
-"""
-FUNCTIONS = frozenset(_CALLED.split())
+FUNCTIONS = frozenset(package_files(__package__).joinpath("query_functions.txt").read_text(encoding="utf-8").split())
 """Functions that a query may call over Parquet parts and on a server: of numbers, texts, times, lists and groups."""
 _BEFORE_PARENTHESES = """
 all and any array as between by case cast char character cube decimal distinct else except exclude exists extract filter

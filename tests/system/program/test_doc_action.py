@@ -26,14 +26,15 @@ spec = importlib.util.spec_from_file_location("townsquare.core.actions", sys.arg
 sys.modules["townsquare.core.actions"] = module = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 
+sys.path.append(sys.argv[4])
 import polars as pl
 import townsquare as ts
+from describe_record import kinds, tables, views
 from townsquare.models.client import ModelClient
 from townsquare.models.fake import FakeModel
 from townsquare.models.store import MemoryCalls
 from townsquare.pages.view.library import Library
 from townsquare.pages.view.queries import actions_of
-from townsquare.record.describe import kinds, tables, views
 from townsquare.settings.page import settings_page
 
 same, folder, also = json.loads(sys.argv[2]), sys.argv[3], ["actions.also=[bookmark]", "memory.enabled=true"]
@@ -82,6 +83,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "actions.toml").write_text(f"{table}\n{example('entry')}", encoding="utf-8")
     sets, _ = RUNS["statistical policy, hybrid moderation"]
     command = [sys.executable, "-c", PROGRAM, str(folder / "actions.py"), json.dumps(sets), str(folder)]
+    command.append(str(ROOT / "scripts"))
     ended = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
     assert ended.returncode == 0, ended.stderr
     return dict(json.loads(ended.stdout.splitlines()[-1]))

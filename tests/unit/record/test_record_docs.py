@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from describe_record import PAGE, refreshed, tables
 
 from random_records import random_batches, recorded
-from repository import ROOT
 from townsquare.core import schema
-from townsquare.record.describe import refreshed, tables
-
-PAGE = ROOT / "docs" / "record.md"
 
 
 def test_the_page_holds_every_table_of_the_schema() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    do = "run: python -m townsquare.record.describe docs/record.md"
+    do = "run: python scripts/describe_record.py"
     assert refreshed(text) == text, do
     for table in schema.TABLES.values():
         assert f"### ts_{table.name}\n" in text

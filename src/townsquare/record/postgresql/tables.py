@@ -20,15 +20,9 @@ if TYPE_CHECKING:
     from townsquare.record.postgresql.server import Connection
 
 TYPES = {
-    "i1": "int2",
-    "u1": "int2",
-    "?": "int2",
-    "i2": "int2",
-    "u2": "int4",
-    "i4": "int4",
-    "u4": "int8",
-    "i8": "int8",
-    "u8": "int8",
+    **dict.fromkeys(("i1", "u1", "?", "i2"), "int2"),
+    **dict.fromkeys(("u2", "i4"), "int4"),
+    **dict.fromkeys(("u4", "i8", "u8"), "int8"),
     "f4": "float4",
     "f8": "float8",
     "str": "text",

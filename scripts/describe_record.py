@@ -1,13 +1,13 @@
 """The tables of ``schema``, kinds of action, views and functions of queries as Markdown, for ``docs/record.md``.
 
-``python -m townsquare.record.describe docs/record.md`` writes each anew between its two marks in that page; a test
-fails where the page and the code disagree.
+    python scripts/describe_record.py
+
+Each part is written anew between its two marks in that page. A test fails where the page and the code disagree.
 """
 
 from __future__ import annotations
 
 import sqlite3
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from townsquare.record.database import INDEXES, create
 from townsquare.record.mosaic.views import ACTION_WORDS, MEANINGS, VIEWS, tables_of
 from townsquare.record.query_words import FUNCTIONS
 
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "record.md"
 _REMARKS = {
     ("users", "background_labels"): "JSON: answer by label",
     ("user_actions", "action_type"): ", ".join(f"`{word}`" for word in ACTION_WORDS.values()),
@@ -135,5 +136,4 @@ def _table(table: schema.Table) -> str:
 
 
 if __name__ == "__main__":
-    path = Path(sys.argv[1])
-    path.write_text(refreshed(path.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(refreshed(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
