@@ -1,7 +1,6 @@
 """Columns as the binary form of ``COPY``, and back: built and read as arrays, without a Python object a value.
 
 A row is its number of fields (2 bytes), then of each field its length (4 bytes, -1 for NULL) and its bytes, big-endian.
-Rows with the same fields NULL have the same shape, so each chunk is written shape by shape; ``rowid`` keeps the order.
 Source: PostgreSQL's documentation of ``COPY``, "Binary Format".
 
 PostgreSQL's texts hold every character but U+0000. That one is written as U+FDD0 and ``0``, and U+FDD0, which no text
@@ -10,7 +9,7 @@ should hold, twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,23 +50,40 @@ def plain_text(text: str) -> str:
 def copy_in(connection: Connection, table: str, columns: schema.Columns, before: int) -> None:
     """Append rows to ``ts_<table>``, which has ``before`` rows; the caller holds a transaction."""
     recorded = schema.TABLES[table].recorded
-    n = len(columns[recorded[0].name])
-    has_text = any(column.dtype == "str" for column in recorded)
-    names = ", ".join(f'"{column.name}"' for column in recorded)
-    with connection.cursor().copy(f'COPY "ts_{table}" ({names}, rowid) FROM STDIN (FORMAT BINARY)') as copy:
+    types = {**{column.name: TYPES[column.dtype] for column in recorded}, "rowid": "int8"}
+    names = ", ".join(f'"{name}"' for name in types)
+    with connection.cursor().copy(f'COPY "ts_{table}" ({names}) FROM STDIN (FORMAT BINARY)') as copy:
+        has_text = "text" in types.values()
         if has_text:
-            copy.set_types([*(TYPES[column.dtype] for column in recorded), "int8"])
-            rows = to_frame(recorded, columns).select(as_sql_values(recorded))
-            stored = rows.with_columns(pl.selectors.string().str.replace_many(_STORED))
-            for row in stored.with_columns(pl.int_range(before + 1, before + n + 1).alias("rowid")).iter_rows():
-                copy.write_row(row)
-            return
-        copy.write(_HEAD)
-        for first in range(0, n, _WRITE_ROWS):
-            part = {c.name: np.asarray(columns[c.name][first : first + _WRITE_ROWS]) for c in recorded}
-            for block in _blocks(recorded, part, before + first):
-                copy.write(block)
-        copy.write(_TAIL)
+            copy.set_types(list(types.values()))
+        else:
+            copy.write(_HEAD)
+        for first in range(0, len(columns[recorded[0].name]), _WRITE_ROWS):
+            part = {column.name: columns[column.name][first : first + _WRITE_ROWS] for column in recorded}
+            rows = to_frame(recorded, part).select(as_sql_values(recorded))
+            rows = rows.with_columns(pl.int_range(pl.len()).add(before + first + 1).alias("rowid"))
+            if has_text:
+                for row in rows.with_columns(pl.selectors.string().str.replace_many(_STORED)).iter_rows():
+                    copy.write_row(row)
+            else:
+                copy.write(_binary(rows, types))
+        if not has_text:
+            copy.write(_TAIL)
+
+
+def _binary(frame: pl.DataFrame, types: Mapping[str, str]) -> bytes:
+    """Rows of numbers in the binary form, in which a NULL has a length and no bytes."""
+    fields = [(name, [("length", ">i4"), ("value", _WIRE[types[name]])]) for name in frame.columns]
+    rows = np.empty(frame.height, np.dtype([("number of fields", ">i2"), *fields]))
+    rows["number of fields"] = frame.width
+    is_written = np.ones((frame.height, rows.itemsize), np.bool_)
+    for series in frame:
+        field, first = rows[series.name], rows.dtype.fields[series.name][1] + 4
+        field["value"], field["length"] = series.fill_null(0).to_numpy(), field["value"].itemsize
+        if series.null_count():
+            field["length"][series.is_null().to_numpy()] = -1
+            is_written[:, first : first + field["value"].itemsize] = series.is_not_null().to_numpy()[:, None]
+    return rows.view(np.uint8)[is_written.reshape(-1)].tobytes()
 
 
 def copy_out(
@@ -132,50 +148,3 @@ def _series(column: schema.Column, values: npt.NDArray[Any] | list[str], where: 
     if column.dtype[0] != "f" and narrow.dtype != values.dtype and (narrow != values).any():
         raise RecordError(f"{where}.{column.name}", got="a value that its column cannot have", do=DAMAGED)
     return pl.Series(column.name, narrow, dtype=dtype_of(column))
-
-
-def _blocks(recorded: Sequence[schema.Column], part: dict[str, npt.NDArray[Any]], before: int) -> Iterator[bytes]:
-    """The bytes of some rows, one block for each set of fields that are NULL."""
-    n = len(part[recorded[0].name])
-    shape = np.zeros(n, dtype=np.int64)  # bit k: field k is NULL
-    for at, column in enumerate(recorded):
-        if column.dtype.startswith("f"):
-            shape |= np.isnan(part[column.name]).astype(np.int64) << at
-        elif column.since > 1:
-            shape |= (part[column.name] == column.missing).astype(np.int64) << at
-    rowid = np.arange(before + 1, before + n + 1)
-    shapes = np.unique(shape)
-    for nulls in shapes.tolist():
-        rows = slice(None) if len(shapes) == 1 else np.flatnonzero(shape == nulls)
-        yield _rows(recorded, part, rowid, rows, nulls).tobytes()
-
-
-def _rows(
-    recorded: Sequence[schema.Column],
-    part: dict[str, npt.NDArray[Any]],
-    rowid: npt.NDArray[np.int64],
-    rows: slice | npt.NDArray[np.intp],
-    nulls: int,
-) -> npt.NDArray[np.void]:
-    out = np.empty(len(rowid[rows]), dtype=_row_dtype([*recorded, _ROWID], nulls))
-    out["n"] = len(recorded) + 1
-    for at, column in enumerate([*recorded, _ROWID]):
-        if nulls >> at & 1:
-            out[f"l{at}"] = -1
-            continue
-        values = rowid if column is _ROWID else part[column.name]
-        out[f"l{at}"] = out.dtype[f"c{at}"].itemsize
-        out[f"c{at}"] = (values.view(np.int64) if values.dtype == np.uint64 else values)[rows]
-    return out
-
-
-_ROWID = schema.Column("rowid", "i8", "the place of the row in its table, from 1")
-
-
-def _row_dtype(columns: Sequence[schema.Column], nulls: int) -> np.dtype[np.void]:
-    fields: list[tuple[str, str]] = [("n", ">i2")]
-    for at, column in enumerate(columns):
-        fields.append((f"l{at}", ">i4"))
-        if not nulls >> at & 1:
-            fields.append((f"c{at}", _WIRE[TYPES[column.dtype]]))
-    return np.dtype(fields)
