@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -35,6 +35,8 @@ class RunHeader:
     record_version : int
         Which columns its tables have: those that came with this version of the record, or earlier
         (:data:`townsquare.core.schema.RECORD_VERSION`).
+    digest_of : callable
+        Gives the hash that recorded settings have today, with defaults for settings that are newer than they are.
     """
 
     version: str
@@ -43,6 +45,7 @@ class RunHeader:
     bulky: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     record_version: int = schema.RECORD_VERSION
+    digest_of: Callable[[Mapping[str, Any]], str] = field(default=settings_digest, compare=False, repr=False)
 
     @property
     def settings_unchanged(self) -> bool:
@@ -131,6 +134,9 @@ def summary_rows(summaries: Sequence[StepSummary]) -> schema.Columns:
 def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:
     """Refuse to go on with a run that is another one.
 
+    A setting that is newer than the recorded run counts as set to its default. Every step is executed again and
+    compared, so that a default under which the run would go otherwise shows at the first step that differs.
+
     Raises
     ------
     WrongVersion
@@ -141,7 +147,7 @@ def check_same_run(where: str, recorded: RunHeader, now: RunHeader) -> None:
         raise WrongVersion(
             f"{where}: version", got=now.version, allowed=recorded.version, do=f"install that version, or {new_run}"
         )
-    if recorded.settings_hash != now.settings_hash:
+    if now.settings_hash not in (recorded.settings_hash, now.digest_of(recorded.settings)):
         plain = json.loads(canonical_json(dict(now.settings)))  # recorded settings have been through JSON too
         changes = "; ".join(_changes(recorded.settings, plain)[:_MAX_SHOWN])
         got = changes or f"settings hash {now.settings_hash}, recorded {recorded.settings_hash}"

@@ -137,9 +137,12 @@ def version_of(info: Mapping[str, str]) -> int:
 
 
 def bring_up(connection: sqlite3.Connection, info: Mapping[str, str], where: str) -> None:
-    """Give a run that goes on the tables and columns that were added since; raises as :func:`added_since`."""
+    """Give a run that goes on today's views, and the tables and columns added since; raises as :func:`added_since`."""
     with transaction(connection):
         set_info(connection, add_later(connection, info, where, _create_table, _declared))
+        for view in VIEWS:
+            connection.execute(f"DROP VIEW IF EXISTS {view}")
+        _create_views(connection, schema.TABLES, in_parquet=info.get("bulky") == "true")
 
 
 def add_later(
@@ -184,15 +187,20 @@ def create_tables(connection: sqlite3.Connection, names: Iterable[str], *, in_pa
     ``in_parquet`` says that rows of bulky tables will be elsewhere. Views that need them then end in an error that says
     so, since over tables that are empty here they would answer, and wrongly: SQLite checks a view when it is read.
     """
-    known = [schema.TABLES[name] for name in names]
-    for table in known:
-        _create_table(connection, table)
+    names = list(names)
+    for name in names:
+        _create_table(connection, schema.TABLES[name])
     connection.execute(
         "CREATE TABLE ts_batches (step INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
         " PRIMARY KEY (name, step)) WITHOUT ROWID"
     )
-    there = {table.name for table in known}
-    elsewhere = {table.name for table in known if table.bulky and in_parquet}
+    _create_views(connection, names, in_parquet=in_parquet)
+
+
+def _create_views(connection: sqlite3.Connection, names: Iterable[str], *, in_parquet: bool) -> None:
+    """Make the views of appendix D that these tables answer."""
+    there = set(names)
+    elsewhere = {name for name in there if in_parquet and schema.TABLES[name].bulky}
     for view, query in VIEWS.items():
         if tables_of(view) <= there:
             connection.execute(f"CREATE VIEW {view} AS {_IN_PARQUET if tables_of(view) & elsewhere else query}")

@@ -6,16 +6,18 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from townsquare.core.enums import ActionStatus, AgentKind
 from townsquare.core.errors import BudgetReached, WrongVersion
+from townsquare.core.identity import settings_digest
 from townsquare.core.member_errors import in_step
 from townsquare.core.runtime import held_memory
 from townsquare.core.threads import threads_for
@@ -33,7 +35,7 @@ from townsquare.scenario.contents import Scenario
 from townsquare.scenario.settings import contents_now
 from townsquare.settings.config import Budget
 from townsquare.settings.named_files import check_contents
-from townsquare.settings.resolve import Settings
+from townsquare.settings.resolve import IDENTITY, Settings, resolve
 from townsquare.settings.trust import approve, named_by
 from townsquare.simulation.model_calls import CALLS_FILE, asks
 from townsquare.simulation.scenario_copy import copy_scenario, recorded_scenario
@@ -156,8 +158,14 @@ def header(settings: Settings) -> RunHeader:
     """Return the header of the run; bulky tables go to Parquet if agents x feed rows x steps are many."""
     config = settings.config
     rows = config.agents * (config.feed.followed + config.feed.others) * config.steps
-    plain = settings.plain()
-    return RunHeader(plain["version"], plain, settings.digest, bulky=rows > config.record.parquet_above)
+    plain, bulky = settings.plain(), rows > config.record.parquet_above
+    return RunHeader(plain["version"], plain, settings.digest, bulky=bulky, digest_of=_digest_today)
+
+
+def _digest_today(recorded: Mapping[str, Any]) -> str:
+    """The digest of recorded settings, with the defaults of settings that are newer."""
+    identity = {key: recorded[key] for key in IDENTITY if key in recorded}
+    return settings_digest({**resolve(recorded).plain(), **identity})
 
 
 def _summary(world: World, out: Batches, n_online: int, seconds: float) -> StepSummary:

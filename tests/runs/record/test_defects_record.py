@@ -371,6 +371,35 @@ def test_row_05_an_unfinished_simulation_of_version_1_is_resumed(
     assert run.verify() == ts.simulate(settings).content_hash
 
 
+@pytest.mark.parametrize("rate", [None, 0.2])
+def test_a_run_older_than_a_setting_goes_on_with_its_default(
+    rate: float | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(mark: object) -> None:
+        if getattr(mark, "step", 0) == 1:
+            raise KeyboardInterrupt
+
+    settings = resolve_with_scenario(SMALL, {"activation.rate": rate} if rate else {})
+    with pytest.raises(KeyboardInterrupt):
+        ts.simulate(settings, tmp_path, on_step=stop)
+    older = settings.plain()
+    del older["activation"]["rate"]
+    set_info(tmp_path, settings=canonical_json(older), settings_hash=settings_digest(older))
+    with closing(sqlite3.connect(tmp_path / "run.db")) as database, database:
+        database.execute("DROP VIEW note_ratings")
+        database.execute("CREATE VIEW note_ratings AS SELECT 1 AS old")
+    ended = main(["resume", str(tmp_path), "--quiet"])
+    if rate:  # recorded under another value than the default
+        assert ended == 2
+        assert "first difference" in capsys.readouterr().err
+        return
+    assert ended == 0
+    run = Run.open(tmp_path)
+    assert run.verify() == ts.simulate(settings).content_hash
+    assert run.sql("SELECT * FROM note_ratings").columns == ["note_id", "user_id", "rating", "created_at"]
+    assert main(["replay", str(tmp_path)]) == 0
+
+
 def test_row_05_a_column_that_changed_is_refused_still(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = schema.TABLES["actions"]
     for columns in (table.columns[:-1], (*table.columns, Column("effort", "i4", "test"))):

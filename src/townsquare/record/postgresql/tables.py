@@ -48,8 +48,7 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
         )
         connection.execute('CREATE TABLE ts_run (key text COLLATE "C" PRIMARY KEY, value text NOT NULL)')
         connection.execute(_COMPARISON)
-        for view, query in POSTGRESQL_VIEWS.items():
-            connection.execute(f"CREATE VIEW {view} AS {query}")
+        _set_views(connection)
         set_info(connection, info)
     return is_new
 
@@ -58,6 +57,12 @@ def bring_up(connection: Connection, info: Mapping[str, str], where: str) -> Non
     """As :func:`townsquare.record.database.bring_up`."""
     with connection.transaction():
         set_info(connection, add_later(connection, info, where, _create_table, _declared))
+        _set_views(connection)
+
+
+def _set_views(connection: Connection) -> None:
+    for view, query in POSTGRESQL_VIEWS.items():
+        connection.execute(f"CREATE OR REPLACE VIEW {view} AS {query}")
 
 
 def drop(connection: Connection, address: Address, *, whole: bool) -> None:
