@@ -83,10 +83,11 @@ def shown(value: Any) -> str:
 def _slug(changes: Mapping[str, Any], name: str) -> str:
     words = [f"{key.rpartition('.')[2]}-{shown(value)}" for key, value in changes.items()] or [WHOLE]
     slug = re.sub(r"[^a-z0-9._-]+", "-", "_".join(words).lower()).strip("-._")
-    return slug if 0 < len(slug) <= LONGEST_SLUG else f"{slug[:LONGEST_SLUG]}-{_digest(name)}"
+    return slug if 0 < len(slug) <= LONGEST_SLUG else f"{slug[:LONGEST_SLUG]}-{short_digest(name)}"
 
 
-def _digest(name: str) -> str:
+def short_digest(name: str) -> str:
+    """Return eight hexadecimal digits that stand for a name."""
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
@@ -94,7 +95,7 @@ def _distinct(arms: Sequence[Arm]) -> list[Arm]:
     """Slugs that several arms share get a digest of the arm's name."""
     slugs = [arm.slug for arm in arms]
     return [
-        arm if slugs.count(arm.slug) == 1 else Arm(arm.name, f"{arm.slug}-{_digest(arm.name)}", arm.changes)
+        arm if slugs.count(arm.slug) == 1 else Arm(arm.name, f"{arm.slug}-{short_digest(arm.name)}", arm.changes)
         for arm in arms
     ]
 

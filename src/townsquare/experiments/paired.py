@@ -14,8 +14,7 @@ import numpy.typing as npt
 import polars as pl
 from scipy import special
 
-from townsquare.core.errors import UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.registry import check_known
 
 LEVEL = 0.95
 KEYS = ("arm", "seed")
@@ -75,9 +74,7 @@ def beside_baseline(
         There is no such arm.
     """
     arms = outcomes["arm"].unique(maintain_order=True).to_list()
-    if baseline not in arms:
-        hint = did_you_mean(baseline, arms)
-        raise UnknownName(BASELINE, got=repr(baseline), allowed=", ".join(arms), do=hint)
+    check_known(BASELINE, baseline, arms)
     for name in [name for name in outcomes.columns if name not in KEYS] if names is None else names:
         known = outcomes.select("arm", "seed", pl.col(name).cast(pl.Float64).fill_nan(None)).drop_nulls()
         by_arm = {arm: dict(known.filter(pl.col("arm") == arm).select("seed", name).iter_rows()) for arm in arms}

@@ -7,7 +7,6 @@ replayed and analyzed as any run is, and any policy can take part.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,10 +51,7 @@ def split_feeds(posts: Path, folder: Path) -> dict[str, Path]:
     columns = [name for name in records.columns if name != COLUMN]
     out = {name: folder / f"feed-{number}.csv" for number, name in enumerate(feeds, 1)}
     for name, rows in feeds.items():
-        with out[name].open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
+        pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String)).write_csv(out[name])
     return out
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 from scipy import integrate, special
 
-from townsquare.core.errors import SettingError, UnknownName
-from townsquare.core.registry import did_you_mean
+from townsquare.core.errors import SettingError
+from townsquare.core.registry import check_known
 from townsquare.experiments.paired import beside_baseline
 
 LEVEL, POWER = 0.05, 0.8
@@ -69,9 +69,7 @@ def seeds_needed(
         An outcome, the baseline, the effect or a chance is none.
     """
     for name in names or ():
-        if name not in outcomes.columns:
-            hint = did_you_mean(name, outcomes.columns)
-            raise UnknownName("outcome", got=repr(name), allowed="an outcome of the pilot", do=hint)
+        check_known("outcome", name, outcomes.columns)
     if effect is not None and (effect == 0 or not math.isfinite(effect)):
         raise SettingError("--effect", got=str(effect), allowed="a number other than 0, in the unit of the outcome")
     for name, chance in {"power": power, "level": level}.items():

@@ -167,10 +167,11 @@ def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO ts_run VALUES (?, ?)", info.items())
 
 
-def hash_of_run(connection: Any, info: Mapping[str, str]) -> str:
+def hash_of_run(connection: Any) -> str:
     """The run hash of the settings and the steps that are recorded so far."""
     row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
-    return run_hash(info["settings_hash"], str(row[0]) if row else HashChain().value)
+    (settings_hash,) = connection.execute("SELECT value FROM ts_run WHERE key = 'settings_hash'").fetchone()
+    return run_hash(settings_hash, str(row[0]) if row else HashChain().value)
 
 
 def create(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:

@@ -20,12 +20,12 @@ from townsquare.core.identity import canonical_json
 from townsquare.core.private_files import make_file, make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
+from townsquare.record.contract import RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.folder import FolderReader
 from townsquare.record.lock import RunLock
 from townsquare.record.parquet import remove_uncommitted, write_part
 from townsquare.record.reader import begun_now, header_from
-from townsquare.record.replay import check_next, check_same_step
+from townsquare.record.recorder import DatabaseRecorder
 
 SETTINGS_FILE = "run.yaml"
 """The resolved configuration, for people and for `townsquare run`; the database holds the one that counts."""
@@ -37,7 +37,7 @@ _OTHER_WRITER = ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE", "SQ
 _UNREADABLE = "choose another folder, or remove this file to record anew"
 
 
-class FolderRecorder:
+class FolderRecorder(DatabaseRecorder):
     """Records into ``folder``, which is made if it is not there.
 
     A step is one transaction whose last row is that of ``ts_steps``: others see all of it or nothing, and so does the
@@ -51,15 +51,11 @@ class FolderRecorder:
     """
 
     def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
+        super().__init__(folder, str(folder))
         self._path = self.folder / database.FILE
         self._lock: RunLock | None = None
-        self._connection: sqlite3.Connection | None = None
         self._opened_as: tuple[os.stat_result, os.stat_result] | None = None
-        self._is_lost = self._had_copy = False
-        self._bulky = False
-        self._is_new = False
-        self._last = -1
+        self._had_copy = self._bulky = False
 
     def open(self, header: RunHeader) -> int:
         """Start a run, or go on with one: takes the lock, compares the header, removes what was never committed."""
@@ -84,44 +80,24 @@ class FolderRecorder:
         self._bulky = header.bulky
         return self._last
 
-    def save_step(self, out: Batches, summary: StepSummary) -> None:
-        """Commit the rows of a step, or compare those of a committed one."""
-        connection = self._opened()
-        if check_next(summary, out.step, self._last):
-            (recorded,) = connection.execute("SELECT hash FROM ts_steps WHERE step = ?", (summary.step,)).fetchone()
-            check_same_step(FolderReader(self.folder), out, summary, recorded)
-            return
+    def _write(self, out: Batches, summary: StepSummary) -> None:
         parts = [name for name in out.tables() if self._bulky and schema.TABLES[name].bulky]
-        with self._writing():
-            self._check_ours()
-            for name in parts:
-                write_part(self.folder, name, out.step, out.get(name))
-            with database.transaction(connection):
-                self._check_ours()  # who opens the run now waits for this transaction, and reads what it commits
-                for name in out.tables():
-                    if name not in parts:
-                        database.insert(connection, name, out.get(name))
-                counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
-                connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
-                database.insert(connection, "steps", summary_rows([summary]))
-        self._last = out.step
+        for name in parts:
+            write_part(self.folder, name, out.step, out.get(name))
+        with database.transaction(self._connection):
+            self._check_ours()  # who opens the run now waits for this transaction, and reads what it commits
+            for name in out.tables():
+                if name not in parts:
+                    database.insert(self._connection, name, out.get(name))
+            counts = [(out.step, name, out.count(name)) for name in out.tables()] + [(out.step, "steps", 1)]
+            self._connection.executemany("INSERT INTO ts_batches VALUES (?, ?, ?)", counts)
+            database.insert(self._connection, "steps", summary_rows([summary]))
 
-    def close(self, state: str, health: str = "") -> None:
-        """End as ``"finished"`` or ``"stopped"``: leaves one plain database file with its indexes, then says so."""
-        if state not in STATES[1:]:
-            raise ValueError(f"state {state!r} is none of {STATES[1:]}")
-        try:
-            if self._connection is None or self._is_lost:
-                return
-            with self._writing():
-                self._check_ours()
-                if state == "finished" or self._last >= 0 or not self._is_new:
-                    run_hash = database.hash_of_run(self._connection, database.read_info(self._connection))
-                    database.complete(self._connection, {"state": state, "health": health, "run_hash": run_hash})
-                    return
-            self._discard()
-        finally:
-            self._release()
+    def _reader(self) -> FolderReader:
+        return FolderReader(self.folder)
+
+    def _end(self, info: dict[str, str]) -> None:
+        database.complete(self._connection, info)
 
     def _check_ours(self) -> None:
         """Refuse to write where the folder or the database is another one by now, or another process writes too."""
@@ -139,19 +115,12 @@ class FolderRecorder:
             self._is_lost = True
             raise _busy(self.folder, error.got, safe) from error
 
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            raise ValueError(f"{self.folder} is not open")
-        return self._connection
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        then = f"run `townsquare resume {self.folder}`: steps up to {self._last} are safe"
-        if self._last < 0:
-            then = "run it again: no step is recorded yet"
-        do = f"free some space if the disk is full, then {then}"
+        do = f"free some space if the disk is full, then {self._next}"
         try:
             with database.explained(self._path, do), self._alone():
+                self._check_ours()
                 yield
         except pl.exceptions.PolarsError as error:
             raise RecordError(str(self.folder), got=str(error), do=do) from error

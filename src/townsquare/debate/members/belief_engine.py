@@ -24,15 +24,15 @@ class Engine:
         """S, recomputed from the active records."""
         return self.memory.stance
 
-    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
-        """The strongest active records, as many for and against as is their share; ``heard`` has no part in it."""
+    def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
+        """Return the strongest active records, for and against in their shares; the message plays no part."""
         return self.memory.retrieve(k)
 
-    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
-        """Take in the claims of a message; of one's own only where own claims are evidence."""
-        if heard.own:
-            return self.memory.take(heard.claims, Origin.SELF) if self._own_claims else ()
-        return self.memory.take(heard.claims, Origin.PEER)
+    def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
+        """Take in the claims of a message; an agent's own only where own claims are evidence."""
+        if message.own:
+            return self.memory.take(message.claims, Origin.SELF) if self._own_claims else ()
+        return self.memory.take(message.claims, Origin.PEER)
 
 
 def begin(side: Side, context: DebateContext, params: Params) -> Engine:

@@ -6,12 +6,13 @@ no claims: an extractor reads them (``evidence.extractor``, by default ``model``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from townsquare.core.files import clean
-from townsquare.debate.contract import DebateContext, Speaker, Turn, Utterance
+from townsquare.debate.contract import DebateContext, DialogueLine, Speaker, Turn, Utterance
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import NOTHING, filled, listed, quoted
 from townsquare.settings.base import MemberParams, setting
@@ -24,7 +25,7 @@ _SCHEMA: dict[str, Any] = {
     "required": ["content"],
     "additionalProperties": False,
 }
-_SIDES = {1: "for", -1: "against"}
+SIDES = {1: "for", -1: "against"}
 
 
 class Params(MemberParams):
@@ -36,17 +37,14 @@ class Params(MemberParams):
 
 def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None = None) -> Utterance:
     """One message; a call that fails says nothing, and the call says why."""
-    held = [f"{_SIDES[one.polarity]}, strength {one.strength:.2f}: {quoted(one.text)}" for one in turn.retrieved]
-    lines = [
-        quoted({"who": "you" if line.side == turn.side else "the other", "said": line.text}) for line in turn.dialogue
-    ]
+    records = [f"{SIDES[it.polarity]}, strength {it.strength:.2f}: {quoted(it.text)}" for it in turn.retrieved]
     prompt = filled(
         "debate_turn",
         statement=quoted(turn.statement),
         persona=" ".join(turn.persona.split()) or "nobody in particular",
         instruction=turn.instruction,
-        evidence=listed(held),
-        dialogue="\n".join(lines) or NOTHING,
+        evidence=listed(records),
+        dialogue="\n".join(quoted_lines(turn.dialogue, turn.side)) or NOTHING,
     )
     request = Request(
         purpose="debate_turn",
@@ -61,6 +59,11 @@ def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None 
     (reply,) = needed(asker).ask([request])
     text = clean(str(reply.value["content"])).strip() if reply.ok else ""
     return Utterance(text, None) if text else Utterance(NO_ANSWER, ())
+
+
+def quoted_lines(dialogue: Sequence[DialogueLine], side: int) -> list[str]:
+    """Return the messages of a dialogue as JSON, seen from a side."""
+    return [quoted({"who": "you" if line.side == side else "the other", "said": line.text}) for line in dialogue]
 
 
 def bind(asker: Asker) -> Speaker:

@@ -32,6 +32,7 @@ from townsquare.debate.contract import (
     Side,
 )
 from townsquare.debate.members.model_judge import PERCENT, STANCE_SCHEMA
+from townsquare.debate.members.model_speaker import SIDES, quoted_lines
 from townsquare.models.contract import Asker, Message, Request, needed
 from townsquare.models.prompts.filling import filled, listed, quoted
 from townsquare.settings.base import MemberParams, setting
@@ -41,21 +42,21 @@ class Params(MemberParams):
     """Who revises, and how."""
 
     reviser: Literal["embedded", "model"] = setting("embedded", "the stand-in, or a language model")
-    step: float = setting(0.03, "share of the way to what it heard, a message", ge=0, le=1)
+    step: float = setting(0.03, "share of the way to the stance of a message, per message", ge=0, le=1)
     records: int = setting(5, "records that go into a revision; `rag_self_update` only", ge=1, le=100)
 
 
-class Asked(NamedTuple):
+class RevisionRequest(NamedTuple):
     """What a revision is made from: statement, last stance in [-1, 1], message, dialogue, and records if any."""
 
     statement: str
     stance: float
-    heard: str
+    message: str
     dialogue: tuple[DialogueLine, ...]
     retrieved: tuple[ActiveRecord, ...]
 
 
-Revise = Callable[[Asked, DebateContext, Any], float]
+Revise = Callable[[RevisionRequest, DebateContext, Any], float]
 """``revise(asked, context, params)``: the new stance, in [-1, 1]."""
 
 
@@ -74,55 +75,55 @@ class SelfUpdate:
     origins: list[Origin]
     stance: float
 
-    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
+    def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
         """The records nearest to a message by cosine, the earliest of equals; none without records."""
         if not self.with_records or not self.rows or k == 0:
             return ()
         claims = self.context.claims
         texts = [claims[row].text for row in self.rows]
-        rows = self.context.vectors.of([heard, *texts])
+        rows = self.context.vectors.of([message, *texts])
         near = cosines(rows, np.zeros(len(texts), np.int64), np.arange(1, len(texts) + 1))
         nearest = np.argsort(-near, kind="stable")[:k]
         return tuple(ActiveRecord.of(claims, self.rows[at], self.origins[at]) for at in nearest)
 
-    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
+    def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
         """Revise the stance after a message of the opponent, and keep its claims."""
-        if heard.own:
+        if message.own:
             return ()
-        retrieved = self.retrieve(heard.text, self.params.records)
-        asked = Asked(self.context.bank.statement, self.stance, heard.text, heard.dialogue, retrieved)
+        retrieved = self.retrieve(message.text, self.params.records)
+        asked = RevisionRequest(self.context.bank.statement, self.stance, message.text, message.dialogue, retrieved)
         after = float(np.clip(self.revise(asked, self.context, self.params), -1.0, 1.0))
         move = Move(None, -1, -1, after - self.stance)
         self.stance = after
-        self.rows += heard.claims
-        self.origins += [Origin.PEER] * len(heard.claims)
+        self.rows += message.claims
+        self.origins += [Origin.PEER] * len(message.claims)
         return (move,)
 
 
-def toward_heard(asked: Asked, context: DebateContext, params: Params) -> float:
+def toward_message(asked: RevisionRequest, context: DebateContext, params: Params) -> float:
     """The stand-in: a step toward what was heard, or toward the mean of that and the records' stances.
 
     A message without a stance, and no records, leave the stance as it is.
     """
-    stances = [float(context.read([asked.heard])[0])]
+    stances = [float(context.read([asked.message])[0])]
     if asked.retrieved:
-        stances.append(float(np.mean([one.polarity * one.strength for one in asked.retrieved])))
+        stances.append(float(np.mean([record.polarity * record.strength for record in asked.retrieved])))
     known = [stance for stance in stances if not np.isnan(stance)]
     if not known:
         return asked.stance
     return asked.stance + params.step * (sum(known) / len(known) - asked.stance)
 
 
-def by_model(asked: Asked, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0) -> float:
+def by_model(
+    asked: RevisionRequest, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0
+) -> float:
     """What a language model says of itself; a call that fails leaves the stance as it is."""
-    lines = [quoted({"who": "you" if line.side == side else "the other", "said": line.text}) for line in asked.dialogue]
-    lines.append(quoted({"who": "the other", "latest": asked.heard}))
-    sides = {1: "for", -1: "against"}
+    lines = [*quoted_lines(asked.dialogue, side), quoted({"who": "the other", "latest": asked.message})]
     prompt = filled(
         "self_update",
         statement=quoted(asked.statement),
         stance=f"{PERCENT * asked.stance:.0f}",
-        records=listed([f"{sides[one.polarity]}: {quoted(one.text)}" for one in asked.retrieved]),
+        records=listed([f"{SIDES[record.polarity]}: {quoted(record.text)}" for record in asked.retrieved]),
         dialogue="\n".join(lines),
     )
     request = Request(
@@ -147,5 +148,5 @@ def debater(name: str, revise: Revise, *, with_records: bool, asker: Asker | Non
     return Debater(name, Params, begin, False, bind=bind, asks=lambda params: bool(params.reviser == "model"))
 
 
-PROMPT = debater("prompt_self_update", toward_heard, with_records=False)
-RAG = debater("rag_self_update", toward_heard, with_records=True)
+PROMPT = debater("prompt_self_update", toward_message, with_records=False)
+RAG = debater("rag_self_update", toward_message, with_records=True)

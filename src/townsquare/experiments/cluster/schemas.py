@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from townsquare.core.errors import RecordError
+from townsquare.experiments.arms import short_digest
 from townsquare.experiments.manifest import ArmRun
 from townsquare.experiments.run_folders import check_unused_address
 from townsquare.record.contract import check_same_run
@@ -33,15 +33,9 @@ def schemas_for(base: Address, runs: Sequence[ArmRun]) -> dict[str, Address]:
     """
     plain = {run.folder: f"{base.schema}_{re.sub(r'[^a-z0-9]+', '_', run.folder.lower())}" for run in runs}
     shared = Counter(plain.values())
-    return {
-        folder: replace(base, schema=name if len(name) <= LONGEST and shared[name] == 1 else _cut(name, folder))
-        for folder, name in plain.items()
-    }
-
-
-def _cut(name: str, folder: str) -> str:
-    digest = hashlib.sha256(folder.encode()).hexdigest()[:8]
-    return f"{name[: LONGEST - len(digest) - 1]}_{digest}"
+    fits = {folder: len(name) <= LONGEST and shared[name] == 1 for folder, name in plain.items()}
+    cut = {folder: f"{name[: LONGEST - 9]}_{short_digest(folder)}" for folder, name in plain.items()}
+    return {folder: replace(base, schema=name if fits[folder] else cut[folder]) for folder, name in plain.items()}
 
 
 def check_schemas(addresses: Mapping[str, Address], settings: Mapping[str, Settings], *, is_new: bool) -> None:

@@ -11,17 +11,17 @@ from townsquare.core.errors import RecordError
 from townsquare.core.private_files import make_folder
 from townsquare.record import database
 from townsquare.record.batches import Batches
-from townsquare.record.contract import STATES, RunHeader, StepSummary, check_same_run, summary_rows
+from townsquare.record.contract import RunHeader, StepSummary, check_same_run, summary_rows
 from townsquare.record.postgresql import server, tables
 from townsquare.record.postgresql.address import FILE, Address, address_in, write_address
 from townsquare.record.postgresql.reader import PostgresReader
 from townsquare.record.postgresql.wire import copy_in, stored_text
 from townsquare.record.reader import begun_now, header_from
-from townsquare.record.replay import check_next, check_same_step
+from townsquare.record.recorder import DatabaseRecorder
 from townsquare.record.sqlite import SETTINGS_FILE, write_settings
 
 
-class PostgresRecorder:
+class PostgresRecorder(DatabaseRecorder):
     """Records into a schema of its own, which is made if it is not there.
 
     A step is one transaction whose last row is that of ``ts_steps``. While a run is open, an advisory lock keeps
@@ -37,12 +37,10 @@ class PostgresRecorder:
     """
 
     def __init__(self, folder: Path | str, address: Address) -> None:
-        self.folder = Path(folder)
+        super().__init__(folder, str(address))
         self.address = address
-        self._connection: server.Connection | None = None
         self._rows: dict[str, int] = {}
-        self._is_new = self._made_schema = False
-        self._last = -1
+        self._made_schema = False
 
     def open(self, header: RunHeader) -> int:
         """Start a run, or go on with one: takes the lock, compares the header."""
@@ -59,52 +57,26 @@ class PostgresRecorder:
             undo.pop_all()
         return self._last
 
-    def save_step(self, out: Batches, summary: StepSummary) -> None:
-        """Commit the rows of a step, or compare those of a committed one."""
-        connection = self._opened()
-        if check_next(summary, out.step, self._last):
-            self._compare(connection, out, summary)
-            return
+    def _write(self, out: Batches, summary: StepSummary) -> None:
         counts = {name: out.count(name) for name in out.tables()}
-        with self._writing():
-            with connection.transaction():
-                for name in counts:
-                    copy_in(connection, name, out.get(name), self._rows.get(name, 0))
-                with connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
-                    for name, n in (*counts.items(), ("steps", 1)):
-                        copy.write_row((out.step, name, n))
-                copy_in(connection, "steps", summary_rows([summary]), out.step)
+        with self._connection.transaction():
             for name in counts:
-                if schema.TABLES[name].bulky:
-                    tables.summarize(connection, name)
+                copy_in(self._connection, name, out.get(name), self._rows.get(name, 0))
+            with self._connection.cursor().copy("COPY ts_batches FROM STDIN") as copy:
+                for name, n in (*counts.items(), ("steps", 1)):
+                    copy.write_row((out.step, name, n))
+            copy_in(self._connection, "steps", summary_rows([summary]), out.step)
         for name, n in counts.items():
+            if schema.TABLES[name].bulky:
+                tables.summarize(self._connection, name)
             self._rows[name] = self._rows.get(name, 0) + n
-        self._last = out.step
 
-    def close(self, state: str, health: str = "") -> None:
-        """End as ``"finished"`` or ``"stopped"``: makes the indexes and lets go of the lock."""
-        if state not in STATES[1:]:
-            raise ValueError(f"state {state!r} is none of {STATES[1:]}")
-        if self._connection is None:
-            return
-        try:
-            if state == "stopped" and self._is_new and self._last < 0:
-                self._discard()
-                return
-            with self._writing():
-                run_hash = database.hash_of_run(self._connection, tables.read_info(self._connection, self.address))
-                ended = {"state": state, "health": stored_text(health), "run_hash": run_hash}
-                tables.complete(self._connection)
-                tables.set_info(self._connection, ended)
-        finally:
-            self._release()
+    def _reader(self) -> PostgresReader:
+        return PostgresReader(self.address)
 
-    def _compare(self, connection: server.Connection, out: Batches, summary: StepSummary) -> None:
-        with self._writing():
-            row = connection.execute("SELECT hash FROM ts_steps WHERE step = %s", (summary.step,)).fetchone()
-        recorded = str(row[0]) if row else "no hash"
-        if recorded != summary.hash:
-            check_same_step(PostgresReader(self.address), out, summary, recorded)
+    def _end(self, info: dict[str, str]) -> None:
+        tables.complete(self._connection)
+        tables.set_info(self._connection, info | {"health": stored_text(info["health"])})
 
     def _check_folder(self) -> None:
         with database.explained(self.folder, "choose another folder"):
@@ -139,23 +111,14 @@ class PostgresRecorder:
         self._rows = {str(name): int(n) for name, n in counts}
         self._last = self._rows.get("steps", 0) - 1
 
-    def _opened(self) -> server.Connection:
-        if self._connection is None:
-            raise ValueError(f"{self.address} is not open")
-        return self._connection
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        then = f"run `townsquare resume {self.folder}`: steps up to {self._last} are safe"
-        if self._last < 0:
-            then = "run it again: no step is recorded yet"
-        with server.explained(self.address, f"see that the server runs and has room, then {then}"):
+        with server.explained(self.address, f"see that the server runs and has room, then {self._next}"):
             yield
 
     def _discard(self) -> None:
-        """Take away a record without a step, while nobody else can write there."""
-        with self._writing():
-            tables.drop(self._opened(), self.address, whole=self._made_schema)
+        """Remove a record without a step, while nobody else can write there."""
+        tables.drop(self._connection, self.address, whole=self._made_schema)
         self._forget()
 
     def _forget(self) -> None:
