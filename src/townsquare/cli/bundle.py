@@ -101,6 +101,6 @@ def verify(
     if as_json:
         show_json({"bundle": str(file), "digest": made.digest, "findings": findings})
     else:
-        show(str(file), findings, (str, "=state", "what", "found=said"))
+        show(str(file), findings, (str, "=state", "what", "found=result"))
         print(f"{len(failed)} of {len(findings)} checks failed." if failed else "All checks passed.")
     return 1 if failed else 0

@@ -83,7 +83,7 @@ class ProgressDisplay:
 def show_study(display: ProgressDisplay, far: Progress, runs: str) -> None:
     """Show the progress of a study; ``runs`` is the word for its runs."""
     failed = f", {far.failed} failed" if far.failed else ""
-    again = f", {far.again} restarted" if far.again else ""
+    again = f", {far.restarts} restarted" if far.restarts else ""
     display.total = far.steps
     note = f"({far.runs_done} of {far.runs} {runs}{failed}{again})"
     display.at(far.steps_done, note, last=far.runs_done == far.runs)

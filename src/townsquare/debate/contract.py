@@ -80,7 +80,7 @@ class Turn(NamedTuple):
         The stance in words, one of ten.
     retrieved : tuple of ActiveRecord
         At most k active records, the strongest for and then against.
-    heard : str
+    message : str
         The opponent's latest message; "" before there is one.
     dialogue : tuple of DialogueLine
         The latest messages of both, oldest first.
@@ -93,7 +93,7 @@ class Turn(NamedTuple):
     stance: float
     instruction: str
     retrieved: tuple[ActiveRecord, ...]
-    heard: str
+    message: str
     dialogue: tuple[DialogueLine, ...]
 
 
@@ -128,7 +128,7 @@ class DebateContext:
         Of this trial and round; stage ``DEBATE``, agent the side.
     read : callable
         The judge: ``read(texts)`` gives (n,) float64 stances in [-1, 1], NaN where a text takes none.
-    said : set of str
+    used_texts : set of str
         Texts of all claims made so far: a speaker does not repeat them.
     claims : list of Claim
         All claims of the debate by row; records point here.
@@ -138,7 +138,7 @@ class DebateContext:
     vectors: Vectors
     draws: Draws
     read: Callable[[Sequence[str]], Float]
-    said: set[str] = field(default_factory=set)
+    used_texts: set[str] = field(default_factory=set)
     claims: list[Claim] = field(default_factory=list)
 
     def row_of(self, claim: Claim) -> int:
@@ -223,10 +223,10 @@ class DebateAgent(Protocol):
     def stance(self) -> float:
         """S in [-1, 1], now."""
 
-    def retrieve(self, heard: str, k: int) -> tuple[ActiveRecord, ...]:
-        """At most ``k`` records to speak from, in answer to ``heard``."""
+    def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
+        """At most ``k`` records to speak from, in answer to a message."""
 
-    def take(self, heard: ReceivedMessage) -> tuple[Move, ...]:
+    def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
         """Be moved by a message; what it did, in order."""
 
 

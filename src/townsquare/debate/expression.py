@@ -122,10 +122,10 @@ def expression(
     for number, topic in enumerate(topics, 1):
         texts = []
         for stance in np.linspace(-1.0, 1.0, levels):
-            found = with_model(resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}}), asker)
-            texts += [opening(found, trial, float(stance)) for trial in range(1, trials + 1)]
+            resolved = with_model(resolve_debates(*layers, {"topic": topic, "pro": {"stance": float(stance)}}), asker)
+            texts += [opening(resolved, trial, float(stance)) for trial in range(1, trials + 1)]
             assigned += [float(stance)] * trials
-        judged.append(readings(found, texts))
+        judged.append(readings(resolved, texts))
         if on_topic is not None:
             on_topic(number)
     x, y = np.array(assigned), np.concatenate(judged)

@@ -67,14 +67,14 @@ class Memory:
     @property
     def active(self) -> list[bool]:
         """Which records count."""
-        kept: list[bool] = has_flag(self._flags, ACTIVE).tolist()
-        return kept
+        flags: list[bool] = has_flag(self._flags, ACTIVE).tolist()
+        return flags
 
     @property
     def log_odds(self) -> float:
         """L: the prior and what the active records add, from left to right."""
-        kept = [added for added, active in zip(self.amounts, self.active, strict=True) if active]
-        return sum_of(kept, self._side.prior)
+        amounts = [added for added, active in zip(self.amounts, self.active, strict=True) if active]
+        return sum_of(amounts, self._side.prior)
 
     @property
     def stance(self) -> float:
@@ -129,8 +129,8 @@ class Memory:
 
     def _judged(self) -> tuple[list[int], list[float]]:
         """Polarity and strength of each record."""
-        held = [self._all[row] for row in self.claims]
-        return [claim.polarity for claim in held], [claim.strength for claim in held]
+        claims = [self._all[row] for row in self.claims]
+        return [claim.polarity for claim in claims], [claim.strength for claim in claims]
 
     def retrieve(self, k: int) -> tuple[ActiveRecord, ...]:
         """The strongest active records, ``k`` slots shared as the active ones are (section 3.1)."""

@@ -32,7 +32,7 @@ _OF_START = {"uptake", "anchoring", "wanted", "attained", "prior", "prior_scale"
 Plain = dict[str, Any]
 
 
-def trial_record(resolved: ResolvedDebate, trial: int, held: TrialCourse) -> Plain:
+def trial_record(resolved: ResolvedDebate, trial: int, course: TrialCourse) -> Plain:
     """One debate in plain values, its hash included.
 
     Keys: ``format``, ``version``, ``digest``, ``trial``, ``statement``, ``judge``, ``agents`` (by side: profile,
@@ -46,17 +46,17 @@ def trial_record(resolved: ResolvedDebate, trial: int, held: TrialCourse) -> Pla
         "statement": resolved.bank.statement,
         "judge": resolved.settings.judge.name,
         "has_records": resolved.members["debater"][0].has_records,
-        "agents": {SIDES[number]: _start(resolved, side) for number, side in held.sides.items()},
-        "claims": [claim._asdict() | {"strength": _number(claim.strength)} for claim in held.claims],
-        "turns": [_turn(turn) for turn in held.turns],
+        "agents": {SIDES[number]: _start(resolved, side) for number, side in course.sides.items()},
+        "claims": [claim._asdict() | {"strength": _number(claim.strength)} for claim in course.claims],
+        "turns": [_turn(turn) for turn in course.turns],
     }
     return {**record, "hash": content_hash(record)}
 
 
 def _start(resolved: ResolvedDebate, side: Side) -> Plain:
     """How an agent started."""
-    kept = {name: value for name, value in side._asdict().items() if name in _OF_START}
-    return {**kept, "seeds": list(side.seeds), "persona": resolved.settings.agent(side.number).persona}
+    start = {name: value for name, value in side._asdict().items() if name in _OF_START}
+    return {**start, "seeds": list(side.seeds), "persona": resolved.settings.agent(side.number).persona}
 
 
 def _turn(record: TurnRecord) -> Plain:
@@ -65,11 +65,11 @@ def _turn(record: TurnRecord) -> Plain:
         "round": turn.round,
         "seat": turn.side,
         "instruction": turn.instruction,
-        "retrieved": [one.claim for one in turn.retrieved],
+        "retrieved": [value.claim for value in turn.retrieved],
         "text": record.text,
         "claims": list(record.claims),
-        "before": [_number(one) for one in record.before],
-        "after": [_number(one) for one in record.after],
+        "before": [_number(value) for value in record.before],
+        "after": [_number(value) for value in record.after],
         "judged": _number(record.judged),
         "moves": [_move(side, move) for side, move in record.moves],
     }
@@ -86,8 +86,8 @@ def _number(value: float) -> float | None:
 
 def content_hash(record: Plain) -> str:
     """SHA-256, hexadecimal, of a record without its hash."""
-    kept = {key: value for key, value in record.items() if key != "hash"}
-    return hashlib.sha256(canonical_json(kept).encode()).hexdigest()
+    content = {key: value for key, value in record.items() if key != "hash"}
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def write_json(path: Path, value: object) -> None:

@@ -100,8 +100,8 @@ def _beside(file: Path, values: Layer) -> Layer:
     topic = values.get("topic")
     if not isinstance(topic, str) or topic in {known.slug for known in bundled_topics()}:
         return values
-    beside = file.parent / topic
-    return {**values, "topic": str(beside)} if beside.is_file() else values
+    path = file.parent / topic
+    return {**values, "topic": str(path)} if path.is_file() else values
 
 
 def resolve_debates(*layers: Layer) -> ResolvedDebate:

@@ -174,16 +174,16 @@ class DebateResults:
         courses = [course[:, :, side] for side in sides]
         if judged:
             readings = self.judged(arm)
-            courses = [judged_course(one[:, 0], readings[:, :, side]) for side, one in zip(sides, courses, strict=True)]
+            courses = [judged_course(course[:, 0, side], readings[:, :, side]) for side in sides]
         return pair_measures(*courses) if arm.is_pair else single_measures(*courses)
 
     def measures_frame(self) -> pl.DataFrame:
         """All measures: ``arm``, ``stance`` (internal or judged), ``measure``, ``mean``, ``low``, ``high``, ``n``."""
         rows = [
-            (arm.name, "judged" if judged else "internal", name, one.mean, one.low, one.high, len(one.values))
+            (arm.name, "judged" if judged else "internal", name, it.mean, it.low, it.high, len(it.values))
             for arm in self.arms
             for judged in (False, True)
-            for name, one in self.measures(arm, judged=judged).items()
+            for name, it in self.measures(arm, judged=judged).items()
         ]
         columns = ["arm", "stance", "measure", "mean", "low", "high", "n"]
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)

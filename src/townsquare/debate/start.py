@@ -53,7 +53,7 @@ def trial_seed(seed: int, trial: int) -> int:
     return chain(seed, text_key("debate trial"), trial)
 
 
-def begin_at(found: ResolvedDebate, side: int, trial: int) -> AgentStart:
+def begin_at(resolved: ResolvedDebate, side: int, trial: int) -> AgentStart:
     """Where the agent of a side starts in a trial, numbered from 1.
 
     Raises
@@ -63,21 +63,21 @@ def begin_at(found: ResolvedDebate, side: int, trial: int) -> AgentStart:
     DataError
         A side of the pool is empty.
     """
-    settings, bank = found.settings, found.bank
+    settings, bank = resolved.settings, resolved.bank
     wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
-    has_records = found.members["debater"][0].has_records
+    has_records = resolved.members["debater"][0].has_records
     if settings.start.kind == "stated" and has_records:
         prior = float(start_log_odds([wanted], anchoring)[0])
         return AgentStart(wanted, float(stances_of([prior])[0]), prior, 1.0, ())
-    places, scale = _seeds(found, side, trial)
+    places, scale = _seeds(resolved, side, trial)
     amounts = scale * contributions(bank.polarity[places], bank.strength[places], anchoring)
     attained = float(stances_of([sum_of(amounts)])[0]) if has_records else wanted
-    return AgentStart(wanted, attained, 0.0, scale, tuple(int(place) for place in places))
+    return AgentStart(wanted, attained, 0.0, scale, tuple(int(at) for at in places))
 
 
-def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Int64, float]:
+def _seeds(resolved: ResolvedDebate, side: int, trial: int) -> tuple[Int64, float]:
     """Indices of the seeds in the bank, ascending, and the factor on what each adds."""
-    settings, bank, start = found.settings, found.bank, found.settings.start
+    settings, bank, start = resolved.settings, resolved.bank, resolved.settings.start
     wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
     at = np.flatnonzero(bank.seed)
     if start.kind == "own_side":
@@ -85,7 +85,7 @@ def _seeds(found: ResolvedDebate, side: int, trial: int) -> tuple[Int64, float]:
     where = f"pool `seed` on {bank.statement!r}"
     check_number(start.seeds, at.size, where)
     draws = Draws(trial_seed(settings.seed, trial), 0)
-    order = few_uniform(draws, "seeds", side, np.array([text_key(bank.text[place]) for place in at], U64))
+    order = few_uniform(draws, "seeds", side, np.array([text_key(bank.text[row]) for row in at], U64))
     if start.kind == "own_side":
         scale = 1.0 if start.prior_scale == "meet" else start.prior_scale
         return np.sort(at[np.argsort(order, kind="stable")[: start.seeds]]), scale
@@ -109,7 +109,7 @@ def _prior_scale(settings: Debates, bank: ArgumentBank, at: Int64, wanted: float
     return max(1.0, needed / mean) if mean > 0 else 1.0
 
 
-def thresholds(found: ResolvedDebate) -> tuple[float, float]:
+def thresholds(resolved: ResolvedDebate) -> tuple[float, float]:
     """θ and θ_self: as set, else those of the embedder.
 
     Raises
@@ -117,7 +117,7 @@ def thresholds(found: ResolvedDebate) -> tuple[float, float]:
     SettingError
         One lies outside (0, 1].
     """
-    chosen, (embedder, _) = found.settings.evidence, found.members["embedder"]
+    chosen, (embedder, _) = resolved.settings.evidence, resolved.members["embedder"]
     theta = embedder.theta if chosen.theta is None else chosen.theta
     theta_self = embedder.theta_self if chosen.theta_self is None else chosen.theta_self
     check_theta(theta, "evidence.theta")
@@ -133,11 +133,11 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
     SettingError
         With the two arms that lie furthest apart, what they attained, and what can be done.
     """
-    tolerance = min((found.settings.start.tolerance for found in arms.values()), default=0.0)
+    tolerance = min((resolved.settings.start.tolerance for resolved in arms.values()), default=0.0)
     for side in range(len(SIDES)):
-        taking_part = {name: found for name, found in arms.items() if side in found.settings.agents}
+        taking_part = {name: resolved for name, resolved in arms.items() if side in resolved.settings.agents}
         for trial in trials:
-            attained = {name: begin_at(found, side, trial).attained for name, found in taking_part.items()}
+            attained = {name: begin_at(resolved, side, trial).attained for name, resolved in taking_part.items()}
             if not attained:
                 continue
             low, high = min(attained, key=attained.__getitem__), max(attained, key=attained.__getitem__)
@@ -151,6 +151,6 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
                 )
 
 
-def asks(found: ResolvedDebate) -> bool:
+def asks(resolved: ResolvedDebate) -> bool:
     """Whether any member of a debate asks a language model."""
-    return any(member_asks(member, params) for member, params in found.members.values())
+    return any(member_asks(member, params) for member, params in resolved.members.values())

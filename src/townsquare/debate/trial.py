@@ -178,7 +178,7 @@ def _begin(resolved: ResolvedDebate, trial: int) -> _Debate:
     theta, own_claims = thresholds(resolved), settings.evidence.own_claims
     sides = {}
     for number, start in starts.items():
-        seeds = tuple(context.row_of(Claim.of(bank, place)) for place in start.places)
+        seeds = tuple(context.row_of(Claim.of(bank, at)) for at in start.places)
         profile = (*settings.profile(number), settings.confirmation)
         sides[number] = Side(number, *profile, *theta, own_claims, *start[:-1], seeds)
     agents = {number: debater.begin(side, context, params) for number, side in sides.items()}
@@ -220,7 +220,7 @@ def _turn(running: _Debate, number: int, side: int) -> TurnRecord:
     speaker, params = members["speaker" if side in running.agents else "scripted"]
     utterance = _said(running, turn, speaker, params)
     claims = tuple(context.row_of(claim) for claim in _claims(running.resolved, utterance, speaker.name))
-    context.said.update(context.claims[row].text for row in claims)
+    context.used_texts.update(context.claims[row].text for row in claims)
     moves: list[tuple[int, Move]] = []
     for other, agent in sorted(running.agents.items(), key=lambda item: item[0] != side):
         message = ReceivedMessage(utterance.text, claims, other == side, turn.dialogue)
@@ -232,16 +232,16 @@ def _turn(running: _Debate, number: int, side: int) -> TurnRecord:
 def _given(running: _Debate, number: int, side: int) -> Turn:
     """What the speaker of a turn is given."""
     settings, dialogue = running.resolved.settings, running.dialogue
-    heard = next((line.text for line in reversed(dialogue) if line.side != side), "")
+    latest = next((line.text for line in reversed(dialogue) if line.side != side), "")
     recent = tuple(dialogue[-settings.dialogue :]) if settings.dialogue else ()
     stance, retrieved, instruction = math.nan, tuple[ActiveRecord, ...](), ""
     if side in running.agents:
         agent = running.agents[side]
         stance = agent.stance
-        retrieved = agent.retrieve(heard, settings.evidence.retrieved)
+        retrieved = agent.retrieve(latest, settings.evidence.retrieved)
         instruction = TEN_BINS[int(ten_bins(stance))]
     statement, persona = running.context.bank.statement, settings.agent(side).persona
-    return Turn(number, side, statement, persona, stance, instruction, retrieved, heard, recent)
+    return Turn(number, side, statement, persona, stance, instruction, retrieved, latest, recent)
 
 
 def _said(running: _Debate, turn: Turn, speaker: Any, params: Any) -> Utterance:

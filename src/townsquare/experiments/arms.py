@@ -70,9 +70,9 @@ def check_distinct(settings: Mapping[str, object]) -> None:
     SettingError
         With the two names.
     """
-    for one, other in itertools.combinations(settings, 2):
-        if settings[one] == settings[other]:
-            raise SettingError("arms", got=f"{one} and {other}, which are the same", do="leave one out")
+    for first, second in itertools.combinations(settings, 2):
+        if settings[first] == settings[second]:
+            raise SettingError("arms", got=f"{first} and {second}, which are the same", do="leave one out")
 
 
 def shown(value: Any) -> str:

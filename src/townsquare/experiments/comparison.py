@@ -116,15 +116,17 @@ def compare(
     pairs = itertools.product(arms, seeds)
     runs = [ArmRun(arm.name, seed, f"{arm.slug}/seed-{seed}", settings[arm.name, seed].digest) for arm, seed in pairs]
     wanted = {run.folder: settings[run.arm, run.seed] for run in runs}
-    states = {folder: _state(out / folder, one) for folder, one in wanted.items()}
+    states = {folder: _state(out / folder, of_run) for folder, of_run in wanted.items()}
     store = targets.store or (shared_folder(out) if targets.on != HERE else None)
     finished = _finished_in(store, out, runs)
     runs = [finished.get(run.folder, run) for run in runs]
     todo = [run for run in runs if run.state == WAITING]
     addresses = {} if targets.record is None else _addresses(targets.record, out, runs, wanted)
     _check_first([wanted[run.folder] for run in todo if states[run.folder] == NEW])
-    place = out.resolve()
-    jobs = [_Job(run, place / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo]
+    jobs = [
+        _Job(run, out.resolve() / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder))
+        for run in todo
+    ]
     steps = sum(wanted[folder].config.steps for folder in finished)
     earlier = Progress(len(finished), len(finished), steps, steps)
     with locked_folder(out):
@@ -177,17 +179,17 @@ def _addresses(
 ) -> dict[str, Address]:
     """Return where on a server the rows of new runs go, by folder."""
     new = [run for run in runs if not holds_run(out / run.folder)]
-    found = schemas_for(base, new)
-    waiting = {run.folder: found[run.folder] for run in new if run.state == WAITING}
+    addresses = schemas_for(base, new)
+    waiting = {run.folder: addresses[run.folder] for run in new if run.state == WAITING}
     check_schemas(waiting, settings, is_new=not (out / FILE).is_file())
-    return found
+    return addresses
 
 
 def _copy_scenarios(out: Path, runs: Iterable[Settings], store: ObjectStore | None) -> None:
     """One copy of each scenario for all runs, here and in the store."""
     by_name: dict[str, list[Settings]] = {}
-    for one in runs:
-        by_name.setdefault(one.config.scenario, []).append(one)
+    for settings in runs:
+        by_name.setdefault(settings.config.scenario, []).append(settings)
     for listed in by_name.values():
         copy_scenario(load_scenario(listed[0].config.scenario), listed, out)
     for file in sorted((out / SCENARIO_COPY).rglob("*")) if store is not None else ():
@@ -201,13 +203,13 @@ def _resolve_all(
     """Settings by (arm, seed); every arm is resolved before the first run begins."""
     if not seeds or len(set(seeds)) < len(seeds):
         raise SettingError("seeds", got=str(list(seeds)), allowed="different whole numbers, at least one")
-    found: dict[tuple[str, int], Settings] = {}
+    settings: dict[tuple[str, int], Settings] = {}
     for arm in arms:
         first = resolve_with_scenario(*base_layers, arm.changes, {"seed": seeds[0]})
         plain = first.plain()
-        found |= {(arm.name, seed): resolve(plain, {"seed": seed}) for seed in seeds}
-    check_distinct({arm.name: found[arm.name, seeds[0]] for arm in arms})
-    return found
+        settings |= {(arm.name, seed): resolve(plain, {"seed": seed}) for seed in seeds}
+    check_distinct({arm.name: settings[arm.name, seeds[0]] for arm in arms})
+    return settings
 
 
 def _execute_all(

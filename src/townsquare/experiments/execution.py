@@ -58,7 +58,7 @@ class ExecutionTargets:
 class Progress:
     """How far a study is: runs that ended of all, steps executed of all, and how many runs failed.
 
-    A run of debates is a trial, and its steps are rounds. ``again`` is how often a run was begun again because its
+    A run of debates is a trial, and its steps are rounds. ``restarts`` is how often a run was begun again because its
     process, or its machine, was lost: on clusters only.
     """
 
@@ -67,7 +67,7 @@ class Progress:
     steps_done: int
     steps: int
     failed: int = 0
-    again: int = 0
+    restarts: int = 0
 
 
 def check_folder(out: Path, manifest: str, kind: str) -> None:
@@ -140,7 +140,7 @@ def execute(
                 steps_done=earlier.steps_done + sum(done),
                 steps=earlier.steps + sum(job.steps for job in jobs),
                 failed=sum(isinstance(error, Exception) for error in errors.values()),
-                again=len(pool.lost) if isinstance(pool, RayPool) else 0,
+                restarts=len(pool.lost) if isinstance(pool, RayPool) else 0,
             )
         )
 

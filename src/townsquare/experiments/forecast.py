@@ -70,19 +70,19 @@ class Purpose:
 class _Counted:
     """Questions that were put together: purpose, prompt tokens and the weight that each stands for; and wanted ones.
 
-    ``keep`` is the purpose and the agent (-1 for any) of the questions that are kept, in ``kept``.
+    ``keep`` is the purpose and the agent (-1 for any) of the questions that ``matching`` collects.
     """
 
     keep: tuple[str, int] | None = None
     rows: list[tuple[str, int, float]] = field(default_factory=list)
-    kept: list[Request] = field(default_factory=list)
+    matching: list[Request] = field(default_factory=list)
     agent_steps: float = 0.0
 
     def add(self, requests: Sequence[Request], weight: float) -> None:
         for request in requests:
             self.rows.append((request.purpose, sum(estimate(message.content) for message in request.messages), weight))
             if self.keep and request.purpose == self.keep[0] and self.keep[1] in (-1, request.agent):
-                self.kept.append(request)
+                self.matching.append(request)
 
 
 def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = None) -> list[Purpose]:
@@ -104,16 +104,11 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
     return [_purpose(name, counted, lengths.get(name, _OTHER), price) for name in names]
 
 
-def agent_step(found: Sequence[Purpose]) -> dict[str, Amount]:
+def agent_step(purposes: Sequence[Purpose]) -> dict[str, Amount]:
     """``tokens_in`` and ``tokens_out`` of an agent that takes its turn in a step; empty if no model speaks for any."""
-    turns = [one for one in found if one.agent_steps]
-    return {
-        name: Amount(
-            *(sum(ends) / turns[0].agent_steps for ends in zip(*(getattr(one, name) for one in turns), strict=True))
-        )
-        for name in ("tokens_in", "tokens_out")
-        if turns
-    }
+    turns = [purpose for purpose in purposes if purpose.agent_steps]
+    tokens = {name: np.array([getattr(purpose, name) for purpose in turns]) for name in ("tokens_in", "tokens_out")}
+    return {name: Amount(*(ends.sum(axis=0) / turns[0].agent_steps).tolist()) for name, ends in tokens.items() if turns}
 
 
 def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
@@ -143,10 +138,10 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
 
     def on_step(summary: StepSummary) -> None:
         if summary.step < step:
-            counted.kept.clear()  # questions of earlier steps
+            counted.matching.clear()  # questions of earlier steps
 
     simulate(_stood_in(cut, partial(_stand, counted, None, step)), client=client, on_step=on_step)
-    return counted.kept[0] if counted.kept else None
+    return counted.matching[0] if counted.matching else None
 
 
 def _stand(
@@ -164,7 +159,7 @@ def _stand(
             taken = np.isin(np.arange(n), first)
         asked = [request for request, _ in llm.Questions(views.only(taken), draws, params)]  # type: ignore[arg-type]
         counted.add(asked, n / int(taken.sum()))
-        counted.agent_steps += len({one.agent for one in asked}) * n / int(taken.sum())
+        counted.agent_steps += len({question.agent for question in asked}) * n / int(taken.sum())
     return statistical.decide(views, draws, StatisticalParams())
 
 

@@ -65,7 +65,7 @@ def interview(
         )
         for agent, prompt in zip(agents, prompts, strict=True)
     ]  # fmt: skip
-    return [Answered(*one) for one in zip(agents, prompts, asker.ask(asked), strict=True)]
+    return [Answered(*answer) for answer in zip(agents, prompts, asker.ask(asked), strict=True)]
 
 
 def _check(run: Run, agents: Sequence[int], question: str, step: int) -> None:
@@ -126,19 +126,19 @@ class _Record:
         return render_persona(codes, bank)
 
     def _mind(self, agent: int) -> str:
-        held = self._beliefs.filter(pl.col("agent") == agent).join(self._propositions, on="proposition")
-        band, sure = stance_band(held["stance"].to_numpy()), confidence_band(held["confidence"].to_numpy())
+        beliefs = self._beliefs.filter(pl.col("agent") == agent).join(self._propositions, on="proposition")
+        band, sure = stance_band(beliefs["stance"].to_numpy()), confidence_band(beliefs["confidence"].to_numpy())
         return listed(
             [
                 f"{quoted(text)}: you are {STANCE_BANDS[b]} it; {CONFIDENCE_BANDS[c]}."
-                for text, b, c in zip(held["text"].to_list(), band.tolist(), sure.tolist(), strict=True)
+                for text, b, c in zip(beliefs["text"].to_list(), band.tolist(), sure.tolist(), strict=True)
             ]
         )
 
     def _recalled(self, agent: int, kind: MemoryKind, most: int) -> list[str]:
-        mine = self._memories.filter((pl.col("agent") == agent) & (pl.col("kind") == kind))
+        memories = self._memories.filter((pl.col("agent") == agent) & (pl.col("kind") == kind))
         last = self._accesses.sort("step").group_by("memory", maintain_order=True).last()
-        known = mine.join(last, on="memory", how="left", suffix="_accessed").with_columns(
+        known = memories.join(last, on="memory", how="left", suffix="_accessed").with_columns(
             pl.col("decay").fill_null(1.0), pl.coalesce("step_accessed", "step").alias("accessed")
         )
         days = (self._step + 1 - pl.col("accessed")) * self._settings.days_per_step

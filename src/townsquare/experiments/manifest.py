@@ -126,11 +126,11 @@ class Experiment:
     @property
     def errors(self) -> tuple[str, ...]:
         """Every distinct error of the failed runs, in words: of how many runs, the folder of one, the error."""
-        alike: dict[str, list[ArmRun]] = {}
+        by_error: dict[str, list[ArmRun]] = {}
         for run in self.failed:
-            alike.setdefault(run.error.replace(run.folder, ""), []).append(run)
+            by_error.setdefault(run.error.replace(run.folder, ""), []).append(run)
         total = len(self.runs)
-        return tuple(f"{len(g)} of {total} runs, such as {g[0].folder}: {g[0].error}" for g in alike.values())
+        return tuple(f"{len(g)} of {total} runs, such as {g[0].folder}: {g[0].error}" for g in by_error.values())
 
     @property
     def outcomes(self) -> pl.DataFrame:
@@ -151,7 +151,7 @@ class Experiment:
             ended = replace(run, state=STOPPED)
         else:
             ended = replace(run, state=FAILED, error=f"{type(result).__name__}: {result}")
-        return replace(self, runs=tuple(ended if one.folder == run.folder else one for one in self.runs))
+        return replace(self, runs=tuple(ended if each.folder == run.folder else each for each in self.runs))
 
     def save(self, store: ObjectStore | None = None) -> None:
         """Write ``experiment.json``, to a store too: the old one or the new one is there at every moment.

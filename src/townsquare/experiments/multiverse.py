@@ -63,14 +63,14 @@ def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
     """
     base = resolve_with_scenario(*layers)
     rates = [base.config.activation.rate, base.config.activation.rate / 2]
-    found: dict[str, list[Any]] = {"feed.ranker": _members("ranker", base), "activation.rate": rates}
-    found["policy.name"] = [name for name in _members("policy", base) if _has_same_rates(name, base)]
+    choices: dict[str, list[Any]] = {"feed.ranker": _members("ranker", base), "activation.rate": rates}
+    choices["policy.name"] = [name for name in _members("policy", base) if _has_same_rates(name, base)]
     if load_scenario(base.config.scenario).propositions:
         scorer = base.config.beliefs.stance_scorer
-        found["beliefs.rule"] = _rules(base)
-        found["beliefs.stance_scorer"] = list(dict.fromkeys([scorer, "declared", *registry.bundled("stance")]))
+        choices["beliefs.rule"] = _rules(base)
+        choices["beliefs.stance_scorer"] = list(dict.fromkeys([scorer, "declared", *registry.bundled("stance")]))
     allowed = {
-        key: [value for value in values if _is_allowed(layers, key, value)][:MOST] for key, values in found.items()
+        key: [value for value in values if _is_allowed(layers, key, value)][:MOST] for key, values in choices.items()
     }
     return {key: values for key, values in allowed.items() if len(values) > 1}
 
@@ -145,8 +145,8 @@ class Multiverse:
     @property
     def sides(self) -> list[str]:
         """What is compared with the first side, in words; the one word ``level`` without a contrast."""
-        found = [_words(arm.changes, self.contrast) for arm in self.experiment.arms]
-        return list(dict.fromkeys(found))[1:] if self.contrast else ["level"]
+        words = [_words(arm.changes, self.contrast) for arm in self.experiment.arms]
+        return list(dict.fromkeys(words))[1:] if self.contrast else ["level"]
 
     def effects(self, outcome: str) -> pl.DataFrame:
         """The effect in every universe and with every seed.
@@ -242,11 +242,11 @@ def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, flo
 
     def left(names: Sequence[str]) -> float:
         design = np.column_stack([np.ones(y.size), *(blocks[name] for name in names)])
-        found, *_ = np.linalg.lstsq(design, y, rcond=None)
-        return float(((y - design @ found) ** 2).sum())
+        coefficients, *_ = np.linalg.lstsq(design, y, rcond=None)
+        return float(((y - design @ coefficients) ** 2).sum())
 
     every = left(varied)
-    return {name: max(0.0, left([one for one in varied if one != name]) - every) for name in varied}
+    return {name: max(0.0, left([other for other in varied if other != name]) - every) for name in varied}
 
 
 def _indicators(values: pl.Series) -> np.ndarray:

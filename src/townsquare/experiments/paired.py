@@ -126,12 +126,12 @@ _SCHEMA = {
 
 def _compare(here: BySeed, base: BySeed, is_base: bool) -> dict[str, object]:
     differences = np.array([here[seed] - base[seed] for seed in sorted(here.keys() & base.keys())])
-    found = t_interval(differences)
+    interval = t_interval(differences)
     if is_base:
-        found = (0.0 if here else math.nan, math.nan, math.nan, math.nan, BASELINE)
+        interval = (0.0 if here else math.nan, math.nan, math.nan, math.nan, BASELINE)
     mean = float(np.mean(list(here.values()))) if here else math.nan
     row: dict[str, object] = {"mean": mean, "n": len(here), "pairs": len(differences)}
-    return row | dict(zip(("difference", "low", "high", "p", "note"), found, strict=True))
+    return row | dict(zip(("difference", "low", "high", "p", "note"), interval, strict=True))
 
 
 def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, float, float, str]:

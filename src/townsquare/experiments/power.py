@@ -117,14 +117,14 @@ def _chance_missed(n: int, size: float, level: float) -> float:
     of freedom. The chance is the mean over Z of the chi-square's upper tail, an integral of a bounded function.
     ``scipy.stats.nct`` is no way to it: it returns NaN where the shift is large.
     """
-    bound, shift = -float(special.stdtrit(n - 1, level / 2)), size * math.sqrt(n)
+    critical, shift = -float(special.stdtrit(n - 1, level / 2)), size * math.sqrt(n)
 
     def missed(z: float) -> float:
-        scaled = (z + shift) / bound
+        scaled = (z + shift) / critical
         return math.exp(-z * z / 2) * float(special.chdtrc(n - 1, (n - 1) * scaled * scaled))
 
     # The tail falls from 1 to 0 around z = ±bound - shift and peaks at -shift: no integrand may skip over that.
-    corners = (-_REACH, -shift - bound, -shift, bound - shift, _REACH)
+    corners = (-_REACH, -shift - critical, -shift, critical - shift, _REACH)
     ends = sorted({min(max(corner, -_REACH), _REACH) for corner in corners})
     parts = [integrate.quad(missed, a, b, epsabs=0.0, epsrel=1e-10, limit=200)[0] for a, b in pairwise(ends)]
     return math.fsum(parts) / math.sqrt(2 * math.pi)

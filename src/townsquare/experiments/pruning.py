@@ -107,15 +107,15 @@ def plan(root: Path, before: float, *, keep_reports: bool = False, calls: bool =
         raise RecordError(str(root), got="no such folder", allowed="a folder of recorded runs")
     root, items, left = root.resolve(), [], []
     for folder in _run_folders(root):
-        found = _looked_at(folder, before, keep_reports=keep_reports, calls=calls)
-        if isinstance(found, Item):
-            items.append(found)
-        elif found:
-            left.append((folder, found))
+        verdict = _looked_at(folder, before, keep_reports=keep_reports, calls=calls)
+        if isinstance(verdict, Item):
+            items.append(verdict)
+        elif verdict:
+            left.append((folder, verdict))
     return Plan(root, before, tuple(items), tuple(left))
 
 
-def remove(found: Plan, item: Item) -> None:
+def remove(plan: Plan, item: Item) -> None:
     """Remove the files of an item, and folders below the root of the plan that are empty then.
 
     Raises
@@ -127,14 +127,14 @@ def remove(found: Plan, item: Item) -> None:
     OSError
         A file cannot be removed; those before it are gone.
     """
-    with ExitStack() as held:
+    with ExitStack() as locks:
         if _has_link(item.folder):
             raise RecordError(str(item.folder), got="a symbolic link", allowed="the files of a run themselves")
         for above in _comparisons(item.folder):
-            held.callback(lock.RunLock(above).release)
+            locks.callback(lock.RunLock(above).release)
         own = lock.RunLock(item.folder)
-        held.callback(own.release, remove=item.folder / database.FILE in item.files)
-        if _written(item.folder) != item.written or item.written >= found.before:
+        locks.callback(own.release, remove=item.folder / database.FILE in item.files)
+        if _written(item.folder) != item.written or item.written >= plan.before:
             raise RecordError(str(item.folder), got="a run that was written meanwhile", do="list again")
         for file in item.files:
             file.unlink(missing_ok=True)
@@ -142,7 +142,7 @@ def remove(found: Plan, item: Item) -> None:
         for folder in sorted(inside, reverse=True):
             _remove_empty(folder)
     for folder in (item.folder, *item.folder.parents):
-        if folder == found.root or not _remove_empty(folder):
+        if folder == plan.root or not _remove_empty(folder):
             break
 
 
@@ -157,7 +157,7 @@ def _remove_empty(folder: Path) -> bool:
 def _run_folders(root: Path) -> Iterator[Path]:
     """Folders that may hold a run, at any depth; links to folders are not entered."""
     for name, below, files in os.walk(root):
-        below[:] = sorted(one for one in below if one not in (PARTS, SCENARIO_COPY))
+        below[:] = sorted(set(below) - {PARTS, SCENARIO_COPY})
         if database.FILE in files or ADDRESS_FILE in files:
             yield Path(name)
 
@@ -170,21 +170,21 @@ def _looked_at(folder: Path, before: float, *, keep_reports: bool, calls: bool) 
         return "recorded on a server"
     written = _written(folder)
     try:
-        found = _state(folder)
+        recorded = _state(folder)
     except (sqlite3.Error, TownsquareError, KeyError, ValueError):
         return "cannot be read as a run"
-    if found is None:
+    if recorded is None:
         return ""
     if lock.is_locked(folder) or any(lock.is_locked(above) for above in _comparisons(folder)):
         return "being written"
     if written >= before:
         return "written too recently"
-    state, last = found
+    state, last = recorded
     if state != "finished":
         what = f"unfinished, stopped after step {last}" if last > 0 else "unfinished, without a step"
         return _item(folder, what, written, (*_beside(folder), *CALLS, LAYOUT, REPORT, SETTINGS_FILE, *DATABASE))
     if keep_reports:
-        if not any((place / REPORT).is_file() for place in (folder, *_comparisons(folder))):
+        if not any((where / REPORT).is_file() for where in (folder, *_comparisons(folder))):
             return "finished, without a report"
         return _item(folder, "finished, report stays", written, (*_beside(folder), *CALLS, LAYOUT, *DATABASE))
     if calls and (folder / CALLS_FILE).is_file():

@@ -94,8 +94,8 @@ def branch(
 def _first_difference(old: Path, new: Path) -> tuple[int | None, str]:
     was, now = reader_of(old), reader_of(new)
     hashes = zip(was.summaries()["hash"].to_list(), now.summaries()["hash"].to_list(), strict=False)
-    for step, (one, other) in enumerate(hashes):
-        if one != other:
+    for step, (before, after) in enumerate(hashes):
+        if before != after:
             new_rows = rows_of_step(now, step)
             return step, first_difference(rows_of_step(was, step), new_rows)
     return None, ""

@@ -45,7 +45,7 @@ def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: flo
             )
             for row in left
         ]  # fmt: skip
-        again = []
+        left_over = []
         for row, reply in zip(left, asker.ask(requests), strict=True):
             text = clean(str(reply.value)).strip() if reply.ok else ""
             why[row] = _fault(text, reply, people, row, bank)
@@ -53,10 +53,10 @@ def rewrite(people: Personas, bank: QuestionBank, asker: Asker, temperature: flo
                 texts[row], accepted[row] = text, True
                 del why[row]
             else:
-                again.append(row)
+                left_over.append(row)
                 back = f"This leaves out or changes: {why[row]}. Write it again with every fact in it."
                 asked[row] = (*asked[row], Message("assistant", text or "(nothing)"), Message("user", back))
-        left = again
+        left = left_over
     return Rewritten(tuple(texts), tuple(accepted), why)
 
 
@@ -75,5 +75,5 @@ def _prompt(people: Personas, row: int, bank: QuestionBank) -> str:
         for k, label in enumerate(bank.labels)
         if codes[k] != NO_ANSWER
     }
-    said = people.texts[row] if not np.any(codes != NO_ANSWER) else ""
-    return filled("persona", facts=quoted(facts | ({"as told": said} if said else {})))
+    text = people.texts[row] if not np.any(codes != NO_ANSWER) else ""
+    return filled("persona", facts=quoted(facts | ({"as told": text} if text else {})))

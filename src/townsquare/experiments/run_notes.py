@@ -47,7 +47,7 @@ class Facts(NamedTuple):
 def facts_of_settings(settings: Settings) -> Facts:
     """Of a run that is about to begin."""
     ever = (settings, *(later for _, later in settings.changes))
-    reads = any("persona" in mix.reads(one.members["policy"], one.params["policy"]) for one in ever)
+    reads = any("persona" in mix.reads(at.members["policy"], at.params["policy"]) for at in ever)
     return _facts(settings.plain(), asks=asks(settings), reads_personas=reads)
 
 

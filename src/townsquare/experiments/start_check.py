@@ -36,16 +36,16 @@ def check_starts(arms: Mapping[str, Settings]) -> None:
     """
     if not any(settings.members["beliefs"].unit == "log odds" for settings in arms.values()):
         return
-    found = {name: attained(settings) for name, settings in arms.items()}
+    starts = {name: attained(settings) for name, settings in arms.items()}
     tolerance = min(settings.config.evidence.start_tolerance for settings in arms.values())
-    for (one, here), (other, there) in itertools.combinations(found.items(), 2):
-        same_people = arms[one].config.population == arms[other].config.population and here.shape == there.shape
-        if not same_people or arms[one].scenario_digest != arms[other].scenario_digest or not here.size:
+    for (first, here), (second, there) in itertools.combinations(starts.items(), 2):
+        same_people = arms[first].config.population == arms[second].config.population and here.shape == there.shape
+        if not same_people or arms[first].scenario_digest != arms[second].scenario_digest or not here.size:
             continue
         apart = float(np.abs(here - there).mean(axis=0).max())
         if apart > tolerance:
             raise SettingError(
-                f"arms {one} and {other}",
+                f"arms {first} and {second}",
                 got=f"starts that are {apart:.3f} apart in stance, on average over persons",
                 allowed=f"at most evidence.start_tolerance = {tolerance:g}",
                 do="bring the starts together (beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, "

@@ -18,7 +18,7 @@ _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
 
 
 @nb.njit(nogil=True, cache=True)
-def _slot(row: Array, kept: Array, table: Array) -> Any:
+def _slot(row: Array, distinct: Array, table: Array) -> Any:
     """Where a row stands in the table, or would stand."""
     word = U64(0)
     for value in row:
@@ -28,7 +28,7 @@ def _slot(row: Array, kept: Array, table: Array) -> Any:
     while table[at] >= 0:
         same = True
         for j in range(row.shape[0]):
-            same &= kept[table[at], j] == row[j]
+            same &= distinct[table[at], j] == row[j]
         if same:
             break
         at = (at + 1) & mask
@@ -36,13 +36,13 @@ def _slot(row: Array, kept: Array, table: Array) -> Any:
 
 
 @nb.njit(nogil=True, cache=True)
-def _number(rows: Array, kept: Array, n: int, table: Array, out: Array) -> int:
+def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> int:
     """The number of each row; new ones go to the end of ``kept``. Returns how many there are now."""
     for x in range(rows.shape[0]):
-        at = _slot(rows[x], kept, table)
+        at = _slot(rows[x], distinct, table)
         if table[at] < 0:
             table[at] = n
-            kept[n] = rows[x]
+            distinct[n] = rows[x]
             n += 1
         out[x] = table[at]
     return n
@@ -64,26 +64,26 @@ class _Distinct:
     """Rows of 64-bit words, each once, by first appearance."""
 
     def __init__(self, width: int) -> None:
-        self.n, self._kept, self._table = 0, np.empty((0, width), np.uint64), np.full(2, -1, np.int32)
+        self.n, self._rows, self._table = 0, np.empty((0, width), np.uint64), np.full(2, -1, np.int32)
 
     @property
     def rows(self) -> Array:
-        return self._kept[: self.n]
+        return self._rows[: self.n]
 
     def number(self, rows: Array) -> npt.NDArray[np.int32]:
         """The number of each row (m, width)."""
-        room = self.n + rows.shape[0]
-        if room > self._kept.shape[0]:
-            self._grow(2 * room)
+        capacity = self.n + rows.shape[0]
+        if capacity > self._rows.shape[0]:
+            self._grow(2 * capacity)
         out = np.empty(rows.shape[0], np.int32)
-        self.n = _number(rows, self._kept, self.n, self._table, out)
+        self.n = _number(rows, self._rows, self.n, self._table, out)
         return out
 
-    def _grow(self, room: int) -> None:
+    def _grow(self, capacity: int) -> None:
         old = self.rows
-        self._kept = np.empty((room, old.shape[1]), np.uint64)
-        self._table = np.full(1 << (2 * room).bit_length(), -1, np.int32)
-        _number(old, self._kept, 0, self._table, np.empty(old.shape[0], np.int32))
+        self._rows = np.empty((capacity, old.shape[1]), np.uint64)
+        self._table = np.full(1 << (2 * capacity).bit_length(), -1, np.int32)
+        _number(old, self._rows, 0, self._table, np.empty(old.shape[0], np.int32))
 
 
 class Combinations:
@@ -115,9 +115,10 @@ class Combinations:
             shared = {column.name: rows.per_root[column.name] for column in columns}
             n_codes = len(shared[columns[0].name])
             order = _first_uses(rows.index, n_codes)
-            place = np.zeros(n_codes, np.int32)
-            place[order] = self._distinct.number(self._words({name: values[order] for name, values in shared.items()}))
-            self._parts = [(place, rows.index)]
+            number = np.zeros(n_codes, np.int32)
+            used = {name: values[order] for name, values in shared.items()}
+            number[order] = self._distinct.number(self._words(used))
+            self._parts = [(number, rows.index)]
         else:
             numbers = [self._distinct.number(self._words(block)) for block in _blocks(columns, rows)]
             self._parts = [(np.arange(self._distinct.n, dtype=np.int32), part) for part in numbers]
@@ -132,11 +133,11 @@ class Combinations:
 
     def numbers(self) -> Iterator[npt.NDArray[np.int32]]:
         """The number of the combination of each row, (n,) int32 in parts; each is good until the next is asked for."""
-        for place, code in self._parts:
+        for number, code in self._parts:
             out = np.empty(min(code.shape[0], _BLOCK), np.int32)
             for first in range(0, code.shape[0], _BLOCK):
                 part = code[first : first + _BLOCK]
-                look_up(place, part, out[: part.shape[0]])
+                look_up(number, part, out[: part.shape[0]])
                 yield out[: part.shape[0]]
 
     def _words(self, rows: Mapping[str, Array]) -> Array:

@@ -26,6 +26,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,10 +108,10 @@ def _update_table(chained: Any, table: schema.Table, columns: schema.Columns, n:
         tasks.insert(0, partial(_repeating_digests, columns, repeating, n))  # the longest
     if n * len(hashed) > _PARALLEL_ABOVE:
         with ThreadPoolExecutor(min(_MAX_THREADS, os.cpu_count() or 1)) as pool:
-            found = list(pool.map(lambda task: task(), tasks))
+            digests = list(pool.map(lambda task: task(), tasks))
     else:
-        found = [task() for task in tasks]
-    for digest in (one for several in found for one in several):
+        digests = [task() for task in tasks]
+    for digest in chain.from_iterable(digests):
         chained.update(_text(digest.name) + _text(digest.dtype) + _number(digest.values) + digest.digest)
 
 
@@ -147,7 +148,7 @@ def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.C
     if column.since == 1:
         return True
     if column.refines:
-        coarse = next(one for one in table.recorded if one.name == column.refines)
+        coarse = next(other for other in table.recorded if other.name == column.refines)
         pairs = zip(_parts(columns, column), _parts(columns, coarse), strict=True)
         return not all(((new == old) | np.isnan(new)).all() for new, old in pairs)
     if column.dtype == "str":

@@ -57,14 +57,14 @@ class FolderReader(DatabaseReader):
             return super().frame(table, columns, steps, wanted)
         parts = self._rows_by_step(table, steps)
         tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
-        place = f"{self.folder}, parts of {table.name}"
+        where = f"{self.folder}, parts of {table.name}"
         try:
             rows = read_parts(self.folder, table.name, list(parts), table.recorded if wanted else columns)
             frame = rows.filter(*tests).select(list(frame_schema(columns))).pipe(collected)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise RecordError(place, got=str(error).splitlines()[0], do=LOST_PART) from error
+            raise RecordError(where, got=str(error).splitlines()[0], do=LOST_PART) from error
         if not wanted:
-            check_count(place, frame.height, sum(parts.values()))
+            check_count(where, frame.height, sum(parts.values()))
         return frame
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
@@ -77,9 +77,9 @@ class FolderReader(DatabaseReader):
     def check(self) -> None:
         """Refuse a database file that is not whole, so far as that does not show in the rows of the tables."""
         with self._connection() as connection:
-            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if said != "ok":
-            raise RecordError(str(self._path), got=said.splitlines()[-1], do=database.DAMAGED)
+            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if answer != "ok":
+            raise RecordError(str(self._path), got=answer.splitlines()[-1], do=database.DAMAGED)
 
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT: by the database, unless it needs a table that is in Parquet."""

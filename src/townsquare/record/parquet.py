@@ -103,16 +103,16 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
 
 def _scan(part: Path, columns: Sequence[schema.Column]) -> pl.LazyFrame:
     """Columns of one part; those that stand once a code are looked up only where a query needs them."""
-    scan, beside = pl.scan_parquet(part, glob=False, hive_partitioning=False), beside_path(part)
+    scan, second = pl.scan_parquet(part, glob=False, hive_partitioning=False), beside_path(part)
     own = scan.collect_schema().names()
-    if beside.is_file():
+    if second.is_file():
         lacking = [column for column in columns if column.name not in own]
         there = {column.name for column in lacking}
         if any(column.since > 1 for column in lacking):  # else, whoever needs its rows reads it
-            there &= pl.read_parquet_schema(beside).keys()
+            there &= pl.read_parquet_schema(second).keys()
         looked_up = [
             pl.col(CODE)
-            .map_batches(partial(_look_up, beside, column.name), return_dtype=dtype_of(column), is_elementwise=True)
+            .map_batches(partial(_look_up, second, column.name), return_dtype=dtype_of(column), is_elementwise=True)
             .alias(column.name)
             for column in lacking
             if column.name in there
@@ -128,8 +128,8 @@ def _is_coded(part: Path) -> bool:
         return False
 
 
-def _look_up(beside: Path, name: str, code: pl.Series) -> pl.Series:
-    return pl.read_parquet(beside, columns=[name], hive_partitioning=False)[name].gather(code)
+def _look_up(second: Path, name: str, code: pl.Series) -> pl.Series:
+    return pl.read_parquet(second, columns=[name], hive_partitioning=False)[name].gather(code)
 
 
 def remove_uncommitted(folder: Path, last: int) -> list[Path]:

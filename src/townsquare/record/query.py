@@ -207,14 +207,14 @@ def _distinct(names: Iterable[str]) -> list[str]:
     return out
 
 
-def fault_of(query: str, said: str) -> SettingError:
+def fault_of(query: str, message: str) -> SettingError:
     """The error for what a database said of a query."""
-    missing = _MISSING.search(said)
+    missing = _MISSING.search(message)
     if missing:
         tables = [*(PREFIX + name for name in schema.TABLES), *VIEWS]
         do = did_you_mean(missing[1], tables)
         return UnknownName("table in query", got=repr(missing[1]), allowed=", ".join(tables), do=do)
-    return SettingError("query", got=_short(query), do=said.splitlines()[0])
+    return SettingError("query", got=_short(query), do=message.splitlines()[0])
 
 
 def _short(query: str) -> str:

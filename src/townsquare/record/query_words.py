@@ -56,16 +56,16 @@ def tokens_of(query: str) -> list[Token]:
     >>> [token.text for token in tokens_of("SELECT 'a -- b' /* c */ FROM t")]
     ['SELECT', ' ', "'a -- b'", ' ', ' ', ' ', 'FROM', ' ', 't']
     """
-    found, at = [], 0
+    tokens, at = [], 0
     while at < len(query):
         match = _TOKEN.match(query, at)
         if match is None:
             got = f"the character {query[at]!r}"
             raise SettingError("query", got=got, do="close every quote, and write texts as 'text'")
         kind = str(match.lastgroup)
-        found.append(Token(kind, " " if kind == "space" else match[0]))
+        tokens.append(Token(kind, " " if kind == "space" else match[0]))
         at = match.end()
-    return found
+    return tokens
 
 
 def check_functions(query: str) -> None:

@@ -121,10 +121,10 @@ def check_same_step(reader: RunReader, out: Batches, summary: StepSummary, recor
     """
     if summary.hash == recorded:
         return
-    found = first_difference(rows_of_step(reader, summary.step), out.get)
+    difference = first_difference(rows_of_step(reader, summary.step), out.get)
     raise HashMismatch(
         f"{reader.where}, step {summary.step}",
         got=f"hash {summary.hash}",
         allowed=f"{recorded}, as was recorded",
-        do=found or "the same rows after another past: an earlier step differs",
+        do=difference or "the same rows after another past: an earlier step differs",
     )

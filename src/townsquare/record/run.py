@@ -207,13 +207,13 @@ class Run:
         self.header.check(self._reader.where)
         chain = HashChain()
         for expected, mark in enumerate(self.steps.select("step", "hash").iter_rows(named=True)):
-            place = f"{self._reader.where}, step {expected}"
+            where = f"{self._reader.where}, step {expected}"
             if mark["step"] != expected:
-                raise RecordError(place, got="no such step, though later ones are there", do="run it anew")
+                raise RecordError(where, got="no such step, though later ones are there", do="run it anew")
             got = chain.add(expected, self.added(expected))
             if got != mark["hash"]:
                 raise HashMismatch(
-                    place,
+                    where,
                     got=f"hash {got}",
                     allowed=f"{mark['hash']}, as was recorded",
                     do="its rows were changed after they were recorded, or by a version that hashes otherwise",

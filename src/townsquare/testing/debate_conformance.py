@@ -80,10 +80,10 @@ def check_speaker(speaker: Speaker, params: MemberParams | None = None) -> None:
 
 
 def _check_turn(test: MemberUnderTest, turn: Turn, context: DebateContext) -> None:
-    before = (set(context.said), list(context.claims))
+    before = (set(context.used_texts), list(context.claims))
     said: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
     again: Any = test.call("say", lambda: test.member.say(turn, context, test.params))
-    if (context.said, context.claims) != before:
+    if (context.used_texts, context.claims) != before:
         raise test.broken("writes on the context", "a message, and nothing changed")
     if repr(said) != repr(again):
         raise test.broken("another message when asked again", "a function of the turn and the context")
@@ -91,9 +91,9 @@ def _check_turn(test: MemberUnderTest, turn: Turn, context: DebateContext) -> No
         raise test.broken(repr(said)[:80], "an Utterance with a text")
     for claim in said.claims or ():
         check_claim(test.name, claim)
-        if claim.text in context.said:
+        if claim.text in context.used_texts:
             raise test.broken(f"{claim.text[:80]!r} again", "nothing that was said before")
-        context.said.add(claim.text)
+        context.used_texts.add(claim.text)
 
 
 def check_debater(debater: Debater, params: MemberParams | None = None) -> None:
@@ -134,8 +134,8 @@ def _course(test: MemberUnderTest) -> list[float]:
     return course
 
 
-def _check_take(test: MemberUnderTest, agent: DebateAgent, heard: ReceivedMessage, course: list[float]) -> None:
-    moves = check_moved(test.name, agent, test.call("take", lambda: agent.take(heard)))
+def _check_take(test: MemberUnderTest, agent: DebateAgent, message: ReceivedMessage, course: list[float]) -> None:
+    moves = check_moved(test.name, agent, test.call("take", lambda: agent.take(message)))
     amount = math.fsum(move.amount for move in moves)
     before, after = course[-1], agent.stance
     moved = 2 * (math.atanh(after) - math.atanh(before)) if test.member.has_records else after - before

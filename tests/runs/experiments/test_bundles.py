@@ -45,7 +45,7 @@ def test_a_recorded_run_is_frozen_and_comes_out_again(run_folder: Path, tmp_path
     assert (entry.folder, entry.content_hash) == ("run", Run.open(run_folder).content_hash)
     found = check(read, tmp_path)
     assert failed(found) == []
-    assert any(one.said == "equal, to the last bit" for one in found)
+    assert any(one.result == "equal, to the last bit" for one in found)
 
 
 def test_a_bundle_that_was_changed_is_found(run_folder: Path, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_run_that_was_changed_or_is_gone_is_found(run_folder: Path, tmp_path: 
 def test_versions_are_noted(run_folder: Path, tmp_path: Path) -> None:
     made = freeze(recorded(run_folder, tmp_path))
     other = replace(made, environment={**made.environment, "numpy": "1.0"})
-    notes = [one.said for one in check(other, tmp_path, sample=0) if one.state == "note"]
+    notes = [one.result for one in check(other, tmp_path, sample=0) if one.state == "note"]
     assert any("numpy 1.0, here" in said for said in notes)
 
 
@@ -81,12 +81,12 @@ def test_a_preregistration_and_the_comparison_made_of_it(tmp_path: Path) -> None
     compare([BASE], VARY, [1, 2, 3], tmp_path / "out", workers=2)
     found = check(made, tmp_path, runs=[tmp_path / "out"])
     assert failed(found) == []
-    assert any(one.said == "all 6 planned runs were made, and no other" for one in found)
+    assert any(one.result == "all 6 planned runs were made, and no other" for one in found)
     told = [one for one in found if one.what.startswith("hypothesis")]
     assert len(told) == 2
-    assert all("Holm" in one.said for one in told)
+    assert all("Holm" in one.result for one in told)
     fewer = check(replace(made, entries=made.entries[:-1]), tmp_path, 0, [tmp_path / "out"])
-    assert any("not planned" in one.said for one in fewer)
+    assert any("not planned" in one.result for one in fewer)
     more = freeze([*plan, *planned(ts.resolve_for("made:20", agents=31, steps=3), {}, [1])])
     assert "plan" in failed(check(more, tmp_path, 0, [tmp_path / "out"]))
     record = freeze(recorded(tmp_path / "out", tmp_path), tmp_path / "h.yaml", plan[0].arm)

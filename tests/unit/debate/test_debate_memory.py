@@ -16,7 +16,7 @@ from townsquare.beliefs.evidence.near import Vectors
 from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import DataError, SettingError
 from townsquare.debate.contract import Claim, DebateContext, Move, ReceivedMessage, Side
-from townsquare.debate.members.self_update import Asked, debater, toward_heard
+from townsquare.debate.members.self_update import Revision, debater, toward_message
 from townsquare.debate.memory import Memory
 from townsquare.settings.base import MemberParams
 from townsquare.testing.debate_conformance import a_context, a_side
@@ -186,17 +186,17 @@ def test_a_stronger_record_moves_further(rows, at, more):
 
 def test_the_stand_in_moves_a_share_of_the_way():
     context = a_context()
-    params = debater("mine", toward_heard, with_records=False).params(step=0.1)
-    asked = Asked("Vote.", 0.5, "no", (), ())
-    assert toward_heard(asked, context, params) == pytest.approx(0.5 + 0.1 * (-0.5 - 0.5))
-    assert toward_heard(asked._replace(heard="hm"), context, params) == 0.5
+    params = debater("mine", toward_message, with_records=False).params(step=0.1)
+    asked = Revision("Vote.", 0.5, "no", (), ())
+    assert toward_message(asked, context, params) == pytest.approx(0.5 + 0.1 * (-0.5 - 0.5))
+    assert toward_message(asked._replace(message="hm"), context, params) == 0.5
 
 
 def test_records_hold_the_stand_in_back():
     context = a_context()
     agent = {}
     for with_records in (False, True):
-        member = debater("mine", toward_heard, with_records=with_records)
+        member = debater("mine", toward_message, with_records=with_records)
         agent[with_records] = member.begin(a_side(context), context, member.params(step=0.1))
     start = agent[True].stance
     for one in agent.values():
@@ -205,8 +205,8 @@ def test_records_hold_the_stand_in_back():
 
 
 def test_a_model_takes_the_place_of_the_stand_in():
-    def revise(asked: Asked, context: DebateContext, params: object) -> float:
-        return 5.0 if asked.heard == "no" else asked.stance
+    def revise(asked: Revision, context: DebateContext, params: object) -> float:
+        return 5.0 if asked.message == "no" else asked.stance
 
     member = debater("mine", revise, with_records=True)
     context = a_context(load_bank("austerity"))

@@ -35,7 +35,7 @@ class Params(MemberParams):
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
     """The arguments with the highest scores that nobody has said."""
     bank = context.bank
-    left = np.flatnonzero(~bank.seed & ~np.array([text in context.said for text in bank.text]))
+    left = np.flatnonzero(~bank.seed & ~np.array([text in context.used_texts for text in bank.text]))
     if not left.size:
         return Utterance(NOTHING_LEFT, ())
     keys = np.array([text_key(bank.text[at]) for at in left], U64)
@@ -51,12 +51,12 @@ def nearness(bank: ArgumentBank, places: Int64, retrieved: tuple[ActiveRecord, .
     out = np.zeros(places.size)
     if not retrieved:
         return out
-    texts = [bank.text[at] for at in places] + [one.text for one in retrieved]
+    texts = [bank.text[at] for at in places] + [record.text for record in retrieved]
     n, k = places.size, len(retrieved)
     rows = vectors.of(texts)
-    found = cosines(rows, np.repeat(np.arange(n), k), np.tile(np.arange(n, n + k), n)).reshape(n, k)
-    same = bank.polarity[places][:, None] == np.array([one.polarity for one in retrieved])[None, :]
-    nearest: Float = np.where(same, found, 0.0).max(axis=1)
+    similar = cosines(rows, np.repeat(np.arange(n), k), np.tile(np.arange(n, n + k), n)).reshape(n, k)
+    same = bank.polarity[places][:, None] == np.array([record.polarity for record in retrieved])[None, :]
+    nearest: Float = np.where(same, similar, 0.0).max(axis=1)
     return np.maximum(out, nearest)
 
 

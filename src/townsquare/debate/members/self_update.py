@@ -46,7 +46,7 @@ class Params(MemberParams):
     records: int = setting(5, "records that go into a revision; `rag_self_update` only", ge=1, le=100)
 
 
-class RevisionRequest(NamedTuple):
+class Revision(NamedTuple):
     """What a revision is made from: statement, last stance in [-1, 1], message, dialogue, and records if any."""
 
     statement: str
@@ -56,7 +56,7 @@ class RevisionRequest(NamedTuple):
     retrieved: tuple[ActiveRecord, ...]
 
 
-Revise = Callable[[RevisionRequest, DebateContext, Any], float]
+Revise = Callable[[Revision, DebateContext, Any], float]
 """``revise(asked, context, params)``: the new stance, in [-1, 1]."""
 
 
@@ -91,7 +91,7 @@ class SelfUpdate:
         if message.own:
             return ()
         retrieved = self.retrieve(message.text, self.params.records)
-        asked = RevisionRequest(self.context.bank.statement, self.stance, message.text, message.dialogue, retrieved)
+        asked = Revision(self.context.bank.statement, self.stance, message.text, message.dialogue, retrieved)
         after = float(np.clip(self.revise(asked, self.context, self.params), -1.0, 1.0))
         move = Move(None, -1, -1, after - self.stance)
         self.stance = after
@@ -100,7 +100,7 @@ class SelfUpdate:
         return (move,)
 
 
-def toward_message(asked: RevisionRequest, context: DebateContext, params: Params) -> float:
+def toward_message(asked: Revision, context: DebateContext, params: Params) -> float:
     """The stand-in: a step toward what was heard, or toward the mean of that and the records' stances.
 
     A message without a stance, and no records, leave the stance as it is.
@@ -115,7 +115,7 @@ def toward_message(asked: RevisionRequest, context: DebateContext, params: Param
 
 
 def by_model(
-    asked: RevisionRequest, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0
+    asked: Revision, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0
 ) -> float:
     """What a language model says of itself; a call that fails leaves the stance as it is."""
     lines = [*quoted_lines(asked.dialogue, side), quoted({"who": "the other", "latest": asked.message})]

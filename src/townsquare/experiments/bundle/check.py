@@ -32,12 +32,12 @@ class Finding:
 
     state: str
     what: str
-    said: str
+    result: str
 
 
 def check(
     bundle: Bundle,
-    beside: Path,
+    parent: Path,
     sample: int = 1,
     runs: Sequence[Path] = (),
     on_run: Callable[[str], None] = lambda name: None,
@@ -47,7 +47,7 @@ def check(
     Parameters
     ----------
     bundle : Bundle
-    beside : Path
+    parent : Path
         Its folder.
     sample : int
         Runs that are executed again and compared by content hash; which ones follows from the bundle's digest.
@@ -56,19 +56,19 @@ def check(
     on_run : callable
         Called with the name of each run before it is executed again.
     """
-    found = [_unchanged(bundle), _settings(bundle), _versions(bundle)]
+    findings = [_unchanged(bundle), _settings(bundle), _versions(bundle)]
     scenarios = {(str(entry.settings["scenario"]), entry.scenario_digest): entry for entry in bundle.entries}
     for (name, _), entry in sorted(scenarios.items(), key=lambda item: item[0]):
-        found.append(_or_error(f"scenario {name}", partial(_scenario, entry, beside)))
+        findings.append(_or_error(f"scenario {name}", partial(_scenario, entry, parent)))
     there = [entry for entry in bundle.entries if entry.folder]
-    found += [_or_error(_name(entry), partial(_stored, entry, beside)) for entry in there]
-    later = [entry for folder in runs for entry in recorded(folder, beside)]
+    findings += [_or_error(_name(entry), partial(_stored, entry, parent)) for entry in there]
+    later = [entry for folder in runs for entry in recorded(folder, parent)]
     if later or bundle.preregistration:
-        found += _against_plan(bundle, later)
+        findings += _against_plan(bundle, later)
     for entry in _sample(there + later, sample, bundle.digest):
         on_run(_name(entry))
-        found.append(_or_error(f"{_name(entry)}, executed again", partial(_again, entry, beside)))
-    return found + _hypotheses(bundle, there + later, beside)
+        findings.append(_or_error(f"{_name(entry)}, executed again", partial(_again, entry, parent)))
+    return findings + _hypotheses(bundle, there + later, parent)
 
 
 def _verdict(same: bool, what: str, yes: str, no: str) -> Finding:
@@ -84,15 +84,15 @@ def _or_error(what: str, look: Callable[[], Finding]) -> Finding:
 
 
 def _unchanged(bundle: Bundle) -> Finding:
-    said = f"as it was made on {bundle.made}: {bundle.digest}"
-    return _verdict(bundle.computed_digest() == bundle.digest, "bundle", said, "it was changed after it was made")
+    message = f"as it was made on {bundle.made}: {bundle.digest}"
+    return _verdict(bundle.computed_digest() == bundle.digest, "bundle", message, "it was changed after it was made")
 
 
 def _settings(bundle: Bundle) -> Finding:
     """The configurations in a bundle are those that it names the digests of."""
     other = [_name(entry) for entry in bundle.entries if not _has_its_digest(entry)]
-    said = f"not those of their digest: {_listed(other)}"
-    return _verdict(not other, "settings", "all have the digest that is named", said)
+    message = f"not those of their digest: {_listed(other)}"
+    return _verdict(not other, "settings", "all have the digest that is named", message)
 
 
 def _has_its_digest(entry: Entry) -> bool:
@@ -110,25 +110,25 @@ def _versions(bundle: Bundle) -> Finding:
     return Finding(NOTE, "versions", f"{', '.join(other)}: hashes may differ in the last digits of numbers")
 
 
-def _scenario(entry: Entry, beside: Path) -> Finding:
+def _scenario(entry: Entry, parent: Path) -> Finding:
     what = f"scenario {entry.settings['scenario']}"
     if not entry.scenario_digest:
         return Finding(NOTE, what, "made by the program; it has no files")
-    same = _scenario_of(entry, beside).digest == entry.scenario_digest
+    same = _scenario_of(entry, parent).digest == entry.scenario_digest
     return _verdict(same, what, "unchanged", "its files changed")
 
 
-def _scenario_of(entry: Entry, beside: Path) -> Scenario:
-    return recorded_scenario(resolve(entry.settings), beside / entry.folder if entry.folder else None)
+def _scenario_of(entry: Entry, parent: Path) -> Scenario:
+    return recorded_scenario(resolve(entry.settings), parent / entry.folder if entry.folder else None)
 
 
 def _name(entry: Entry) -> str:
     return f"run {entry.arm or 'alone'}, seed {entry.seed}"
 
 
-def _stored(entry: Entry, beside: Path) -> Finding:
+def _stored(entry: Entry, parent: Path) -> Finding:
     """The recorded rows still have the hash that the bundle names."""
-    run = Run.open(beside / entry.folder)
+    run = Run.open(parent / entry.folder)
     got = run.verify()
     if run.header.settings_hash != entry.settings_digest:
         return Finding(FAILED, _name(entry), "it was made with other settings")
@@ -142,13 +142,13 @@ def _sample(entries: Sequence[Entry], n: int, digest: str) -> list[Entry]:
     return [entry for entry in ordered if entry.content_hash][:n]
 
 
-def _again(entry: Entry, beside: Path) -> Finding:
+def _again(entry: Entry, parent: Path) -> Finding:
     what = f"{_name(entry)}, executed again"
     settings = resolve(entry.settings)
     if settings.config.model.name != "none":
         return Finding(NOTE, what, "a language model answers in it: `townsquare resume` replays its recorded calls")
     recorder = MemoryRecorder()
-    simulate(settings, recorder, scenario=_scenario_of(entry, beside), on_step=lambda summary: None)
+    simulate(settings, recorder, scenario=_scenario_of(entry, parent), on_step=lambda summary: None)
     got = Run.of(recorder).content_hash
     return _verdict(got == entry.content_hash, what, "equal, to the last bit", f"content {got[:16]} instead")
 
@@ -162,9 +162,9 @@ def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
     made = {entry.settings_digest: entry for entry in later if entry.state == "finished"}
     missing = [_name(entry) for digest, entry in plan.items() if digest not in made]
     extra = [_name(entry) for digest, entry in made.items() if digest not in plan]
-    found = [Finding(FAILED, "plan", f"not run as planned: {_listed(missing)}")] if missing else []
-    found += [Finding(NOTE, "plan", f"run, but not planned: {_listed(extra)}")] if extra else []
-    return found or [Finding(OK, "plan", f"all {len(plan)} planned runs were made, and no other")]
+    findings = [Finding(FAILED, "plan", f"not run as planned: {_listed(missing)}")] if missing else []
+    findings += [Finding(NOTE, "plan", f"run, but not planned: {_listed(extra)}")] if extra else []
+    return findings or [Finding(OK, "plan", f"all {len(plan)} planned runs were made, and no other")]
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:
@@ -172,10 +172,10 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
     return "; ".join(names[:most]) + more
 
 
-def _hypotheses(bundle: Bundle, entries: Sequence[Entry], beside: Path) -> list[Finding]:
+def _hypotheses(bundle: Bundle, entries: Sequence[Entry], parent: Path) -> list[Finding]:
     """What became of each hypothesis; nothing while there are no runs."""
     rows = [
-        {"arm": entry.arm, "seed": entry.seed, **outcomes(Run.open(beside / entry.folder))}
+        {"arm": entry.arm, "seed": entry.seed, **outcomes(Run.open(parent / entry.folder))}
         for entry in entries
         if bundle.hypotheses and entry.folder and entry.state == "finished"
     ]
@@ -183,18 +183,19 @@ def _hypotheses(bundle: Bundle, entries: Sequence[Entry], beside: Path) -> list[
         return []
     first = bundle.baseline or bundle.entries[0].arm
     frame = pl.DataFrame(rows, infer_schema_length=None)
-    names = list(dict.fromkeys(one["outcome"] for one in bundle.hypotheses if one["outcome"] in frame.columns))
-    compared = paired(frame, first, names)
-    return [_outcome_of(one, compared) for one in bundle.hypotheses]
+    named = {hypothesis["outcome"]: None for hypothesis in bundle.hypotheses}
+    compared = paired(frame, first, [name for name in named if name in frame.columns])
+    return [_outcome_of(hypothesis, compared) for hypothesis in bundle.hypotheses]
 
 
-def _outcome_of(one: Mapping[str, str], compared: pl.DataFrame) -> Finding:
-    what = f"hypothesis: {one['outcome']} of {one['arm']}, {one['expect']}"
-    rows = compared.filter((pl.col("outcome") == one["outcome"]) & (pl.col("arm") == one["arm"]))
+def _outcome_of(hypothesis: Mapping[str, str], compared: pl.DataFrame) -> Finding:
+    what = f"hypothesis: {hypothesis['outcome']} of {hypothesis['arm']}, {hypothesis['expect']}"
+    rows = compared.filter((pl.col("outcome") == hypothesis["outcome"]) & (pl.col("arm") == hypothesis["arm"]))
     if rows.is_empty() or not math.isfinite(rows["low"][0]):
         return Finding(NOTE, what, "cannot be told: there is no interval")
     row = rows.row(0, named=True)
     seen = "higher" if row["low"] > 0 else "lower" if row["high"] < 0 else "no difference"
-    said = f"{row['difference']:+.4g} [{row['low']:+.4g}, {row['high']:+.4g}], p {row['p']:.2g}"
-    said += f" (Holm over {len(compared.filter(pl.col('p').is_not_nan()))}: {row['p_holm']:.2g})"
-    return Finding(NOTE, what, f"{'as expected' if seen == one['expect'] else f'NOT as expected: {seen}'}: {said}")
+    verdict = "as expected" if seen == hypothesis["expect"] else f"NOT as expected: {seen}"
+    result = f"{row['difference']:+.4g} [{row['low']:+.4g}, {row['high']:+.4g}], p {row['p']:.2g}"
+    result += f" (Holm over {len(compared.filter(pl.col('p').is_not_nan()))}: {row['p_holm']:.2g})"
+    return Finding(NOTE, what, f"{verdict}: {result}")

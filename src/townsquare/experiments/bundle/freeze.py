@@ -36,10 +36,10 @@ _Whole = Annotated[int, Field(ge=0, lt=2**63)]
 _FolderName = Annotated[str, Field(pattern=r"^[^\x00]*$")]
 
 
-def _says_enough(one: Mapping[str, str]) -> Mapping[str, str]:
-    if missing := _NEEDED - one.keys():
+def _says_enough(hypothesis: Mapping[str, str]) -> Mapping[str, str]:
+    if missing := _NEEDED - hypothesis.keys():
         raise ValueError(f"with {', '.join(sorted(missing))}")
-    return one
+    return hypothesis
 
 
 _NEEDED = {"outcome", "arm", "expect"}
@@ -182,7 +182,7 @@ def freeze(
         raise SettingError("bundle", got="no run", allowed="at least one run, recorded or planned")
     listed, notes = _hypotheses(hypotheses, {entry.arm for entry in entries})
     made = (now or datetime.now(UTC)).isoformat(timespec="seconds")
-    measures = {one.name: {"title": one.heading, "unit": one.unit, "higher": one.higher} for one in numbered()}
+    measures = {each.name: {"title": each.heading, "unit": each.unit, "higher": each.higher} for each in numbered()}
     draft = Bundle(made, current_version(), environment(), tuple(entries), measures, tuple(listed), notes, baseline)
     return replace(draft, digest=draft.computed_digest())
 
@@ -200,31 +200,31 @@ def _hypotheses(path: Path | None, arms: set[str]) -> tuple[list[dict[str, str]]
     given = read_yaml(path)[0].get("hypotheses", [])
     if not isinstance(given, list):
         raise SettingError(f"{path}: hypotheses", got=type(given).__name__, allowed="a list")
-    return [_hypothesis(one, f"{path}: hypothesis {number}", arms) for number, one in enumerate(given, 1)], ""
+    return [_hypothesis(item, f"{path}: hypothesis {number}", arms) for number, item in enumerate(given, 1)], ""
 
 
 def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
     if not isinstance(given, Mapping) or not given.keys() >= _NEEDED:
         raise SettingError(where, got=repr(given)[:80], allowed="outcome, arm and expect")
-    one = {str(key): str(value) for key, value in given.items()}
-    describe(one["outcome"])
+    hypothesis = {str(key): str(value) for key, value in given.items()}
+    describe(hypothesis["outcome"])
     for key, allowed in (("arm", sorted(arms)), ("expect", list(DIRECTIONS))):
-        if one[key] not in allowed:
-            raise SettingError(f"{where}, {key}", got=repr(one[key]), allowed=", ".join(allowed))
-    return one
+        if hypothesis[key] not in allowed:
+            raise SettingError(f"{where}, {key}", got=repr(hypothesis[key]), allowed=", ".join(allowed))
+    return hypothesis
 
 
 def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> list[Entry]:
     """Runs that are still to be made: every combination of the settings that vary, with every seed."""
     plain, pairs = settings.plain(), itertools.product(arms_of(vary), seeds)
-    made = [(arm.name if vary else "", seed, resolve(plain, arm.changes, {"seed": seed})) for arm, seed in pairs]
+    runs = [(arm.name if vary else "", seed, resolve(plain, arm.changes, {"seed": seed})) for arm, seed in pairs]
     return [
-        Entry("planned", arm, seed, one.config.steps, one.plain(), one.digest, one.scenario_digest)
-        for arm, seed, one in made
+        Entry("planned", arm, seed, run.config.steps, run.plain(), run.digest, run.scenario_digest)
+        for arm, seed, run in runs
     ]
 
 
-def recorded(folder: Path, beside: Path) -> list[Entry]:
+def recorded(folder: Path, parent: Path) -> list[Entry]:
     """Runs that are recorded in a folder: one, or all of a comparison.
 
     Parameters
@@ -240,20 +240,20 @@ def recorded(folder: Path, beside: Path) -> list[Entry]:
         There is none, or a run of the comparison is not finished.
     """
     if not (folder / FILE).is_file():
-        return [_recorded(folder, "", beside)]
+        return [_recorded(folder, "", parent)]
     experiment = Experiment.load(folder)
     if len(experiment.finished) < len(experiment.runs):
         undone = len(experiment.runs) - len(experiment.finished)
         raise RecordError(str(folder), got=f"{undone} runs that are not finished", do="go on with the comparison first")
-    return [_recorded(folder / run.folder, run.arm, beside) for run in experiment.runs]
+    return [_recorded(folder / run.folder, run.arm, parent) for run in experiment.runs]
 
 
-def _recorded(folder: Path, arm: str, beside: Path) -> Entry:
+def _recorded(folder: Path, arm: str, parent: Path) -> Entry:
     run = Run.open(folder)
     settings = dict(run.settings)
-    there, near = folder.resolve(), beside.resolve()
-    place = there.relative_to(near).as_posix() if there.is_relative_to(near) else str(there)
+    there, near = folder.resolve(), parent.resolve()
+    path = there.relative_to(near).as_posix() if there.is_relative_to(near) else str(there)
     return Entry(
         run.state, arm, int(settings["seed"]), int(settings["steps"]), settings, run.header.settings_hash,
-        str(settings.get("scenario_digest", "")), place, run.content_hash, run.run_hash,
+        str(settings.get("scenario_digest", "")), path, run.content_hash, run.run_hash,
     )  # fmt: skip

@@ -60,8 +60,8 @@ def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs:
     Before anything is written: runs of one comparison under the manifest of another would look whole.
     """
     do = "give --out another folder, or delete this one"
-    with tempfile.TemporaryDirectory() as beside:
-        there = Path(beside)
+    with tempfile.TemporaryDirectory() as temporary:
+        there = Path(temporary)
         listed = Experiment.load(there).runs if store.fetch_file(FILE, there / FILE) else ()
         known = {run.folder: run for run in listed}
         here = Experiment.load(folder).runs if (folder / FILE).is_file() else ()

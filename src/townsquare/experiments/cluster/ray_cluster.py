@@ -136,8 +136,8 @@ def check_made_by(theirs: Mapping[str, str], where: str) -> None:
     WrongVersion
         Saying what differs.
     """
-    mine = made_by()
-    for name, version in mine.items():
+    ours = made_by()
+    for name, version in ours.items():
         if theirs.get(name) != version:
             got = f"{name} {theirs.get(name, 'of no version')}"
             raise WrongVersion(where, got=got, allowed=version, do="install the same there as here")

@@ -73,7 +73,7 @@ class RayPool(Generic[Job, Result]):
                     self.on_steps(_look(ray, board, len(jobs)))
             except (KeyboardInterrupt, GeneratorExit) as ended:
                 steps = _look(ray, board, len(jobs), stop=True)
-                for reference in [one for one, index in running.items() if steps[index] == WAITING]:
+                for reference in [call for call, index in running.items() if steps[index] == WAITING]:
                     ray.cancel(reference)
                     del running[reference]
                 while running:
@@ -103,8 +103,8 @@ class RayPool(Generic[Job, Result]):
                     self.lost.append(index)
                     waiting.append(index)
                 else:
-                    said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-                    got = f"its process was killed, or ran out of memory, {TRIES} times; Ray says: {said}"
+                    message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+                    got = f"its process was killed, or ran out of memory, {TRIES} times; Ray says: {message}"
                     yield index, BrokenProcessPool(got)
             else:
                 yield index, KeyboardInterrupt() if isinstance(result, _Stopped) else result
@@ -148,13 +148,13 @@ def _call(
     """Run one job, in a process of the cluster; say how far it is a few times a second."""
     ray = import_module("ray")
     check_made_by(theirs, f"machine {ray.util.get_node_ip_address()} of the cluster")
-    said = -POLL
+    last_report = -POLL
 
     def report(step: int) -> None:
-        nonlocal said
-        if time.monotonic() - said < POLL:
+        nonlocal last_report
+        if time.monotonic() - last_report < POLL:
             return
-        said = time.monotonic()
+        last_report = time.monotonic()
         try:
             stop = ray.get(board.at.remote(index, step))
         except ray.exceptions.RayError:

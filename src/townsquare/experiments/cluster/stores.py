@@ -71,18 +71,18 @@ class ObjectStore:
 
         The file that makes it a run is taken away first and comes last.
         """
-        record = next((folder / one for one in reversed(RECORDS) if (folder / one).is_file()), None)
+        record = next((folder / file for file in reversed(RECORDS) if (folder / file).is_file()), None)
         if record is None:
             raise RecordError(str(folder), got="no recorded run", do="there is nothing to copy")
-        found = (file for file in folder.rglob("*") if file.is_file() and file.name != LOCK and file != record)
-        parts = {file.relative_to(folder).as_posix(): file for file in sorted(found)}
-        for one in filter(self.has, (f"{name}/{one}" for one in RECORDS)):
-            with self._opened(one) as (files, path):
+        others = (file for file in folder.rglob("*") if file.is_file() and file.name != LOCK and file != record)
+        parts = {file.relative_to(folder).as_posix(): file for file in sorted(others)}
+        for earlier in filter(self.has, (f"{name}/{file}" for file in RECORDS)):
+            with self._opened(earlier) as (files, path):
                 files.rm_file(path)
         with self._opened(name) as (files, path):
             if files.exists(path):
                 files.rm(path, recursive=True)  # of an earlier copy
-            targets = [f"{path}/{one}" for one in parts]
+            targets = [f"{path}/{part}" for part in parts]
             for above in sorted({path, *(target.rpartition("/")[0] for target in targets)}):
                 self._make_folder(files, above)
             files.put([str(file) for file in parts.values()], targets)
@@ -104,13 +104,13 @@ class ObjectStore:
         draft = folder.with_name(f"{folder.name}{_DRAFT}")
         shutil.rmtree(draft, ignore_errors=True)
         inside = ObjectStore(f"{self.url}/{name}".rstrip("/"))
-        targets = {one: draft / one for one in inside.names("")}
+        targets = {part: draft / part for part in inside.names("")}
         if not targets:
             raise RecordError(inside.where, got="nothing", do="see that the address is right")
         with inside._opened("") as (files, path):
             for above in {file.parent for file in targets.values()}:
                 above.mkdir(parents=True, exist_ok=True)
-            files.get([f"{path}/{one}" for one in targets], [str(file) for file in targets.values()])
+            files.get([f"{path}/{part}" for part in targets], [str(file) for file in targets.values()])
             draft.rename(folder)
 
     def fetch_file(self, name: str, file: Path) -> bool:
@@ -125,8 +125,8 @@ class ObjectStore:
     def names(self, ending: str) -> list[str]:
         """Return the files whose names end so."""
         with self._opened("") as (files, path), suppress(FileNotFoundError):
-            named = (_checked(one[len(path) :].strip("/")) for one in files.find(path))
-            return sorted(one for one in named if one and one.endswith(ending) and not one.endswith(_DRAFT))
+            named = (_checked(file[len(path) :].strip("/")) for file in files.find(path))
+            return sorted(file for file in named if file and file.endswith(ending) and not file.endswith(_DRAFT))
         return []
 
     def _make_folder(self, files: Any, path: str) -> None:
@@ -237,9 +237,9 @@ def _explained(where: str) -> Iterator[None]:
     try:
         yield
     except _faults() as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
         do = "see that it is there, that it may be written, and that this machine has credentials for it"
-        raise RecordError(where, got=said[:300], do=do) from error
+        raise RecordError(where, got=message[:300], do=do) from error
 
 
 def _faults() -> tuple[type[BaseException], ...]:

@@ -60,7 +60,7 @@ class WithoutRow:
     method: str
 
 
-def without(run: Run, kept: CachedRun, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
+def without(run: Run, cached: CachedRun, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
     """The stance on a proposition after ``step`` had the agent not been shown a row, or not written a post.
 
     Parameters
@@ -84,9 +84,9 @@ def without(run: Run, kept: CachedRun, agent: int, step: int, proposition: int, 
         return WithoutRow(float(stances_of([log_odds])[0]), recorded, ADDITIVE)
     name = str(setting(run, "beliefs", "rule", default=""))
     if name in registry.names("beliefs"):
-        again = _Rerun(run, kept, registry.get("beliefs", name), agent, step)
-        if abs(again.stance(proposition) - recorded) <= _AGREES:
-            return WithoutRow(again.stance(proposition, leave_out=(rank, post)), recorded, EXACT)
+        rerun = _Rerun(run, cached, registry.get("beliefs", name), agent, step)
+        if abs(rerun.stance(proposition) - recorded) <= _AGREES:
+            return WithoutRow(rerun.stance(proposition, leave_out=(rank, post)), recorded, EXACT)
     return WithoutRow(float(np.clip(recorded - amount, -1.0, 1.0)), recorded, SUBTRACTED)
 
 
@@ -98,17 +98,17 @@ def _stance(run: Run, agent: int, step: int, proposition: int) -> float:
 class _Rerun:
     """One step of one agent, executed again from what was recorded."""
 
-    def __init__(self, run: Run, kept: CachedRun, rule: BeliefRule, agent: int, step: int) -> None:
+    def __init__(self, run: Run, cached: CachedRun, rule: BeliefRule, agent: int, step: int) -> None:
         params: Any = resolve(run.settings).at(step).params["beliefs"]
         self._rule, self._agent, self._params = rule, agent, per_agent(params, 1)
         self._draw = Draws(int(run.settings["seed"]), step)(Stage.BELIEF)
-        self._n = kept.table("propositions").height
+        self._n = cached.table("propositions").height
         beliefs = run.rows_where("beliefs", agent=agent).sort("proposition")
         self._before = beliefs.filter(pl.col("step") == step - 1)
         self._start = beliefs.filter(pl.col("step") == beliefs["step"].min())
-        self._rows = _weighed(run, kept, agent, step)
-        self._own = _written(kept, agent, step)
-        self._about = partial(_about, run, kept, ChosenRule(rule, params), agent, step)
+        self._rows = _weighed(run, cached, agent, step)
+        self._own = _written(cached, agent, step)
+        self._about = partial(_about, run, cached, ChosenRule(rule, params), agent, step)
 
     def stance(self, proposition: int, leave_out: tuple[int, int] | None = None) -> float:
         """The stance after the step; NaN for the step in which the agent joined."""
@@ -138,46 +138,46 @@ class _Rerun:
         return BeliefState(stance, confidence, start, made.arrays, dict.fromkeys(made.pairs, trust))
 
 
-def _about(run: Run, kept: CachedRun, chosen: ChosenRule, agent: int, step: int, rows: Exposed) -> Authors:
+def _about(run: Run, cached: CachedRun, chosen: ChosenRule, agent: int, step: int, rows: Exposed) -> Authors:
     """What the rule read of whoever passed each row on, from the record."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if "authors" in chosen.needs:
         asked = pl.DataFrame({"agent": rows.author, "proposition": rows.proposition})
         before = run.rows_where("beliefs", step=step - 1, agent=np.unique(rows.author).tolist())
-        held = asked.join(before, on=["agent", "proposition"], how="left", maintain_order="left")
-        found["stance"] = held["stance"].fill_null(np.nan).to_numpy()
+        stances = asked.join(before, on=["agent", "proposition"], how="left", maintain_order="left")
+        columns["stance"] = stances["stance"].fill_null(np.nan).to_numpy()
     if "ties" in chosen.needs:
         changes = run.rows_where("follows", follower=agent).filter(pl.col("step") <= step)
         follows = changes.group_by("followed").agg(pl.col("change").sum()).filter(pl.col("change") > 0)
-        found["tie"] = np.isin(rows.author, follows["followed"].to_numpy()).astype(np.float64)
+        columns["tie"] = np.isin(rows.author, follows["followed"].to_numpy()).astype(np.float64)
     if "groups" in chosen.needs:
-        answers = kept.table("traits").filter(pl.col("trait") == (trait := group_trait(chosen)))
-        group = np.full(kept.table("agents").height, NONE, np.int16)
+        answers = cached.table("traits").filter(pl.col("trait") == (trait := group_trait(chosen)))
+        group = np.full(cached.table("agents").height, NONE, np.int16)
         group[answers["agent"].to_numpy()] = bundled_bank().group_of(trait, answers["value"].to_numpy())
-        found["group"], found["reader_group"] = group[rows.author], group[agent : agent + 1]
-    return Authors(found)
+        columns["group"], columns["reader_group"] = group[rows.author], group[agent : agent + 1]
+    return Authors(columns)
 
 
-def _weighed(run: Run, kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
+def _weighed(run: Run, cached: CachedRun, agent: int, step: int) -> pl.DataFrame:
     """The rows that the rule weighed, in its order, with what it read of each."""
     trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("kind") == TrailKind.EXPOSURE)
     shown = run.rows_where("exposures", agent=agent, step=step)
     seen = shown.select("rank", "post", "root", "author", "likes", "first_seen", "weight")
-    said = kept.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
-    people = kept.table("agents").select(pl.col("agent").alias("author"), "credibility")
+    stances = cached.table("post_stances").select(pl.col("post").alias("root"), "proposition", "stance")
+    people = cached.table("agents").select(pl.col("agent").alias("author"), "credibility")
     return (
         trail.select("proposition", "rank", "post", "trust")
         .join(seen, on=["rank", "post"], maintain_order="left")
-        .join(said, on=["root", "proposition"], maintain_order="left")
+        .join(stances, on=["root", "proposition"], maintain_order="left")
         .join(people, on="author", maintain_order="left")
     )
 
 
-def _written(kept: CachedRun, agent: int, step: int) -> pl.DataFrame:
+def _written(cached: CachedRun, agent: int, step: int) -> pl.DataFrame:
     wrote = pl.col("kind").is_in([int(PostKind.ORIGINAL), int(PostKind.COMMENT)])
-    mine = kept.table("posts").filter((pl.col("author") == agent) & (pl.col("step") == step) & wrote)
-    said = kept.table("post_stances").select("post", "proposition", "stance")
-    return mine.select("post").join(said, on="post").sort("proposition", "post")
+    posts = cached.table("posts").filter((pl.col("author") == agent) & (pl.col("step") == step) & wrote)
+    stances = cached.table("post_stances").select("post", "proposition", "stance")
+    return posts.select("post").join(stances, on="post").sort("proposition", "post")
 
 
 def _columns(rows: pl.DataFrame, kind: type[Exposed | Own]) -> dict[str, Any]:

@@ -52,17 +52,17 @@ class Removal:
         >>> Removal.parse(["post=3", "author=7", "post=4", "veracity=false"]).posts
         (3, 4)
         """
-        found = cls()
+        removal = cls()
         for text in texts:
             kind, _, value = (part.strip() for part in text.partition("="))
             if kind in _NUMBERED and re.fullmatch(r"\d{1,9}", value):
                 name = f"{kind}s"
-                found = replace(found, **{name: (*getattr(found, name), int(value))})
+                removal = replace(removal, **{name: (*getattr(removal, name), int(value))})
             elif kind == "veracity" and value in _VERACITY:
-                found = replace(found, veracities=(*found.veracities, _VERACITY[value]))
+                removal = replace(removal, veracities=(*removal.veracities, _VERACITY[value]))
             else:
                 raise SettingError("--without", got=repr(text), allowed=_ALLOWED)
-        return found
+        return removal
 
     @property
     def nothing(self) -> bool:
@@ -76,7 +76,7 @@ class Removal:
         'post 3, all false posts'
         """
         parts = [f"{kind} {n}" for kind in _NUMBERED for n in getattr(self, f"{kind}s")]
-        return ", ".join([*parts, *(f"all {one.name.lower()} posts" for one in self.veracities)]) or "nothing"
+        return ", ".join([*parts, *(f"all {veracity.name.lower()} posts" for veracity in self.veracities)]) or "nothing"
 
 
 @dataclass(frozen=True, slots=True)

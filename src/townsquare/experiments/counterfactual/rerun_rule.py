@@ -172,8 +172,8 @@ class _Rerun:
         world, config = self._world, setup.settings.config
         draw = Draws(config.seed, world.step + 1)
         newborn = setup.arrivals.arrive(world, draw(Stage.ARRIVE)).newborn
-        kept = _KEPT if world.traits is None else (*_KEPT, "traits")
-        rows = {name: added(name) for name in kept} | {"holdings": _seeds(added("holdings"))}
+        names = _KEPT if world.traits is None else (*_KEPT, "traits")
+        rows = {name: added(name) for name in names} | {"holdings": _seeds(added("holdings"))}
         world.append(Change({name: columns for name, columns in rows.items() if _many(columns)}, newborn=newborn))
         self._silence()
         out = Batches(world.step + 1)
@@ -202,8 +202,8 @@ class _Rerun:
 
 def _seeds(rows: schema.Columns) -> schema.Columns:
     """The records that newcomers start with; all others follow from what is shown."""
-    mine = np.asarray(rows["post"]) == NONE
-    return {name: np.asarray(column)[mine] for name, column in rows.items()}
+    is_seed = np.asarray(rows["post"]) == NONE
+    return {name: np.asarray(column)[is_seed] for name, column in rows.items()}
 
 
 def _many(columns: schema.Columns) -> int:

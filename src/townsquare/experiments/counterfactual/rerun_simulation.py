@@ -56,7 +56,7 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
     out: dict[str, list[Any]] = {
         "posts": sorted({*gone.posts, *rows}),
         "agents": sorted({*gone.agents, *removal.authors}),
-        "veracity": sorted({*gone.veracity, *(one.name.lower() for one in removal.veracities)}),
+        "veracity": sorted({*gone.veracity, *(veracity.name.lower() for veracity in removal.veracities)}),
     }
     return {name: value for name, value in out.items() if value}
 

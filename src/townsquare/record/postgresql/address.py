@@ -129,8 +129,8 @@ def address_in(folder: Path) -> Address | None:
     if not is_file(path):
         return None
     try:
-        found: Any = read_yaml(path, RecordError, MAX_BYTES)
-        return Address.parse(str(found["postgresql"]), str(found["schema"]), where=str(path))
+        values: Any = read_yaml(path, RecordError, MAX_BYTES)
+        return Address.parse(str(values["postgresql"]), str(values["schema"]), where=str(path))
     except RecordError as error:
         raise RecordError(error.where, got=error.got, allowed=error.allowed, do="give it back as it was") from None
     except (KeyError, TypeError, SettingError) as error:

@@ -55,10 +55,10 @@ def explained(address: Address, do: str) -> Iterator[None]:
     try:
         yield
     except failed as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if "authentication method requirement" in said:
+        message = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if "authentication method requirement" in message:
             do = _OTHER_METHOD
-        raise RecordError(str(address), got=said, do=do) from error
+        raise RecordError(str(address), got=message, do=do) from error
 
 
 def connect(address: Address, *, writing: bool = False) -> Connection:
@@ -119,8 +119,8 @@ def take_lock(connection: Connection, address: Address) -> None:
         if row and row[0]:
             return
         time.sleep(_PAUSE)
-    found = lock_holder(connection, address)
-    got = f"process {found[0]} of the server is writing it, for {found[1]}" if found else "another process writes it"
+    holder = lock_holder(connection, address)
+    got = f"process {holder[0]} of the server is writing it, for {holder[1]}" if holder else "another process writes it"
     raise RunBusy(str(address), got=got, do="wait until it ends, or choose another schema with --record-schema")
 
 

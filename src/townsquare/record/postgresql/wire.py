@@ -98,7 +98,7 @@ def copy_out(
     """
     read = _texts_too if any(column.dtype == "str" for column in columns) else _numbers
     rows = f'FROM "ts_{table}" WHERE {condition} ORDER BY rowid'
-    return pl.DataFrame([_series(*one, where) for one in read(connection, columns, rows)])
+    return pl.DataFrame([_series(*pair, where) for pair in read(connection, columns, rows)])
 
 
 def _numbers(
@@ -123,8 +123,8 @@ def _texts_too(
 ) -> Iterator[tuple[schema.Column, npt.NDArray[Any] | list[str]]]:
     named = ", ".join(_selected(column) for column in columns)
     with connection.cursor(binary=True) as cursor:
-        found = cursor.execute(f"SELECT {named} {rows}").fetchall()
-    for column, values in zip(columns, zip(*found, strict=True) if found else [()] * len(columns), strict=True):
+        fetched = cursor.execute(f"SELECT {named} {rows}").fetchall()
+    for column, values in zip(columns, zip(*fetched, strict=True) if fetched else [()] * len(columns), strict=True):
         if column.dtype == "str":
             yield column, [plain_text(text) for text in values]
         else:
