@@ -9,7 +9,7 @@ from townsquare.debate.contract import Claim, DebateAgent, Move
 
 
 def check_claim(speaker: str, claim: Claim) -> Claim:
-    """A claim that a speaker declares, if it has a text, a polarity of -1 or +1 and a strength in [0, 1] or NaN.
+    """Return a declared claim if it has a text, a polarity of -1 or +1 and a strength in [0, 1] or NaN.
 
     Raises
     ------
@@ -24,7 +24,7 @@ def check_claim(speaker: str, claim: Claim) -> Claim:
 
 
 def check_moved(debater: str, agent: DebateAgent, moves: tuple[Move, ...]) -> tuple[Move, ...]:
-    """What a message did to an agent, if that leaves a stance in [-1, 1] and every amount is finite.
+    """Return the moves of an agent if its stance is in [-1, 1] and every amount is finite.
 
     Raises
     ------

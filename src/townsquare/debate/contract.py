@@ -105,7 +105,7 @@ class Utterance(NamedTuple):
 
 
 def few_uniform(draws: Draws, purpose: str, side: int, keys: Sequence[int] | npt.NDArray[U64]) -> Float:
-    """Uniform draws of the stage ``DEBATE`` in [0, 1) for a side and each of (n,) keys.
+    """Return uniform draws of the stage ``DEBATE`` in [0, 1) for a side and each of (n,) keys.
 
     Bit for bit those of :meth:`townsquare.core.draws.StageDraws.uniform`, whose threads cost more than a few dozen
     draws.
@@ -224,7 +224,7 @@ class DebateAgent(Protocol):
         """S in [-1, 1], now."""
 
     def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
-        """At most ``k`` records to speak from, in answer to a message."""
+        """Return at most ``k`` records to speak from, in answer to a message."""
 
     def take(self, message: ReceivedMessage) -> tuple[Move, ...]:
         """Be moved by a message; what it did, in order."""

@@ -64,7 +64,7 @@ class Expression:
 
 
 def fit(assigned: npt.ArrayLike, judged: npt.ArrayLike) -> FittedLine:
-    """Least squares through (n,) pairs of finite numbers.
+    """Fit a straight line by least squares to (n,) pairs of finite numbers.
 
     >>> line = fit([-1.0, 0.0, 1.0, 2.0], [-0.5, 0.0, 0.5, 1.0])
     >>> round(line.r, 3), round(line.slope, 3), round(line.intercept, 3)

@@ -29,7 +29,7 @@ class Estimate:
 
     @classmethod
     def of(cls, values: npt.ArrayLike) -> Estimate:
-        """Of the finite values, (t,).
+        """Estimate the mean of the finite values, (t,).
 
         >>> Estimate.of([1.0, 2.0, 3.0]).mean
         2.0
@@ -41,7 +41,7 @@ class Estimate:
 
 
 def pair_measures(pro: Float, con: Float) -> dict[str, Estimate]:
-    """Measures of debates between two agents.
+    """Return measures of debates between two agents.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def pair_measures(pro: Float, con: Float) -> dict[str, Estimate]:
 
 
 def single_measures(stance: Float) -> dict[str, Estimate]:
-    """Measures of one agent against a fixed opponent: ``initial``, ``final`` and ``shift`` of its (t, r + 1) stances.
+    """Return ``initial``, ``final`` and ``shift`` of an agent's (t, r + 1) stances against a fixed opponent.
 
     >>> round(single_measures(np.array([[0.9, 0.5], [0.9, 0.3]]))["shift"].mean, 2)
     -0.5
@@ -87,7 +87,7 @@ def single_measures(stance: Float) -> dict[str, Estimate]:
 
 
 def judged_course(initial: Float, judged: Float) -> Float:
-    """Judged stances as a course that :func:`pair_measures` takes.
+    """Return judged stances in the form that :func:`pair_measures` takes.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def judged_course(initial: Float, judged: Float) -> Float:
 
 
 def steps_between(levels: Float, finals: Float) -> list[tuple[float, float, Estimate]]:
-    """Differences between neighboring levels of a sweep, trial by trial: trials of one number share their draws.
+    """Return differences between neighboring levels of a sweep, paired by trial number, since draws are shared.
 
     Parameters
     ----------

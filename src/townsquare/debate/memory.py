@@ -128,12 +128,12 @@ class Memory:
             self.amounts.append(float(amount(self._settings, *columns)))
 
     def _judged(self) -> tuple[list[int], list[float]]:
-        """Polarity and strength of each record."""
+        """Return polarity and strength of each record."""
         claims = [self._all[row] for row in self.claims]
         return [claim.polarity for claim in claims], [claim.strength for claim in claims]
 
     def retrieve(self, k: int) -> tuple[ActiveRecord, ...]:
-        """The strongest active records, ``k`` slots shared as the active ones are (section 3.1)."""
+        """Return the strongest active records, with ``k`` slots shared between the polarities (section 3.1)."""
         places = retrieve(*self._judged(), self.active, k)
         origins = origin_of(self._flags).tolist()
         return tuple(ActiveRecord.of(self._all, self.claims[at], Origin(origins[at])) for at in places)

@@ -33,7 +33,7 @@ Plain = dict[str, Any]
 
 
 def trial_record(resolved: ResolvedDebate, trial: int, course: TrialCourse) -> Plain:
-    """One debate in plain values, its hash included.
+    """Return one debate as plain values, its hash included.
 
     Keys: ``format``, ``version``, ``digest``, ``trial``, ``statement``, ``judge``, ``agents`` (by side: profile,
     persona, wanted and attained stance, prior, prior scale, seeds as rows of claims), ``claims``, ``turns``, ``hash``.
@@ -54,7 +54,7 @@ def trial_record(resolved: ResolvedDebate, trial: int, course: TrialCourse) -> P
 
 
 def _start(resolved: ResolvedDebate, side: Side) -> Plain:
-    """How an agent started."""
+    """Return the start of an agent."""
     start = {name: value for name, value in side._asdict().items() if name in _OF_START}
     return {**start, "seeds": list(side.seeds), "persona": resolved.settings.agent(side.number).persona}
 
@@ -85,7 +85,7 @@ def _number(value: float) -> float | None:
 
 
 def content_hash(record: Plain) -> str:
-    """SHA-256, hexadecimal, of a record without its hash."""
+    """Return the SHA-256, hexadecimal, of a record without its hash."""
     content = {key: value for key, value in record.items() if key != "hash"}
     return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
@@ -102,7 +102,7 @@ def write_json(path: Path, value: object) -> None:
 
 
 def read_trial(path: Path) -> Plain:
-    """A record as it was written.
+    """Read a record and check its hash.
 
     Raises
     ------

@@ -73,7 +73,7 @@ class ResolvedDebate:
         object.__setattr__(self, "digest", digest)
 
     def plain(self) -> dict[str, Any]:
-        """The complete settings in JSON-able values; to :func:`resolve_debates` they are the same."""
+        """Return the complete settings as JSON-able values; :func:`resolve_debates` reads them back unchanged."""
         out: dict[str, Any] = self.settings.model_dump(mode="json")
         for role, path in MEMBERS.items():
             _at(out, path)["params"] = self.members[role][1].model_dump(mode="json", by_alias=True)
@@ -81,7 +81,7 @@ class ResolvedDebate:
 
 
 def layers_for_debates(target: str | None, sets: Sequence[str] = (), **flags: object) -> list[Layer]:
-    """Layers from what a command line gives: a topic, a file of arguments, or a configuration file; later ones win.
+    """Return layers from a command line: a topic, a file of arguments, or a configuration file; later ones win.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def layers_for_debates(target: str | None, sets: Sequence[str] = (), **flags: ob
 
 
 def _beside(file: Path, values: Layer) -> Layer:
-    """A file of arguments in a configuration file is relative to that file."""
+    """Resolve a file of arguments in a configuration file relative to that file."""
     topic = values.get("topic")
     if not isinstance(topic, str) or topic in {known.slug for known in bundled_topics()}:
         return values
@@ -105,7 +105,7 @@ def _beside(file: Path, values: Layer) -> Layer:
 
 
 def resolve_debates(*layers: Layer) -> ResolvedDebate:
-    """A debate from layers of settings, of which later ones win.
+    """Resolve a debate from layers of settings; later ones win.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def resolve_debates(*layers: Layer) -> ResolvedDebate:
 
 
 def _with_extractor(settings: Debates, members: Mapping[str, Any], *, is_given: bool) -> Debates:
-    """The settings with the extractor that a speaker without claims of its own needs, unless one is given."""
+    """Set the extractor that a speaker without declared claims needs, unless one is given."""
     roles = ("speaker", "scripted") if settings.opponent == "scripted" else ("speaker",)
     without = [members[role][0].name for role in roles if not members[role][0].declares]
     if settings.evidence.extractor != DECLARED or not without:
@@ -146,7 +146,7 @@ def _with_extractor(settings: Debates, members: Mapping[str, Any], *, is_given: 
 
 
 def _normal(layer: Layer) -> dict[str, Any]:
-    """A layer with dotted keys spread out, short names written out, and words for members as mappings."""
+    """Expand dotted keys, short names, and names of members in a layer."""
     out: dict[str, Any] = {}
     for name, value in layer.items():
         key, *below = ALIASES.get(str(name), str(name)).split(".")
@@ -161,7 +161,7 @@ def _normal(layer: Layer) -> dict[str, Any]:
 
 
 def _at(settings: Any, path: Sequence[str]) -> Any:
-    """What stands at a path in sections, or in mappings."""
+    """Return the value at a path in sections or mappings."""
     for key in path:
         settings = settings.get(key) if isinstance(settings, dict) else getattr(settings, key, None)
     return settings
@@ -186,7 +186,7 @@ def _member(family: str, choice: Choice, path: Sequence[str]) -> tuple[Any, Memb
 
 
 def _with_strengths(bank: ArgumentBank, judge: Any, params: MemberParams) -> ArgumentBank:
-    """The bank with the judge's estimates where its file says nothing."""
+    """Fill in the judge's estimates where the file of arguments gives no strength."""
     at = np.flatnonzero(np.isnan(bank.strength))
     if not at.size:
         return bank

@@ -135,7 +135,7 @@ class DebateResults:
         return replace(self, failed=tuple(sorted((*self.failed, row))))
 
     def arm(self, name: str) -> DebateArm:
-        """The arm of a name.
+        """Return the arm of a name.
 
         Raises
         ------
@@ -148,27 +148,27 @@ class DebateResults:
         return self.arms[names.index(name)]
 
     def trial_file(self, arm: DebateArm, trial: int) -> Path:
-        """Where a trial is recorded."""
+        """Return the path of a trial."""
         return self.folder / arm.slug / f"trial-{trial:03d}.json"
 
     def records(self, arm: DebateArm) -> list[Plain]:
-        """The trials of an arm that were held, in order."""
+        """Return the recorded trials of an arm, in order."""
         files = [file for trial in range(1, self.trials + 1) if (file := self.trial_file(arm, trial)).is_file()]
         self._known.update((file, read_trial(file)) for file in files if file not in self._known)
         return [self._known[file] for file in files]
 
     def stances(self, arm: DebateArm) -> Float:
-        """(t, r + 1, 2) float64: stances of pro and con at the start and after each round; NaN for a fixed opponent."""
+        """Return (t, r + 1, 2) stances of pro and con at the start and after each round; NaN for a fixed opponent."""
         rows = [_course(record) for record in self.records(arm)]
         return np.array(rows, np.float64) if rows else np.empty((0, 1, 2))
 
     def judged(self, arm: DebateArm) -> Float:
-        """(t, r, 2) float64: the judge's reading of what pro and con said in each round; NaN where it took none."""
+        """Return (t, r, 2) readings of the messages of pro and con in each round; NaN where the judge read no stance."""
         rows = [_readings(record) for record in self.records(arm)]
         return np.array(rows, np.float64) if rows else np.empty((0, 0, 2))
 
     def measures(self, arm: DebateArm, *, judged: bool = False) -> dict[str, Estimate]:
-        """Measures over the trials of an arm, of internal stances or of those that the judge reads."""
+        """Return measures over the trials of an arm, of internal stances or of judged ones."""
         course = self.stances(arm)
         sides = (PRO, CON) if arm.is_pair else (PRO,)
         courses = [course[:, :, side] for side in sides]
@@ -178,7 +178,7 @@ class DebateResults:
         return pair_measures(*courses) if arm.is_pair else single_measures(*courses)
 
     def measures_frame(self) -> pl.DataFrame:
-        """All measures: ``arm``, ``stance`` (internal or judged), ``measure``, ``mean``, ``low``, ``high``, ``n``."""
+        """Return all measures: ``arm``, ``stance`` (internal or judged), ``measure``, ``mean``, ``low``, ``high``, ``n``."""
         rows = [
             (arm.name, "judged" if judged else "internal", name, it.mean, it.low, it.high, len(it.values))
             for arm in self.arms
@@ -189,7 +189,7 @@ class DebateResults:
         return pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
 
     def turns(self) -> pl.DataFrame:
-        """One row a turn: arm, trial, turn, round, speaker, text, stances before and after, the judge's reading."""
+        """Return one row per turn: arm, trial, turn, round, speaker, text, stances before and after, judged stance."""
         rows = [
             (*key, turn["round"], SIDES[turn["seat"]], turn["text"], *turn["before"], *turn["after"], turn["judged"])
             for key, _, turn in self._turns()
@@ -197,7 +197,7 @@ class DebateResults:
         return pl.DataFrame(rows, schema=_TURNS, orient="row")
 
     def moves(self) -> pl.DataFrame:
-        """One row a change of a record or revision: arm, trial, turn, whom it moved, kind, claim, other, amount."""
+        """Return one row per change of a record or revision: arm, trial, turn, agent, kind, claim, other, amount."""
         rows = [
             (*key, SIDES[move["seat"]], move["kind"], *(_text(record, move[name]) for name in ("claim", "other")),
              move["amount"])
@@ -227,7 +227,7 @@ def _text(record: Plain, claim: int) -> str | None:
 
 
 def _course(record: Plain) -> list[list[float | None]]:
-    """Stances at the start and at the end of each round."""
+    """Return stances at the start and at the end of each round."""
     ends = {turn["round"]: turn["after"] for turn in record["turns"]}
     return [record["turns"][0]["before"], *ends.values()]
 

@@ -99,7 +99,7 @@ class Debates(Section):
     serving: Serving = Serving()
 
     def profile(self, side: int) -> tuple[float, float]:
-        """(u, a) of the agent of a side: its own, else by the pairing, else as for both.
+        """Return (u, a) of the agent of a side: its own, else by the pairing, else the common values.
 
         >>> Debates(pairing="open/stubborn").profile(CON)
         (0.1, 0.8)
@@ -113,11 +113,11 @@ class Debates(Section):
         )
 
     def agent(self, side: int) -> Agent:
-        """What is set for the agent of a side alone."""
+        """Return the settings of the agent of a side alone."""
         return self.pro if side == PRO else self.con
 
     def wanted(self, side: int) -> float:
-        """S0 in [-1, 1] that the agent of a side should start with."""
+        """Return the intended initial stance S0, in [-1, 1], of the agent of a side."""
         own = self.agent(side).stance
         return SIGN[side] * self.start.stance if own is None else own
 

@@ -49,12 +49,12 @@ class AgentStart(NamedTuple):
 
 
 def trial_seed(seed: int, trial: int) -> int:
-    """The seed of all draws of one trial, from that of the debate; arms share it."""
+    """Return the seed of all draws of one trial, derived from that of the debate; arms share it."""
     return chain(seed, text_key("debate trial"), trial)
 
 
 def begin_at(resolved: ResolvedDebate, side: int, trial: int) -> AgentStart:
-    """Where the agent of a side starts in a trial, numbered from 1.
+    """Return the start of the agent of a side in a trial, numbered from 1.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def begin_at(resolved: ResolvedDebate, side: int, trial: int) -> AgentStart:
 
 
 def _seeds(resolved: ResolvedDebate, side: int, trial: int) -> tuple[Int64, float]:
-    """Indices of the seeds in the bank, ascending, and the factor on what each adds."""
+    """Return indices of the seeds in the bank, ascending, and the factor on what each adds."""
     settings, bank, start = resolved.settings, resolved.bank, resolved.settings.start
     wanted, (_, anchoring) = settings.wanted(side), settings.profile(side)
     at = np.flatnonzero(bank.seed)
@@ -98,7 +98,7 @@ def _seeds(resolved: ResolvedDebate, side: int, trial: int) -> tuple[Int64, floa
 
 
 def _prior_scale(settings: Debates, bank: ArgumentBank, at: Int64, wanted: float, anchoring: float) -> float:
-    """The factor that is set; or the smallest, from 1, with which n average seeds of one side meet the stance."""
+    """Return the set factor, or the smallest from 1 with which n average seeds of one side meet the stance."""
     if settings.start.prior_scale != "meet":
         return settings.start.prior_scale
     side = at[bank.polarity[at] == (1 if wanted > 0 else -1)]
@@ -110,7 +110,7 @@ def _prior_scale(settings: Debates, bank: ArgumentBank, at: Int64, wanted: float
 
 
 def thresholds(resolved: ResolvedDebate) -> tuple[float, float]:
-    """θ and θ_self: as set, else those of the embedder.
+    """Return θ and θ_self: as set, else those of the embedder.
 
     Raises
     ------
@@ -152,5 +152,5 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
 
 
 def asks(resolved: ResolvedDebate) -> bool:
-    """Whether any member of a debate asks a language model."""
+    """Return whether any member of a debate asks a language model."""
     return any(member_asks(member, params) for member, params in resolved.members.values())

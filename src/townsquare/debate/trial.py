@@ -136,7 +136,7 @@ def debate(
 
 
 def with_model(resolved: ResolvedDebate, asker: Asker | None) -> ResolvedDebate:
-    """The same debate; members that ask a language model have one, if there is one."""
+    """Return the same debate with a language model for the members that ask one."""
     if asker is None:
         return resolved
     members = {role: (bound(member, asker), params) for role, (member, params) in resolved.members.items()}
@@ -144,7 +144,7 @@ def with_model(resolved: ResolvedDebate, asker: Asker | None) -> ResolvedDebate:
 
 
 def opening(resolved: ResolvedDebate, trial: int, stance: float) -> str:
-    """What pro says first if it stands at ``stance``, with the seeds that bring it near there at hand.
+    """Return pro's first message at ``stance``, with the seeds that bring it near that stance.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def opening(resolved: ResolvedDebate, trial: int, stance: float) -> str:
 
 
 def readings(resolved: ResolvedDebate, texts: Sequence[str]) -> Float:
-    """Stances in [-1, 1] that the judge of a debate reads in (n,) texts, from the texts alone; NaN where none."""
+    """Return stances in [-1, 1] that the judge of a debate reads in (n,) texts alone; NaN where none."""
     return _reader(resolved, _shared_vectors(*resolved.members["embedder"]))(texts)
 
 
@@ -187,12 +187,12 @@ def _begin(resolved: ResolvedDebate, trial: int) -> _Debate:
 
 @lru_cache(maxsize=4)
 def _shared_vectors(embedder: Embedder, params: MemberParams) -> Vectors:
-    """A memory that all debates of a process share: an embedder says the same of a text whoever asks."""
+    """Return the vectors that all debates of a process share."""
     return Vectors(embedder, params)
 
 
 def _reader(resolved: ResolvedDebate, vectors: Vectors) -> Callable[[Sequence[str]], Float]:
-    """The judge of the debate, which sees texts and nothing else."""
+    """Return the judge of the debate as a function of texts alone."""
     judge, params = resolved.members["judge"]
 
     def read(texts: Sequence[str]) -> Float:
@@ -213,7 +213,7 @@ def _order(first: str, seed: int) -> tuple[int, int]:
 
 
 def _turn(running: _Debate, number: int, side: int) -> TurnRecord:
-    """One message, and what it does."""
+    """Execute one turn: a message and its effects."""
     context, members = running.context, running.resolved.members
     before = running.stances()
     turn = _given(running, number, side)
@@ -230,7 +230,7 @@ def _turn(running: _Debate, number: int, side: int) -> TurnRecord:
 
 
 def _given(running: _Debate, number: int, side: int) -> Turn:
-    """What the speaker of a turn is given."""
+    """Return what the speaker of a turn is given."""
     settings, dialogue = running.resolved.settings, running.dialogue
     latest = next((line.text for line in reversed(dialogue) if line.side != side), "")
     recent = tuple(dialogue[-settings.dialogue :]) if settings.dialogue else ()
@@ -252,7 +252,7 @@ def _said(running: _Debate, turn: Turn, speaker: Any, params: Any) -> Utterance:
 
 
 def _claims(resolved: ResolvedDebate, utterance: Utterance, speaker: str) -> list[Claim]:
-    """The claims of a message: as declared, or as the extractor reads them; each with a strength."""
+    """Return the claims of a message, declared or extracted, each with a strength."""
     if resolved.settings.evidence.extractor != DECLARED:
         claims = _read_claims(resolved, utterance.text)
     elif utterance.claims is None:

@@ -38,7 +38,7 @@ class Arm:
 
 
 def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
-    """Every combination of the given values, the last setting varying fastest; the first arm is the baseline.
+    """Return every combination of the given values, the last setting varying fastest; the first is the baseline.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def short_digest(name: str) -> str:
 
 
 def _distinct(arms: Sequence[Arm]) -> list[Arm]:
-    """Slugs that several arms share get a digest of the arm's name."""
+    """Add a digest of the arm's name to slugs that several arms share."""
     slugs = [arm.slug for arm in arms]
     return [
         arm if slugs.count(arm.slug) == 1 else Arm(arm.name, f"{arm.slug}-{short_digest(arm.name)}", arm.changes)
@@ -101,7 +101,7 @@ def _distinct(arms: Sequence[Arm]) -> list[Arm]:
 
 
 def parse_vary(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
-    """``"key=a,b,c"`` as a key and its values, each read as YAML; errors name the ``option`` it was given to.
+    """Read ``"key=a,b,c"`` as a key and YAML values; errors name the ``option`` that was given.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def parse_vary(text: str, option: str = "--vary") -> tuple[str, list[Any]]:
 
 
 def parse_seeds(text: str, first: int) -> list[int]:
-    """``"10"`` is ten seeds from ``first`` on; ``"3,5,8"`` and ``"1-20"`` are those very seeds.
+    """Read seeds: ``"10"`` is ten seeds from ``first`` on; ``"3,5,8"`` and ``"1-20"`` are the seeds themselves.
 
     Raises
     ------

@@ -162,7 +162,7 @@ def _check_first(new: Sequence[Settings]) -> None:
 
 
 def _finished_in(store: ObjectStore | None, out: Path, runs: Sequence[ArmRun]) -> dict[str, ArmRun]:
-    """Runs by folder that an earlier command finished and that are in the store; what it began must be the same."""
+    """Return the runs, by folder, that an earlier command finished and that the store has."""
     if store is None or not (out / FILE).is_file():
         return {}
     earlier = {run.folder: run for run in Experiment.load(out).runs}
@@ -186,7 +186,7 @@ def _addresses(
 
 
 def _copy_scenarios(out: Path, runs: Iterable[Settings], store: ObjectStore | None) -> None:
-    """One copy of each scenario for all runs, here and in the store."""
+    """Copy each scenario once for all runs, here and to the store."""
     by_name: dict[str, list[Settings]] = {}
     for settings in runs:
         by_name.setdefault(settings.config.scenario, []).append(settings)
@@ -200,7 +200,7 @@ def _copy_scenarios(out: Path, runs: Iterable[Settings], store: ObjectStore | No
 def _resolve_all(
     base_layers: Sequence[Layer], arms: Sequence[Arm], seeds: Sequence[int]
 ) -> dict[tuple[str, int], Settings]:
-    """Settings by (arm, seed); every arm is resolved before the first run begins."""
+    """Return settings by (arm, seed); every arm is resolved before the first run begins."""
     if not seeds or len(set(seeds)) < len(seeds):
         raise SettingError("seeds", got=str(list(seeds)), allowed="different whole numbers, at least one")
     settings: dict[tuple[str, int], Settings] = {}

@@ -86,7 +86,7 @@ class _Counted:
 
 
 def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = None) -> list[Purpose]:
-    """Calls, tokens and cost of a run, by purpose.
+    """Estimate calls, tokens and cost of a run by purpose.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def forecast(settings: Settings, *, sample: int = SAMPLE, like: Run | None = Non
 
 
 def agent_step(purposes: Sequence[Purpose]) -> dict[str, Amount]:
-    """``tokens_in`` and ``tokens_out`` of an agent that takes its turn in a step; empty if no model speaks for any."""
+    """Return ``tokens_in`` and ``tokens_out`` of one turn of an agent; empty if no model speaks for any."""
     turns = [purpose for purpose in purposes if purpose.agent_steps]
     tokens = {name: np.array([getattr(purpose, name) for purpose in turns]) for name in ("tokens_in", "tokens_out")}
     return {name: Amount(*(ends.sum(axis=0) / turns[0].agent_steps).tolist()) for name, ends in tokens.items() if turns}
@@ -120,7 +120,7 @@ def count(settings: Settings, sample: int = SAMPLE) -> _Counted:
 
 
 def _stood_in(settings: Settings, stand: Callable[..., ProposedActions]) -> Settings:
-    """The settings with ``stand`` in the place of the policy `llm`, also as a member of a mix."""
+    """Return the settings with ``stand`` in place of the policy `llm`, also as a member of a mix."""
     policy = Policy("llm", llm.Params, stand, reads=llm.POLICY.reads)
     name = settings.member("policy")
     if name == "mix":
@@ -131,7 +131,7 @@ def _stood_in(settings: Settings, stand: Callable[..., ProposedActions]) -> Sett
 
 
 def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Request | None:
-    """The question of an agent in a step as the run would put it; of any agent where ``agent`` is -1; None for none."""
+    """Return the question of an agent in a step as the run would ask it (``agent`` -1: any agent); None for none."""
     counted = _Counted((purpose, agent))
     cut = replace(settings, config=settings.config.model_copy(update={"steps": max(1, step)}))
     client: Any = _CountingClient(counted, settings.config.seed)
@@ -147,7 +147,7 @@ def prompt_of(settings: Settings, purpose: str, agent: int, step: int) -> Reques
 def _stand(
     counted: _Counted, sample: int | None, step: int | None, views: Views, draws: StageDraws, params: MemberParams
 ) -> ProposedActions:
-    """The embedded policy in the place of the model's: it acts, and the model's questions are counted.
+    """Act by the embedded policy in place of the model's, and count the model's questions.
 
     ``step`` is the only one in which they are put together, ``sample`` the most agents of whom they are.
     """
@@ -177,7 +177,7 @@ class _CountingClient(ModelClient):
 
 
 def reply_lengths(run: Run) -> Mapping[str, tuple[float, float, float]]:
-    """Tokens of replies in a recorded run by purpose: the 5th percentile, the mean and the 95th."""
+    """Return tokens of replies in a recorded run by purpose: 5th percentile, mean and 95th percentile."""
     calls = run.table("model_calls")
     out = {}
     for (purpose,), rows in calls.group_by("purpose"):

@@ -81,7 +81,7 @@ def _check(run: Run, agents: Sequence[int], question: str, step: int) -> None:
 
 
 def persons_at(run: Run, step: int) -> list[int]:
-    """Rows of the persons who were there after a step, ascending: sources, and who joined later, are none."""
+    """Return the rows of persons who were present after a step, ascending: no sources, no later newcomers."""
     there = run.table("agents").filter((pl.col("kind") == AgentKind.PERSON) & (pl.col("born") <= step))
     return sorted(there["agent"].to_list())
 
@@ -103,7 +103,7 @@ class _Record:
         self._settings = Memory.model_validate(dict(run.settings.get("memory", {})))
 
     def prompt(self, agent: int, question: str) -> str:
-        """The question as it is put to the agent."""
+        """Return the question as the agent gets it."""
         return filled(
             "interview",
             persona=" ".join(self._persona(agent).split()) or "Somebody of whom nothing is known.",

@@ -140,7 +140,7 @@ class Experiment:
         return pl.DataFrame(rows, schema={"arm": pl.String, "seed": pl.Int64, **dict.fromkeys(names, pl.Float64)})
 
     def paired(self, baseline: str | None = None) -> pl.DataFrame:
-        """Each arm against the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
+        """Compare each arm with the baseline, by seed: see :func:`townsquare.experiments.paired.paired`."""
         return paired(self.outcomes, baseline or self.baseline)
 
     def record(self, run: ArmRun, result: RunResult | BaseException) -> Experiment:

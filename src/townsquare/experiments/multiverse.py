@@ -38,7 +38,7 @@ SEED, REST = "seed", "interactions and chance"
 
 
 def choices_for(layers: Sequence[Layer]) -> dict[str, list[Any]]:
-    """The modeling choices that are gone through if none are named, with their values.
+    """Return the default modeling choices of a multiverse, with their values.
 
     Each begins with what the settings have, so that the first universe is the run as it was set, and goes on with the
     bundled members that can stand in its place, in the order of the registry, ``MOST`` in all:
@@ -90,7 +90,7 @@ def _rules(base: Settings) -> list[str]:
 
 
 def _has_same_rates(name: str, base: Settings) -> bool:
-    """Whether a policy is set by the parameters of the one that the settings have, or by some of them."""
+    """Return whether the parameters of a policy are those of the chosen policy, or some of them."""
     if name == base.member("policy"):
         return True
     here, there = (set(declared(params_of("policy", policy))) for policy in (base.member("policy"), name))
@@ -131,7 +131,7 @@ class Multiverse:
 
     @classmethod
     def load(cls, folder: Path) -> Multiverse:
-        """That of a folder.
+        """Read the multiverse in a folder.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Multiverse:
         return list(dict.fromkeys(words))[1:] if self.contrast else ["level"]
 
     def effects(self, outcome: str) -> pl.DataFrame:
-        """The effect in every universe and with every seed.
+        """Return the effect in every universe and with every seed.
 
         Returns
         -------
@@ -182,7 +182,7 @@ def _words(changes: Mapping[str, Any], keys: Sequence[str]) -> str:
 
 
 def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame:
-    """The effect in each universe, over its seeds, from the smallest on: the specification curve.
+    """Return the specification curve: the effect in each universe over its seeds, in ascending order.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def specifications(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame
 
 
 def variance_shares(effects: pl.DataFrame, across: Sequence[str]) -> pl.DataFrame:
-    """How much of the variation of an effect, over universes and seeds, goes with each choice.
+    """Return the share of the variance of an effect, over universes and seeds, due to each choice.
 
     Shares of the sum of squares in an analysis of variance with the main effects of the choices and of the seed (type
     II, so that runs which are missing do not matter for the order). The rest is interactions and what is left.
@@ -236,7 +236,7 @@ def _shares(side: str, part: pl.DataFrame, across: Sequence[str]) -> list[dict[s
 
 
 def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, float]:
-    """Of each main effect given the others."""
+    """Return the sum of squares of each main effect given the others."""
     blocks = {name: _indicators(part[name]) for name in varied}
     y = part["effect"].to_numpy()
 
@@ -250,6 +250,6 @@ def _sums_of_squares(part: pl.DataFrame, varied: Sequence[str]) -> dict[str, flo
 
 
 def _indicators(values: pl.Series) -> np.ndarray:
-    """A column for each value but the first."""
+    """Return an indicator column for each value but the first."""
     known = values.unique(maintain_order=True).to_list()[1:]
     return np.column_stack([(values == value).to_numpy().astype(np.float64) for value in known])

@@ -27,7 +27,7 @@ SAME = "the same difference with every seed"
 
 
 def paired(outcomes: pl.DataFrame, baseline_arm: str, names: Sequence[str] | None = None) -> pl.DataFrame:
-    """Every arm's mean, and its difference to the baseline, for each outcome.
+    """Return every arm's mean, and its difference from the baseline, for each outcome.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def beside_baseline(
 
 
 def corrected(tests: pl.DataFrame) -> pl.DataFrame:
-    """p values corrected for how many of them there are.
+    """Add p values that are corrected for multiple tests.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def corrected(tests: pl.DataFrame) -> pl.DataFrame:
 
 
 def _holm(p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The smallest value times their number, the next times one less, and so on, none below the one before it."""
+    """Return Holm's step-down p values."""
     order = np.argsort(p, kind="stable")
     steps = p[order] * np.arange(p.size, 0, -1)
     out = np.empty_like(p)
@@ -135,7 +135,7 @@ def _compare(here: BySeed, base: BySeed, is_base: bool) -> dict[str, object]:
 
 
 def t_interval(differences: npt.NDArray[np.float64]) -> tuple[float, float, float, float, str]:
-    """Mean, bounds of its 95 % t interval, two-sided p of a mean of 0, and why one of them is NaN.
+    """Return mean, 95% t interval, two-sided p for a mean of 0, and a note where one of them is NaN.
 
     Parameters
     ----------

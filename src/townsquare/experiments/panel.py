@@ -29,7 +29,7 @@ LARGEST = 1000  # posts of one feed: the most that a feed can hold
 
 
 def split_feeds(posts: Path, folder: Path) -> dict[str, Path]:
-    """The feeds of a file: the file itself where it names none, else one file a feed, written into ``folder``.
+    """Return the feeds of a file: the file itself if it names none, else one file per feed in ``folder``.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def split_feeds(posts: Path, folder: Path) -> dict[str, Path]:
 
 
 def panel_settings(feed: Path, people: int, personas: Path | None, sets: Sequence[str], seed: int | None) -> Settings:
-    """Settings of one panel; ``sets`` win over what makes it a panel.
+    """Return the settings of one panel; ``sets`` override the settings of a panel.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def hold_panel(settings: Settings, folder: Path, on_call: OnCall | None = None) 
 
 
 def reactions(runs: Mapping[str, Run]) -> pl.DataFrame:
-    """What people did, by feed and post: ``feed``, ``position`` from 1, ``text``, ``people``, and a count a kind."""
+    """Count reactions by feed and post: ``feed``, ``position`` from 1, ``text``, ``people``, one column per kind."""
     kinds = [WORDS[kind] for kind in ON_POSTS]
     counted = [(pl.col("kind") == kind).sum().cast(pl.Int64).alias(kind) for kind in kinds]
     parts = []

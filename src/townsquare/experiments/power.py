@@ -37,7 +37,7 @@ def seeds_needed(
     power: float = POWER,
     level: float = LEVEL,
 ) -> pl.DataFrame:
-    """Seeds with which a paired t test finds an effect.
+    """Return the number of seeds with which a paired t test detects an effect.
 
     The spread of the differences between an arm and the baseline, seed by seed, is that of the pilot. A pilot of few
     seeds knows it badly, so a second, cautious number takes the upper 80 % bound of the spread (chi-square).
@@ -104,14 +104,14 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
 
 
 def _seeds(size: float, power: float, level: float) -> int | None:
-    """The least number of pairs, at least 2, with which a paired t test finds a standardized effect so often."""
+    """Return the least number of pairs, at least 2, at which the test has this power for a standardized effect."""
     numbers = range(2, MOST + 1)
     at = bisect_left(numbers, True, key=lambda n: _chance_missed(n, size, level) <= 1 - power)
     return numbers[at] if at < len(numbers) else None
 
 
 def _chance_missed(n: int, size: float, level: float) -> float:
-    """The chance that a two-sided paired t test of ``n`` pairs misses a standardized effect, to 1e-9 of itself.
+    """Return the type II error of a two-sided paired t test of ``n`` pairs, with relative error 1e-9.
 
     The test misses where (Z + shift)² < bound² S²/(n - 1), with Z standard normal and S² chi-square on n - 1 degrees
     of freedom. The chance is the mean over Z of the chi-square's upper tail, an integral of a bounded function.

@@ -85,7 +85,7 @@ class Plan:
 
 
 def plan(root: Path, before: float, *, keep_reports: bool = False, calls: bool = False) -> Plan:
-    """What can be removed below a folder; nothing is removed.
+    """List what can be removed below a folder; nothing is removed.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _remove_empty(folder: Path) -> bool:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
-    """Folders that may hold a run, at any depth; links to folders are not entered."""
+    """Yield folders that may hold a run, at any depth; links to folders are not followed."""
     for name, below, files in os.walk(root):
         below[:] = sorted(set(below) - {PARTS, SCENARIO_COPY})
         if database.FILE in files or ADDRESS_FILE in files:
@@ -163,7 +163,7 @@ def _run_folders(root: Path) -> Iterator[Path]:
 
 
 def _looked_at(folder: Path, before: float, *, keep_reports: bool, calls: bool) -> Item | str:
-    """What can be removed of a run; else why it stays, "" for what is no run of ours."""
+    """Return what can be removed of a run, or why nothing can; "" for a folder that is not a run."""
     if _has_link(folder):
         return "holds a symbolic link"
     if (folder / ADDRESS_FILE).exists():
@@ -198,14 +198,14 @@ def _item(folder: Path, what: str, written: float, names: tuple[str, ...]) -> It
 
 
 def _beside(folder: Path) -> tuple[str, ...]:
-    """Parquet parts and the copy of the scenario, by their paths below the folder."""
+    """Return the paths of Parquet parts and of the scenario copy, relative to the folder."""
     parts = [path for path in sorted((folder / PARTS).glob("*/step-*")) if is_part(path.name)]
     copied = [path for path in sorted((folder / SCENARIO_COPY).rglob("*")) if path.is_file()]
     return tuple(path.relative_to(folder).as_posix() for path in (*parts, *copied))
 
 
 def _state(folder: Path) -> tuple[str, int] | None:
-    """State of a run as recorded, and its last step, -1 without one; None if the database is none of ours."""
+    """Return the recorded state of a run and its last step, -1 for none; None if the database is not a run."""
     path = folder / database.FILE
     with closing(database.connect(path)) as connection:
         info = database.read_info(connection)
@@ -216,18 +216,18 @@ def _state(folder: Path) -> tuple[str, int] | None:
 
 
 def _written(folder: Path) -> float:
-    """When the record of a run, or its calls, were last written."""
+    """Return when the record of a run, or its calls, were last written."""
     names = (name for name in (*DATABASE, *CALLS) if not name.endswith("-shm"))  # readers write that one
     return max((path.stat().st_mtime for path in map(folder.joinpath, names) if path.is_file()), default=0.0)
 
 
 def _comparisons(folder: Path) -> list[Path]:
-    """Folders of comparisons that a folder stands in, the nearest first."""
+    """Return the folders of comparisons that contain a folder, the nearest first."""
     return [above for above in folder.parents if (above / manifest.FILE).is_file()]
 
 
 def _has_link(folder: Path) -> bool:
-    """Whether a file or folder of the run by one of our names, or the lock of its comparison, is a symbolic link."""
+    """Return whether a file of the run, or the lock of its comparison, is a symbolic link."""
     own = [*(folder / name for name in NAMES), *(above / lock.FILE for above in _comparisons(folder))]
     entered = (folder / name for name in (PARTS, SCENARIO_COPY) if not (folder / name).is_symlink())
     return any(path.is_symlink() for path in chain(own, *(inside.rglob("*") for inside in entered)))

@@ -58,7 +58,7 @@ class Branch(NamedTuple):
 
 
 def branch_settings(settings: Settings, at: int, layer: dict[str, Any], old: Path | None = None) -> Settings:
-    """The settings of a run with others from step ``at`` on; ``old`` is its folder, which may hold its scenario.
+    """Return the settings of a run with changes from step ``at`` on; ``old`` is its folder, if there is one.
 
     Raises
     ------

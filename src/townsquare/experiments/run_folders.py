@@ -27,7 +27,7 @@ NEW, STOPPED, FINISHED, RUNNING = "new", "stopped", "finished", "running"
 
 
 def holds_run(folder: Path) -> bool:
-    """Whether a run was begun in a folder."""
+    """Return whether a folder holds a run, finished or not."""
     address = address_in(folder)
     if address is not None:
         return is_recorded_at(address)
@@ -39,7 +39,7 @@ def holds_run(folder: Path) -> bool:
 
 
 def state_of(folder: Path, settings: Settings) -> str:
-    """How far the run of these settings is in a folder: ``new``, ``stopped``, ``running`` or ``finished``.
+    """Return the state of the run of these settings in a folder: new, stopped, running or finished.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def check_single(folder: Path) -> None:
 
 @contextmanager
 def folder_for(out: Path | None, stem: str) -> Iterator[Path]:
-    """The folder to write into: ``out``, or a fresh one below ``runs``.
+    """Give the folder to write into: ``out``, or a new one below ``runs``.
 
     Folders that were not there before are taken away again if nothing came to stand in them.
     """
@@ -122,7 +122,7 @@ def folder_for(out: Path | None, stem: str) -> Iterator[Path]:
 
 
 def fresh_folder(parent: Path, stem: str) -> Path:
-    """``parent/<stem>-<n>`` for the smallest n from 1 that is not there, made so that nobody else gets it.
+    """Make ``parent/<stem>-<n>`` for the smallest free n from 1, so that no other process gets it.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -142,7 +142,7 @@ def fresh_folder(parent: Path, stem: str) -> Path:
 
 
 def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
-    """The settings of a recorded run, checked to be what this version would make of them.
+    """Return the settings of a recorded run, after checking that this version reads them the same way.
 
     ``sets`` (``"budget.usd=5"``) may change how it is carried out, in the sections ``budget`` and ``serving``.
 

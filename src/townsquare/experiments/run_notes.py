@@ -45,14 +45,14 @@ class Facts(NamedTuple):
 
 
 def facts_of_settings(settings: Settings) -> Facts:
-    """Of a run that is about to begin."""
+    """Return the facts of a run that is about to begin."""
     ever = (settings, *(later for _, later in settings.changes))
     reads = any("persona" in mix.reads(at.members["policy"], at.params["policy"]) for at in ever)
     return _facts(settings.plain(), asks=asks(settings), reads_personas=reads)
 
 
 def facts_of_run(run: Reads) -> Facts:
-    """Of a recorded run, from its settings and rows alone: its files and members need not be there."""
+    """Return the facts of a recorded run, from its settings and rows alone; files and members may be missing."""
     return _facts(
         run.settings,
         asks=_has_rows(run, "model_calls") if run.last_step > 0 else None,
@@ -72,7 +72,7 @@ def _has_rows(run: Reads, table: str) -> bool:
 
 
 def setting_notes(facts: Facts) -> list[str]:
-    """Settings without effect, and tone that is taken for stance."""
+    """Return notes on settings without effect, and on tone that is taken for stance."""
     model, policy = _short(facts.model), _short(facts.policy)
     cases = [
         (
@@ -95,7 +95,7 @@ def setting_notes(facts: Facts) -> list[str]:
 
 
 def answer_notes(facts: Facts) -> list[str]:
-    """What must be known of the answers that agents and judges were given."""
+    """Return notes on the answers that agents and judges got."""
     if not facts.asks or facts.model.partition("/")[0] not in (fake.NAME, faulty.NAME):
         return []
     return [
@@ -105,11 +105,11 @@ def answer_notes(facts: Facts) -> list[str]:
 
 
 def measures_tone(scorer: str) -> bool:
-    """Whether a scorer of stances says of itself that it measures tone; one that is not installed says nothing."""
+    """Return whether an installed stance scorer declares that it measures tone."""
     return scorer in registry.names("stance") and registry.get("stance", scorer).measures == "tone"
 
 
 def _short(name: str) -> str:
-    """A name on one line, without control characters; of a long one, its end, where the name of a file stands."""
+    """Return a name on one line without control characters; of a long name, the end."""
     plain = " ".join(clean(name).split())
     return plain if len(plain) <= LONGEST else f"…{plain[1 - LONGEST :]}"

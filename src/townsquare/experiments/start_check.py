@@ -54,6 +54,6 @@ def check_starts(arms: Mapping[str, Settings]) -> None:
 
 
 def attained(settings: Settings) -> npt.NDArray[np.float64]:
-    """The stances that the first persons of a run start with, (n, P) for up to :data:`SAMPLE` persons."""
+    """Return the initial stances of the first persons of a run, (n, P), for up to :data:`SAMPLE` persons."""
     scenario = load_scenario(settings.config.scenario)
     return Arrivals.plan(settings, scenario).starts(min(settings.config.agents, SAMPLE))

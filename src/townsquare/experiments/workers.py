@@ -140,7 +140,7 @@ class Pool(Generic[Job, Result]):
 
 @contextmanager
 def in_environment(values: Mapping[str, str]) -> Iterator[None]:
-    """These environment variables for whatever reads them meanwhile; afterwards those of before."""
+    """Set environment variables while the context lasts."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -176,7 +176,7 @@ _shared: dict[str, Any] = {}
 
 
 def _begin(steps: Any, stop: Any, has_begun: Any) -> None:
-    """First thing in a new process: hear signals, and watch the parent."""
+    """Prepare a new process: handle signals, and watch the parent."""
     take_over()
     warnings.simplefilter("ignore", FormerName)  # the parent has said so
     _shared.update(steps=steps, stop=stop, is_busy=False)

@@ -49,7 +49,7 @@ class Batches:
                 self._parts.setdefault(table, []).append(part)
 
     def get(self, table: str) -> schema.Columns:
-        """The rows of a table, in order of addition; no rows if there are none. Without a copy if added at once."""
+        """Return the rows of a table in the order of addition; without a copy if they were added at once."""
         parts = self._parts.get(table)
         if parts is None:
             return schema.empty(table)
@@ -62,16 +62,16 @@ class Batches:
         return parts[0]
 
     def tables(self) -> list[str]:
-        """Names of the tables that have rows, in the order of ``schema.TABLES``."""
+        """Return the names of the tables that have rows, in the order of ``schema.TABLES``."""
         return [name for name in schema.TABLES if name in self._parts]
 
     def count(self, table: str) -> int:
-        """How many rows a table has."""
+        """Return the number of rows of a table."""
         return sum(row_count(part) for part in self._parts.get(table, ()))
 
 
 def valid_text(values: list[str]) -> list[str]:
-    r"""Texts that can be written as UTF-8: a lone surrogate becomes U+FFFD, a pair of them the character it means.
+    r"""Return texts that UTF-8 can hold: a lone surrogate becomes U+FFFD, a pair of them the character it means.
 
     Models and JSON files can hold such halves of characters; no database can. All other characters stay, NUL included.
 
@@ -112,7 +112,7 @@ def _checked(table: str, columns: schema.Columns) -> Part:
 
 
 def _completed(columns: schema.Columns, lacking: Sequence[schema.Column]) -> schema.Columns:
-    """Rows with the columns that were added later and that the stage did not give: each holds its missing value."""
+    """Fill in the columns that were added later and that the stage did not give with their missing values."""
     if not lacking:
         return columns
     if isinstance(columns, CodedRows):

@@ -19,7 +19,7 @@ _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
 
 @nb.njit(nogil=True, cache=True)
 def _slot(row: Array, distinct: Array, table: Array) -> Any:
-    """Where a row stands in the table, or would stand."""
+    """Return the slot of a row in the hash table: where it is, or where it would go."""
     word = U64(0)
     for value in row:
         word = mix(word ^ value)
@@ -37,7 +37,7 @@ def _slot(row: Array, distinct: Array, table: Array) -> Any:
 
 @nb.njit(nogil=True, cache=True)
 def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> int:
-    """The number of each row; new ones go to the end of ``kept``. Returns how many there are now."""
+    """Number each row, append new rows to ``distinct``, and return how many distinct rows there are."""
     for x in range(rows.shape[0]):
         at = _slot(rows[x], distinct, table)
         if table[at] < 0:
@@ -50,7 +50,7 @@ def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> i
 
 @nb.njit(nogil=True, cache=True)
 def _first_uses(code: Array, n_codes: int) -> Array:
-    """Codes that are used, in the order of their first use."""
+    """Return the codes that are used, in the order of their first use."""
     used, order, n = np.zeros(n_codes, np.bool_), np.empty(n_codes, np.int64), 0
     for x in range(code.shape[0]):
         if not used[code[x]]:
@@ -71,7 +71,7 @@ class _Distinct:
         return self._rows[: self.n]
 
     def number(self, rows: Array) -> npt.NDArray[np.int32]:
-        """The number of each row (m, width)."""
+        """Return the number of each row (m, width)."""
         capacity = self.n + rows.shape[0]
         if capacity > self._rows.shape[0]:
             self._grow(2 * capacity)
@@ -124,7 +124,7 @@ class Combinations:
             self._parts = [(np.arange(self._distinct.n, dtype=np.int32), part) for part in numbers]
 
     def columns(self) -> dict[str, Array]:
-        """The combinations, (k,) a column, of the dtypes of the schema."""
+        """Return the combinations as columns of (k,) values with the dtypes of the schema."""
         words = self._distinct.rows
         return {
             column.name: words[:, j].view("f8" if column.dtype[0] == "f" else "i8").astype(column.dtype)
@@ -132,7 +132,7 @@ class Combinations:
         }
 
     def numbers(self) -> Iterator[npt.NDArray[np.int32]]:
-        """The number of the combination of each row, (n,) int32 in parts; each is good until the next is asked for."""
+        """Yield the combination number of each row in (n,) int32 blocks; the next block overwrites the one before."""
         for number, code in self._parts:
             out = np.empty(min(code.shape[0], _BLOCK), np.int32)
             for first in range(0, code.shape[0], _BLOCK):
@@ -155,7 +155,7 @@ class Combinations:
 
 
 def _blocks(columns: Sequence[schema.Column], rows: Mapping[str, Any]) -> Iterator[dict[str, Array]]:
-    """The columns a stretch of rows at a time."""
+    """Yield the columns in blocks of rows."""
     names = [column.name for column in columns]
     n = rows.n if isinstance(rows, LazyRows) else len(rows[names[0]])
     whole = {name: rows[name] for name in names}

@@ -87,7 +87,7 @@ class HashChain:
 
 
 def hashed_tables() -> list[str]:
-    """Tables that the hash covers, in order: all but ``steps``, which holds the hash."""
+    """Return the tables that the hash covers, in order: all but ``steps``, which holds the hash."""
     return [name for name in schema.TABLES if name != "steps"]
 
 
@@ -144,7 +144,7 @@ def _parts(columns: schema.Columns, column: schema.Column) -> Iterator[Any]:
 
 
 def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.Column) -> bool:
-    """Whether a column counts in a step: one that was added later does where not all of it is missing."""
+    """Return whether a column counts in a step: an added column counts where some value is not missing."""
     if column.since == 1:
         return True
     if column.refines:
@@ -159,7 +159,7 @@ def _holds_values(table: schema.Table, columns: schema.Columns, column: schema.C
 
 
 def _is_all(part: npt.NDArray[Any], value: Any) -> bool:
-    """Whether nothing else is in it; most columns show at once that this is not so."""
+    """Return whether all values equal one; most columns show at once that they do not."""
     if part.strides == (0,):
         return part.size == 0 or bool(part[0] == value)
     return all((part[lo : lo + _BLOCK] == value).all() for lo in range(0, part.shape[0], _BLOCK))

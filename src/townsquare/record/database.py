@@ -47,7 +47,7 @@ _VALUES = 8_000
 
 
 def connect(path: Path, *, writing: bool = False) -> sqlite3.Connection:
-    """A connection in autocommit mode; unless ``writing``, one that cannot change the file.
+    """Open a connection in autocommit mode; unless ``writing``, it cannot change the file.
 
     WAL lets others read while a run is written. ``synchronous=NORMAL`` writes the log without waiting for the disk: a
     killed process loses nothing, since the log is with the operating system by then, and a power cut can take the last
@@ -92,7 +92,7 @@ def explained(path: Path, do: str) -> Iterator[None]:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All statements inside, or none of them."""
+    """Execute all statements inside, or none of them."""
     connection.execute("BEGIN IMMEDIATE")
     with connection:
         yield
@@ -100,7 +100,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @lru_cache
 def fingerprint(table: schema.Table, version: int = schema.RECORD_VERSION) -> str:
-    """What of a table in a version of the record decides how it is stored, read and hashed, as 16 hexadecimal digits.
+    """Return 16 hexadecimal digits for all that decides how a version stores, reads and hashes a table.
 
     A table can be read while this agrees, whatever the version of Townsquare. Meanings, units and further code words
     may come; a code word that changed its number would be a fault that this cannot see.
@@ -110,12 +110,12 @@ def fingerprint(table: schema.Table, version: int = schema.RECORD_VERSION) -> st
 
 
 def fingerprints() -> str:
-    """The fingerprint of every table by name, as JSON."""
+    """Return the fingerprint of every table by name, as JSON."""
     return canonical_json({name: fingerprint(table) for name, table in schema.TABLES.items()})
 
 
 def added_since(info: Mapping[str, str], where: str) -> tuple[list[schema.Table], dict[str, list[schema.Column]]]:
-    """Tables, and columns by table, that were added since a run began: what it lacks to go on.
+    """Return the tables, and the columns by table, that were added to the schema after a run began.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def added_since(info: Mapping[str, str], where: str) -> tuple[list[schema.Table]
 
 
 def version_of(info: Mapping[str, str]) -> int:
-    """The version of the record of which a run has all columns; version 1 did not say so."""
+    """Return the version of the record that a run has all columns of; version 1 did not state it."""
     return int(info.get("record_version", "1"))
 
 
@@ -168,7 +168,7 @@ def set_info(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
 
 
 def hash_of_run(connection: Any) -> str:
-    """The run hash of the settings and the steps that are recorded so far."""
+    """Return the run hash of the settings and of the steps recorded so far."""
     row = connection.execute("SELECT hash FROM ts_steps ORDER BY step DESC LIMIT 1").fetchone()
     (settings_hash,) = connection.execute("SELECT value FROM ts_run WHERE key = 'settings_hash'").fetchone()
     return run_hash(settings_hash, str(row[0]) if row else HashChain().value)
@@ -214,7 +214,7 @@ def _create_table(connection: sqlite3.Connection, table: schema.Table) -> None:
 
 
 def index_name(table: str, columns: Sequence[str]) -> str:
-    """What an index is called."""
+    """Return the name of an index."""
     return f"ts_{table}_by_{'_'.join(columns)}"
 
 
@@ -267,7 +267,7 @@ def fold_log(connection: sqlite3.Connection) -> bool:
 
 
 def is_whole(path: Path) -> bool:
-    """Whether the file of a closed database is all of it: no log, no journal, no index missing."""
+    """Return whether a closed database is one complete file: no log, no journal, no index missing."""
     log = path.with_name(f"{path.name}-wal")
     if journal_path(path).exists() or (log.exists() and log.stat().st_size):
         return False
@@ -278,7 +278,7 @@ def is_whole(path: Path) -> bool:
 
 
 def journal_path(path: Path) -> Path:
-    """Where SQLite keeps what a transaction outside the log replaces."""
+    """Return the path of the journal that SQLite writes for a transaction outside the log."""
     return path.with_name(f"{path.name}-journal")
 
 
@@ -311,7 +311,7 @@ def insert_frame(connection: sqlite3.Connection, table: str, frame: pl.DataFrame
 def select(
     connection: sqlite3.Connection, table: str, columns: Sequence[schema.Column], condition: str
 ) -> pl.DataFrame:
-    """The rows of ``ts_<table>`` that meet a condition, in order of addition, with the schema's dtypes."""
+    """Return the rows of ``ts_<table>`` that meet a condition, in order of addition, with the schema's dtypes."""
     names = ", ".join(map(_selected, columns))
     rows = connection.execute(f'SELECT {names} FROM "ts_{table}" WHERE {condition} ORDER BY rowid').fetchall()
     try:
@@ -322,7 +322,7 @@ def select(
 
 
 def read_info(connection: sqlite3.Connection) -> dict[str, str]:
-    """The keys and values of ``ts_run``; empty if the file holds no table at all.
+    """Return the keys and values of ``ts_run``; empty if the file holds no table at all.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def _selected(column: schema.Column) -> str:
 
 
 def _in_pieces(values: Iterator[object], size: int, times: int) -> Iterator[tuple[object, ...]]:
-    """So many next values, as often as said."""
+    """Yield the next values in pieces of a size."""
     return (tuple(islice(values, size)) for _ in range(times))
 
 

@@ -64,7 +64,7 @@ class Plan:
 
     @classmethod
     def of(cls, to: str, tables: Sequence[str] = (), *, codes: bool = False, safe_cells: bool = False) -> Plan:
-        """A plan that can be carried out; no tables are all tables.
+        """Return a checked plan; no tables means all tables.
 
         Raises
         ------
@@ -122,7 +122,7 @@ def export(run: Run, folder: Path, plan: Plan, on_table: OnTable | None = None) 
 
 
 def shown(table: schema.Table, plan: Plan) -> list[pl.Expr]:
-    """The columns of a table as the files of a plan hold them."""
+    """Return the columns of a table as the files of a plan hold them."""
     out = []
     for column in table.recorded:
         value = pl.col(column.name)
@@ -139,7 +139,7 @@ def shown(table: schema.Table, plan: Plan) -> list[pl.Expr]:
 
 
 def _nobody(_done: int, _name: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the progress."""
 
 
 def _check_unused(folder: Path) -> None:
@@ -149,7 +149,7 @@ def _check_unused(folder: Path) -> None:
 
 
 def _facts(run: Run, plan: Plan) -> dict[str, Any]:
-    """What ``export.json`` says: enough to know whether a draft is of the same export."""
+    """Return the content of ``export.json``, which tells whether a draft is of the same export."""
     return {
         "townsquare": run.version,
         "content_hash": run.content_hash,
@@ -190,7 +190,7 @@ def _write_files(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on
 
 
 def _write_database(run: Run, draft: Path, plan: Plan, facts: Mapping[str, Any], on_table: OnTable) -> None:
-    """One database that holds the tables whatever the layout of the run; with all of them, a recorded run itself.
+    """Write one SQLite database whatever the layout of the run; with all tables, it is a recorded run itself.
 
     The rows that a step added to a table go in at once, and ``ts_batches`` says of which they are there.
     """

@@ -52,7 +52,7 @@ class FolderReader(DatabaseReader):
         steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
-        """Rows that these steps added, or all steps."""
+        """Return the rows that these steps added, or all steps."""
         if not self._in_parquet(table) or not self._knows(table):
             return super().frame(table, columns, steps, wanted)
         parts = self._rows_by_step(table, steps)
@@ -68,7 +68,7 @@ class FolderReader(DatabaseReader):
         return frame
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
-        """All rows that are committed now, as a scan that reads only those columns that a query needs."""
+        """Scan all rows committed so far; a query reads only the columns that it needs."""
         if not self._in_parquet(table) or not self._knows(table):
             return super().lazy(table, last)
         steps = None if last is None else (0, last)
@@ -91,7 +91,7 @@ class FolderReader(DatabaseReader):
             return query_database(connection, full)
 
     def stored(self, table: schema.Table) -> str:
-        """Where the rows of a table are."""
+        """Return where the rows of a table are."""
         return "Parquet" if self._in_parquet(table) else "SQLite"
 
     @contextmanager
@@ -118,6 +118,6 @@ class FolderReader(DatabaseReader):
 
 
 def _such_as(folder: Path) -> str:
-    """A run below a folder: comparisons have theirs two folders down, ``runs`` has them one down."""
+    """Name a run below a folder: comparisons hold runs two folders down, ``runs`` one folder down."""
     below = min((*folder.glob(f"*/{database.FILE}"), *folder.glob(f"*/*/{database.FILE}")), default=None)
     return f", such as {below.parent}" if below is not None else ""

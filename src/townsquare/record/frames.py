@@ -13,13 +13,13 @@ from townsquare.core.registry import check_known
 
 
 def known_table(name: str) -> schema.Table:
-    """The table of that name; raises ``UnknownName`` with the nearest name there is."""
+    """Return the table of a name; raises ``UnknownName`` with the nearest name."""
     check_known("table", name, schema.TABLES)
     return schema.TABLES[name]
 
 
 def chosen_columns(table: schema.Table, columns: Sequence[str] | None) -> list[schema.Column]:
-    """Recorded columns by name, in the order asked for; all of them for ``None``. Raises ``UnknownName``."""
+    """Return recorded columns by name, in the order given; ``None`` means all. Raises ``UnknownName``."""
     recorded = {column.name: column for column in table.recorded}
     for name in columns or ():
         check_known(f"column of {table.name}", name, recorded)
@@ -28,28 +28,28 @@ def chosen_columns(table: schema.Table, columns: Sequence[str] | None) -> list[s
 
 @cache
 def dtype_of(column: schema.Column) -> pl.DataType:
-    """The Polars dtype of a column."""
+    """Return the Polars dtype of a column."""
     return pl.String() if column.dtype == "str" else pl.Series(np.empty(0, column.dtype)).dtype
 
 
 def frame_schema(columns: Sequence[schema.Column]) -> dict[str, pl.DataType]:
-    """Polars dtypes of columns, by name."""
+    """Return the Polars dtypes of columns by name."""
     return {column.name: dtype_of(column) for column in columns}
 
 
 def missing_values(columns: Sequence[schema.Column], there: Collection[str]) -> list[pl.Expr]:
-    """Columns that were added later and are not there, as an older run lacks them, with their missing value."""
+    """Return the missing value for each column that was added later and that an older run lacks."""
     lacking = [column for column in columns if column.since > 1 and column.name not in there]
     return [pl.lit(column.missing, dtype=dtype_of(column)).alias(column.name) for column in lacking]
 
 
 def stored_columns(table: schema.Table, columns: Sequence[schema.Column], version: int) -> list[schema.Column]:
-    """Those columns that a version of the record has; of none, the first of the table, for the number of rows."""
+    """Return the columns that a version of the record has; if none, the first of the table, to count rows."""
     return [column for column in columns if column.since <= version] or [table.recorded[0]]
 
 
 def as_nulls(columns: Sequence[schema.Column]) -> list[pl.Expr]:
-    """Columns by name, with null for the missing value of those that were added later; of real numbers that is NaN."""
+    """Return columns by name, with null for the missing value of added columns; for real numbers that is NaN."""
     return [
         pl.when(pl.col(column.name) != column.missing).then(pl.col(column.name)).alias(column.name)
         if column.since > 1 and not column.dtype.startswith("f")
@@ -59,12 +59,12 @@ def as_nulls(columns: Sequence[schema.Column]) -> list[pl.Expr]:
 
 
 def to_frame(columns: Sequence[schema.Column], values: schema.Columns) -> pl.DataFrame:
-    """Values as a frame with the dtypes of the schema; NumPy arrays of the right dtype are not copied."""
+    """Make a frame with the dtypes of the schema; NumPy arrays of the right dtype are not copied."""
     return pl.DataFrame([pl.Series(column.name, values[column.name], dtype=dtype_of(column)) for column in columns])
 
 
 def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
-    """A frame of all recorded columns as what :func:`townsquare.core.schema.rows` gives."""
+    """Return a frame of all recorded columns in the form of :func:`townsquare.core.schema.rows`."""
     return {
         column.name: frame[column.name].to_list()
         if column.dtype == "str"
@@ -74,7 +74,7 @@ def from_frame(table: str, frame: pl.DataFrame) -> schema.Columns:
 
 
 def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with code words as ``pl.Enum`` of lower-case names instead of numbers.
+    """Replace codes by ``pl.Enum`` of lower-case names.
 
     A code without a word, as those of further text scorers are, reads as its number.
     """
@@ -91,7 +91,7 @@ def in_words(table: schema.Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def as_sql_values(columns: Sequence[schema.Column]) -> list[pl.Expr]:
-    """Columns as SQLite holds them, so that one query means the same over both layouts.
+    """Return columns as SQLite holds them, so that one query means the same over both layouts.
 
     Whole numbers are 64 bits wide and signed (a uint64 by its two's complement), booleans 0 and 1, NaN is NULL, and so
     is what is missing from a column that was added later.

@@ -67,7 +67,7 @@ class RunLock:
         return self._path.open("a+", encoding="ascii")
 
     def _is_the_file(self) -> bool:
-        """Whether what is locked is still what stands there: its last holder may have removed it meanwhile."""
+        """Return whether the locked file still has its name: its last holder may have removed it meanwhile."""
         try:
             return os.path.samestat(os.fstat(self._file.fileno()), self._path.stat())
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class RunLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a recorder is writing the run at this moment."""
+    """Return whether a recorder is writing the run now."""
     try:
         with (folder / FILE).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

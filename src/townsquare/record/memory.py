@@ -68,19 +68,19 @@ class MemoryRecorder:
         return self._header
 
     def state(self) -> str:
-        """``"running"``, ``"finished"`` or ``"stopped"``."""
+        """Return ``"running"``, ``"finished"`` or ``"stopped"``."""
         return self._state
 
     def health(self) -> str:
-        """Why the run is unhealthy; "" if it is not."""
+        """Return why the run is unhealthy; "" if it is not."""
         return self._health
 
     def run_hash(self) -> str:
-        """Of what is kept; nobody but this process can have changed it."""
+        """Return the run hash; only this process can have changed the rows."""
         return run_hash(self.header.settings_hash, self._summaries[-1].hash if self._summaries else HashChain().value)
 
     def summaries(self) -> pl.DataFrame:
-        """The rows of ``steps``."""
+        """Return the rows of ``steps``."""
         return to_frame(schema.TABLES["steps"].recorded, summary_rows(self._summaries))
 
     def frame(
@@ -90,7 +90,7 @@ class MemoryRecorder:
         steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
-        """Rows that these steps added, or all steps."""
+        """Return the rows that these steps added, or all steps."""
         if wanted:
             tests = [pl.col(column).is_in(list(some)) for column, some in wanted.items()]
             return self.frame(table, table.recorded, steps).filter(*tests).select(list(frame_schema(columns)))
@@ -102,15 +102,15 @@ class MemoryRecorder:
         return pl.concat(frames, rechunk=True) if frames else pl.DataFrame(schema=frame_schema(columns))
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
-        """All rows of a table, or those that steps up to ``last`` added."""
+        """Return all rows of a table, or those that steps up to ``last`` added."""
         return self.frame(table, table.recorded, None if last is None else (0, last)).lazy()
 
     def stored(self, _table: schema.Table) -> str:
-        """Where the rows of a table are."""
+        """Return where the rows of a table are."""
         return "memory"
 
     def counts(self) -> dict[str, int]:
-        """Rows by table."""
+        """Return the number of rows by table."""
         return {name: self.frame(table, table.recorded[:1]).height for name, table in schema.TABLES.items()}
 
     def query(self, query: str) -> pl.DataFrame:
@@ -118,7 +118,7 @@ class MemoryRecorder:
         return query_frames(checked_query(query), self.lazy)
 
     def check(self) -> None:
-        """There is no file that could be damaged."""
+        """Do nothing: there is no file that could be damaged."""
 
 
 def _within(steps: Steps | None) -> pl.Expr:

@@ -31,12 +31,12 @@ _PART = re.compile(r"step-(\d+)(?:-beside)?\.(parquet|tmp)")
 
 
 def part_path(folder: Path, table: str, step: int) -> Path:
-    """Where the rows that ``step`` added to ``table`` stand, below the folder of the run."""
+    """Return the path of the rows that ``step`` added to ``table``, below the folder of the run."""
     return folder / FOLDER / table / f"step-{step:06d}.parquet"
 
 
 def is_part(name: str) -> bool:
-    """Whether a file is called as a part, whole or still being written."""
+    """Return whether a file has the name of a part, complete or still being written."""
     return _PART.fullmatch(name) is not None
 
 
@@ -61,7 +61,7 @@ def write_part(folder: Path, table: str, step: int, columns: schema.Columns) -> 
 
 
 def beside_path(part: Path) -> Path:
-    """The second file of a part, which only coded rows have."""
+    """Return the path of the second file of a part, which only dictionary-encoded rows have."""
     return part.with_name(f"{part.stem}-{CODE}.parquet")
 
 
@@ -72,7 +72,7 @@ def _write(final: Path, columns: Sequence[schema.Column], blocks: Sequence[schem
 
 
 def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence[schema.Column]) -> pl.LazyFrame:
-    """The rows that these steps added, in order, as a scan; no rows for no steps.
+    """Scan the rows that these steps added, in order.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
 
 
 def _scan(part: Path, columns: Sequence[schema.Column]) -> pl.LazyFrame:
-    """Columns of one part; those that stand once a code are looked up only where a query needs them."""
+    """Scan columns of one part; dictionary-encoded columns are looked up only where a query needs them."""
     scan, second = pl.scan_parquet(part, glob=False, hive_partitioning=False), beside_path(part)
     own = scan.collect_schema().names()
     if second.is_file():

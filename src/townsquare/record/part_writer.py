@@ -84,7 +84,7 @@ def _let_go(file: BinaryIO, size: int) -> None:
 
 
 def _groups(columns: Sequence[schema.Column], blocks: Iterable[schema.Columns]) -> Iterator[Mapping[str, object]]:
-    """Stretches of at most ``ROW_GROUP`` rows, with the dtypes of the schema."""
+    """Yield blocks of at most ``ROW_GROUP`` rows with the dtypes of the schema."""
     for block in blocks:
         n = len(next(iter(block.values())))
         for first in range(0, n, ROW_GROUP):

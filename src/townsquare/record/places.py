@@ -14,18 +14,18 @@ from townsquare.record.sqlite import FolderRecorder
 
 
 def record_file(folder: Path) -> Path:
-    """The file that makes a folder one of a run: the database, or what says where the run is recorded."""
+    """Return the file that marks a folder as a run: the database, or the address of the server."""
     path = folder / FILE
     return path if path.is_file() else folder / database.FILE
 
 
 def reader_of(folder: Path) -> RunReader:
-    """What reads the run of a folder; raises ``RecordError`` if there is none, or it cannot be read."""
+    """Return a reader of the run of a folder; raises ``RecordError`` if it cannot be read."""
     address = address_in(folder)
     return FolderReader(folder) if address is None else PostgresReader(address)
 
 
 def recorder_of(folder: Path) -> FolderRecorder | PostgresRecorder:
-    """What goes on with the run of a folder, or begins one in it."""
+    """Return a recorder that continues the run of a folder, or begins one in it."""
     address = address_in(folder)
     return FolderRecorder(folder) if address is None else PostgresRecorder(folder, address)

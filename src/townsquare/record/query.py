@@ -33,7 +33,7 @@ _ONE_SELECT = "one SELECT (or WITH … SELECT) over tables named ts_… and the 
 
 
 def checked_query(query: str) -> str:
-    """The query without comments and without what ends it, if it is one SELECT.
+    """Return the query without comments and without its terminator, if it is one SELECT.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def checked_query(query: str) -> str:
 
 
 def with_later_columns(query: str, version: int, recorded: Collection[str], schema_name: str) -> str:
-    """The checked query, over tables that have the columns which a run of an older record lacks, as NULL.
+    """Return the query over tables in which the columns that an older run lacks are NULL.
 
     ``recorded`` are the tables that the run has; others that Townsquare knows are empty. ``schema_name`` is what the
     database calls the place of its tables.
@@ -77,7 +77,7 @@ def _sql_type(column: schema.Column) -> str:
 
 
 def named_views(query: str) -> list[str]:
-    """The views of appendix D that a query may be about: those whose names stand where tables do.
+    """Return the views of appendix D that a query may read: views named where tables can be.
 
     >>> named_views("SELECT likes AS follows FROM posts WHERE author_id IN (SELECT user_id FROM Users)")
     ['users', 'posts']
@@ -87,7 +87,7 @@ def named_views(query: str) -> list[str]:
 
 
 def named_tables(query: str) -> list[str]:
-    """The tables of ``schema`` that a query may need, whether it names them or views over them.
+    """Return the tables of ``schema`` that a query may read, by name or through views.
 
     >>> named_tables("SELECT * FROM ts_steps JOIN note_ratings")
     ['note_ratings', 'steps']
@@ -175,7 +175,7 @@ def _query_copy(query: str, lazy: Callable[[schema.Table], pl.LazyFrame]) -> pl.
 
 
 def answered(names: Iterable[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
-    """Rows of plain values as a frame; columns of one name are told apart by numbers."""
+    """Return rows of plain values as a frame; repeated column names get numbers."""
     return pl.DataFrame([_series(name, [row[at] for row in rows]) for at, name in enumerate(_distinct(names))])
 
 
@@ -208,7 +208,7 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def fault_of(query: str, message: str) -> SettingError:
-    """The error for what a database said of a query."""
+    """Return the error for a message of a database about a query."""
     missing = _MISSING.search(message)
     if missing:
         tables = [*(PREFIX + name for name in schema.TABLES), *VIEWS]

@@ -44,7 +44,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(query: str) -> list[Token]:
-    """The parts of a query, in order; comments and blanks are single blanks.
+    """Return the tokens of a query in order; comments and blanks become single blanks.
 
     Raises
     ------

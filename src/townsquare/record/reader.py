@@ -44,16 +44,16 @@ class RunReader(Protocol):
         """Version, settings and layout."""
 
     def state(self) -> str:
-        """``"running"``, ``"finished"`` or ``"stopped"``."""
+        """Return ``"running"``, ``"finished"`` or ``"stopped"``."""
 
     def health(self) -> str:
-        """Why the run is unhealthy; "" if it is not."""
+        """Return why the run is unhealthy; "" if it is not."""
 
     def run_hash(self) -> str:
-        """The run hash that was recorded when the run was closed; "" if there is none."""
+        """Return the run hash that was recorded when the run was closed; "" if there is none."""
 
     def summaries(self) -> pl.DataFrame:
-        """The committed rows of ``steps``, by step."""
+        """Return the committed rows of ``steps``, by step."""
 
     def frame(
         self,
@@ -62,16 +62,16 @@ class RunReader(Protocol):
         steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
-        """Rows that these steps added to a table, or all steps, in order; with values that stand for null as such.
+        """Return the rows that these steps added to a table, or all steps, in order; missing values stay as they are.
 
         ``wanted`` leaves out rows with other values; a database answers it from its indexes.
         """
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
-        """All rows of a table as a lazy frame, or those that steps up to ``last`` added."""
+        """Return all rows of a table as a lazy frame, or those that steps up to ``last`` added."""
 
     def counts(self) -> dict[str, int]:
-        """Number of rows by name of table; tables without rows may be missing."""
+        """Return the number of rows by table; empty tables may be left out."""
 
     def check(self) -> None:
         """Raise ``RecordError`` if the files that hold it are damaged, wherever that is."""
@@ -80,11 +80,11 @@ class RunReader(Protocol):
         """Answer one SELECT."""
 
     def stored(self, table: schema.Table) -> str:
-        """Where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
+        """Return where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
 
 
 def rows_of_step(reader: RunReader, step: int) -> ColumnsOf:
-    """The rows that one committed step added, by table, as :meth:`Batches.get` gave them."""
+    """Return a function that gives the rows one committed step added to a table, as :meth:`Batches.get` does."""
 
     def columns_of(name: str) -> schema.Columns:
         table = schema.TABLES[name]
@@ -113,39 +113,39 @@ class DatabaseReader(ABC):
 
     @abstractmethod
     def _connection(self) -> AbstractContextManager[Any]:
-        """A connection for one question; its errors become ``RecordError``."""
+        """Open a connection for one question; its errors become ``RecordError``."""
 
     @abstractmethod
     def _info(self, connection: Any) -> dict[str, str]:
-        """The keys and values of ``ts_run``."""
+        """Return the keys and values of ``ts_run``."""
 
     @abstractmethod
     def _is_written(self, connection: Any) -> bool:
-        """Whether a recorder is writing the run."""
+        """Return whether a recorder is writing the run."""
 
     @abstractmethod
     def _select(self, connection: Any, table: str, columns: Sequence[schema.Column], condition: str) -> pl.DataFrame:
-        """The rows of a table that meet a condition, in order of ``rowid``, with the dtypes of the schema."""
+        """Return the rows of a table that meet a condition, in order of ``rowid``, with the dtypes of the schema."""
 
     def state(self) -> str:
-        """As recorded; a run that nobody writes any more is ``"stopped"``, whatever it was when it was killed."""
+        """Return the recorded state; a run that was killed while it was running is ``"stopped"``."""
         with self._connection() as connection:
             is_written = self._is_written(connection)
             state = self._info(connection)["state"]
         return "stopped" if state == "running" and not is_written else state
 
     def health(self) -> str:
-        """Why the run is unhealthy, as it was marked when it ended; "" if it is not."""
+        """Return why the run is unhealthy, as marked when it ended; "" if it is not."""
         with self._connection() as connection:
             return self._info(connection).get("health", "")
 
     def run_hash(self) -> str:
-        """As recorded when it was closed; "" while it is written, and of version 1 of the record."""
+        """Return the recorded run hash; "" while the run is written, and for version 1 of the record."""
         with self._connection() as connection:
             return self._info(connection).get("run_hash", "")
 
     def summaries(self) -> pl.DataFrame:
-        """The rows of ``steps``."""
+        """Return the rows of ``steps``."""
         table = schema.TABLES["steps"]
         return self.frame(table, table.recorded)
 
@@ -156,7 +156,7 @@ class DatabaseReader(ABC):
         steps: Steps | None = None,
         wanted: Wanted = EVERY_ROW,
     ) -> pl.DataFrame:
-        """Rows that these steps added, or all steps."""
+        """Return the rows that these steps added, or all steps."""
         if not self._knows(table):
             return pl.DataFrame(schema=frame_schema(columns))
         tests = [f'"{column}" IN ({", ".join(str(int(value)) for value in some)})' for column, some in wanted.items()]
@@ -175,7 +175,7 @@ class DatabaseReader(ABC):
         return frame.with_columns(missing_values(columns, frame.columns)).select(list(frame_schema(columns)))
 
     def lazy(self, table: schema.Table, last: int | None = None) -> pl.LazyFrame:
-        """All rows that are committed now, scanned some steps at a time, and only in columns that are needed."""
+        """Scan all rows committed so far, some steps at a time, in the columns that a query needs."""
         spans = _spans(self._rows_by_step(table, None if last is None else (0, last)))
 
         def scan(
@@ -196,13 +196,13 @@ class DatabaseReader(ABC):
         return register_io_source(scan, schema=frame_schema(table.recorded), is_pure=True)
 
     def counts(self) -> dict[str, int]:
-        """Rows by table that has some."""
+        """Return the number of rows of each table that has some."""
         with self._connection() as connection:
             rows = connection.execute("SELECT name, sum(rows) FROM ts_batches GROUP BY name").fetchall()
         return {str(name): int(n) for name, n in rows}
 
     def _knows(self, table: schema.Table) -> bool:
-        """Whether the database has a table; a table that a later version added has no rows.
+        """Return whether the database has a table; a table that a later version added has no rows.
 
         Raises ``WrongVersion`` for a table that has changed.
         """
@@ -216,7 +216,7 @@ class DatabaseReader(ABC):
         return recorded is not None
 
     def _rows_by_step(self, table: schema.Table, steps: Steps | None) -> dict[int, int]:
-        """How many rows each step added to a table, for steps that added some."""
+        """Return how many rows each step added to a table, for steps that added some."""
         first, last = steps or ALL_STEPS
         query = f"SELECT step, rows FROM ts_batches WHERE name = '{table.name}' AND step BETWEEN {first} AND {last}"
         with self._connection() as connection:
@@ -224,7 +224,7 @@ class DatabaseReader(ABC):
 
 
 def _extent(connection: Any, table: str, steps: Steps) -> tuple[int, int]:
-    """How many rows a table had before these steps, and how many they added."""
+    """Return how many rows a table had before these steps, and how many they added."""
     first, last = steps
     query = (
         f"SELECT coalesce(sum(CASE WHEN step < {first} THEN rows END), 0),"
@@ -236,7 +236,7 @@ def _extent(connection: Any, table: str, steps: Steps) -> tuple[int, int]:
 
 
 def header_from(info: Mapping[str, str], where: str) -> RunHeader:
-    """The header that :func:`info_of` wrote. ``RecordError`` if a key is not there, or not as it was written."""
+    """Read the header that :func:`info_of` wrote; raises ``RecordError`` if a key is missing or damaged."""
     try:
         texts = [info[key] for key in ("settings", "environment", "schema")]
         settings, environment, tables = (parse_json(text, f"{where}, ts_run", RecordError) for text in texts)
@@ -256,13 +256,13 @@ def header_from(info: Mapping[str, str], where: str) -> RunHeader:
 
 
 def begun_now(header: RunHeader) -> dict[str, str]:
-    """The rows of ``ts_run`` of a run that begins."""
+    """Return the rows of ``ts_run`` for a run that begins."""
     created = datetime.now(UTC).isoformat(timespec="seconds")
     return info_of(header) | {"schema": database.fingerprints(), "created_at": created, "state": "running"}
 
 
 def info_of(header: RunHeader) -> dict[str, str]:
-    """A header as rows of ``ts_run``."""
+    """Return a header as rows of ``ts_run``."""
     return {
         "version": header.version,
         "settings": canonical_json(dict(header.settings)),
@@ -274,7 +274,7 @@ def info_of(header: RunHeader) -> dict[str, str]:
 
 
 def _spans(rows: Mapping[int, int]) -> list[Steps]:
-    """Consecutive steps with about :data:`_SCAN_ROWS` rows each, at least one span; from rows by step."""
+    """Group steps, given their numbers of rows, into spans of about :data:`_SCAN_ROWS` rows; at least one span."""
     spans, first, n = [], 0, 0
     for step, count in rows.items():
         n += count

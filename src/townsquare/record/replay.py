@@ -33,7 +33,7 @@ class ReplayRecorder:
         self.compared = 0
 
     def open(self, header: RunHeader) -> int:
-        """The last recorded step; refuses another run."""
+        """Return the last recorded step; refuses another run."""
         check_same_run(self._reader.where, self._reader.header, header)
         return len(self._hashes) - 1
 
@@ -54,14 +54,14 @@ class ReplayRecorder:
             raise ReplayEnded
 
     def close(self, state: str, health: str = "") -> None:
-        """Nothing was written."""
+        """Do nothing: nothing was written."""
 
 
 # Where two records of a step part, for the error that says so.
 
 
 def first_difference(recorded: ColumnsOf, now: ColumnsOf) -> str:
-    """The first table, row and column in which two versions of a step differ by a hashed value, in words.
+    """Describe the first table, row and column in which two versions of a step differ by a hashed value.
 
     Rows are looked at in order, and columns within a row; equal versions give an empty string.
     """
@@ -103,7 +103,7 @@ def _value(columns: schema.Columns, name: str, row: int) -> str:
 
 
 def check_next(summary: StepSummary, step: int, last: int) -> bool:
-    """Whether the step is committed already; ``ValueError`` if it is neither committed nor the next one."""
+    """Return whether the step is already committed; raises ``ValueError`` if it is not the next one either."""
     if summary.step != step:
         raise ValueError(f"rows of step {step} with the summary of step {summary.step}")
     if not 0 <= step <= last + 1:

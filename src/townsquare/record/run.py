@@ -35,7 +35,7 @@ class Run:
 
     @classmethod
     def open(cls, folder: Path | str) -> Run:
-        """The run in a folder, or at ``postgresql://…?schema=…``; it may be running, finished or stopped by force.
+        """Open the run in a folder, or at ``postgresql://…?schema=…``: running, finished or stopped.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class Run:
 
     @classmethod
     def of(cls, recorder: MemoryRecorder) -> Run:
-        """The run that a recorder keeps in memory."""
+        """Return the run that a recorder holds in memory."""
         return cls(recorder)
 
     @property
@@ -114,11 +114,11 @@ class Run:
         return {name: counts.get(name, 0) for name in schema.TABLES}
 
     def stored(self, name: str) -> str:
-        """Where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
+        """Return where the rows of a table are: ``"memory"``, ``"SQLite"``, ``"Parquet"`` or ``"PostgreSQL"``."""
         return self._reader.stored(known_table(name))
 
     def table(self, name: str, steps: Steps | None = None, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Rows of a table in the order in which they were recorded, with the dtypes of ``schema``.
+        """Return rows of a table in the order of the record, with the dtypes of ``schema``.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Run:
         return self._reader.frame(table, chosen, steps if of_a_step else None).select(as_nulls(chosen))
 
     def lazy(self, name: str, last: int | None = None) -> pl.LazyFrame:
-        """The rows of a table that are committed now, as a lazy frame that reads only the columns a query needs.
+        """Return the rows committed so far as a lazy frame that reads only the columns a query needs.
 
         With ``last``, only rows that steps up to it added, whatever the table: what there was at that moment.
 
@@ -154,11 +154,11 @@ class Run:
         return frame.select(as_nulls(table.recorded)) if any(c.since > 1 for c in table.recorded) else frame
 
     def added(self, step: int) -> ColumnsOf:
-        """Gives the rows that one committed step added to a table, by its name, as they were recorded."""
+        """Return a function that gives the rows one committed step added to a table, as they were recorded."""
         return rows_of_step(self._reader, step)
 
     def words(self, name: str, steps: Steps | None = None) -> pl.DataFrame:
-        """As :meth:`table`, with code words as ``pl.Enum`` of their lower-case names: ``"taken_down"`` for 1."""
+        """Return :meth:`table` with code words as ``pl.Enum`` of their lower-case names: ``"taken_down"`` for 1."""
         return in_words(known_table(name), self.table(name, steps))
 
     def sql(self, query: str) -> pl.DataFrame:

@@ -31,7 +31,7 @@ class Params(MemberParams):
 
 
 def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:
-    """(n,) stances in [-1, 1], NaN for texts that resemble no argument."""
+    """Return (n,) stances in [-1, 1]; NaN for texts that resemble no argument."""
     m = len(bank)
     out = np.full(len(texts), np.nan)
     for at, text in enumerate(texts):

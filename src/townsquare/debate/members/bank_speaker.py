@@ -33,7 +33,7 @@ class Params(MemberParams):
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
-    """The arguments with the highest scores that nobody has said."""
+    """Say the arguments with the highest scores that nobody has used."""
     bank = context.bank
     left = np.flatnonzero(~bank.seed & ~np.array([text in context.used_texts for text in bank.text]))
     if not left.size:
@@ -47,7 +47,7 @@ def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
 
 
 def nearness(bank: ArgumentBank, places: Int64, retrieved: tuple[ActiveRecord, ...], vectors: Vectors) -> Float:
-    """For each argument the largest cosine with a retrieved record of its polarity, at least 0; (n,) float64."""
+    """Return the largest cosine of each argument with a retrieved record of its polarity, at least 0; (n,) float64."""
     out = np.zeros(places.size)
     if not retrieved:
         return out
@@ -61,7 +61,7 @@ def nearness(bank: ArgumentBank, places: Int64, retrieved: tuple[ActiveRecord, .
 
 
 def said_of(bank: ArgumentBank, places: Int64) -> Utterance:
-    """Arguments of a bank as a message that declares its claims."""
+    """Make a message from arguments of a bank, with its claims declared."""
     claims = tuple(Claim.of(bank, int(at)) for at in places)
     return Utterance(" ".join(claim.text for claim in claims), claims)
 

@@ -38,7 +38,7 @@ class Params(MemberParams):
 def read(
     texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params, asker: Asker | None = None
 ) -> Float:
-    """(n,) stances in [-1, 1]; NaN where there is no answer."""
+    """Return (n,) stances in [-1, 1]; NaN where there is no answer."""
     statement = quoted(bank.statement)
     asked = [
         Request(
@@ -56,7 +56,7 @@ def read(
 
 
 def bind(asker: Asker) -> StanceJudge:
-    """The judge with a model to ask."""
+    """Return the judge with a language model to ask."""
     return replace(JUDGE, read=partial(read, asker=asker))
 
 

@@ -36,7 +36,7 @@ class Params(MemberParams):
 
 
 def say(turn: Turn, context: DebateContext, params: Params, asker: Asker | None = None) -> Utterance:
-    """One message; a call that fails says nothing, and the call says why."""
+    """Ask for one message; a failed call gives no message, and the call records why."""
     records = [f"{SIDES[it.polarity]}, strength {it.strength:.2f}: {quoted(it.text)}" for it in turn.retrieved]
     prompt = filled(
         "debate_turn",
@@ -67,7 +67,7 @@ def quoted_lines(dialogue: Sequence[DialogueLine], side: int) -> list[str]:
 
 
 def bind(asker: Asker) -> Speaker:
-    """The speaker with a model to ask."""
+    """Return the speaker with a language model to ask."""
     return replace(SPEAKER, say=partial(say, asker=asker))
 
 

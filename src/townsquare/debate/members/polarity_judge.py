@@ -25,7 +25,7 @@ class Params(MemberParams):
 
 
 def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:
-    """(n,) expected polarities in [-1, 1]; NaN for a text without a word."""
+    """Return (n,) expected polarities in [-1, 1]; NaN for a text without a word."""
     known = np.flatnonzero(bank.seed)
     seeds = Examples(tuple(bank.text[at] for at in known), tuple(bank.polarity[known].tolist()))
     worded = [any(letter.isalnum() for letter in text) for text in texts]

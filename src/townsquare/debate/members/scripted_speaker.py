@@ -28,7 +28,7 @@ class Params(MemberParams):
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:
-    """The message of this round."""
+    """Return the message of this round."""
     nth, side = turn.round - 1, SIGN[turn.side]
     if params.lines:
         if nth >= len(params.lines):

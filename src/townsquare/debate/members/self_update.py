@@ -76,7 +76,7 @@ class SelfUpdate:
     stance: float
 
     def retrieve(self, message: str, k: int) -> tuple[ActiveRecord, ...]:
-        """The records nearest to a message by cosine, the earliest of equals; none without records."""
+        """Return the records nearest to a message by cosine, the earliest of equals; none without records."""
         if not self.with_records or not self.rows or k == 0:
             return ()
         claims = self.context.claims
@@ -101,7 +101,7 @@ class SelfUpdate:
 
 
 def toward_message(asked: Revision, context: DebateContext, params: Params) -> float:
-    """The stand-in: a step toward what was heard, or toward the mean of that and the records' stances.
+    """Move a step toward the stance of the message, or toward the mean of that and the records' stances.
 
     A message without a stance, and no records, leave the stance as it is.
     """
@@ -117,7 +117,7 @@ def toward_message(asked: Revision, context: DebateContext, params: Params) -> f
 def by_model(
     asked: Revision, context: DebateContext, params: Params, asker: Asker | None = None, side: int = 0
 ) -> float:
-    """What a language model says of itself; a call that fails leaves the stance as it is."""
+    """Ask a language model for its stance; a failed call leaves the stance as it is."""
     lines = [*quoted_lines(asked.dialogue, side), quoted({"who": "the other", "latest": asked.message})]
     prompt = filled(
         "self_update",
@@ -135,7 +135,7 @@ def by_model(
 
 
 def debater(name: str, revise: Revise, *, with_records: bool, asker: Asker | None = None) -> Debater:
-    """A debater that revises its stance by ``revise`` or a model; ``with_records`` gives it the nearest records."""
+    """Make a debater that revises its stance by ``revise`` or a model, with the nearest records or without."""
 
     def begin(side: Side, context: DebateContext, params: Params) -> DebateAgent:
         how = revise if params.reviser == "embedded" else partial(by_model, asker=asker, side=side.number)

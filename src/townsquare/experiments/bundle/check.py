@@ -89,7 +89,7 @@ def _unchanged(bundle: Bundle) -> Finding:
 
 
 def _settings(bundle: Bundle) -> Finding:
-    """The configurations in a bundle are those that it names the digests of."""
+    """Check that the configurations in a bundle have the digests that it states."""
     other = [_name(entry) for entry in bundle.entries if not _has_its_digest(entry)]
     message = f"not those of their digest: {_listed(other)}"
     return _verdict(not other, "settings", "all have the digest that is named", message)
@@ -127,7 +127,7 @@ def _name(entry: Entry) -> str:
 
 
 def _stored(entry: Entry, parent: Path) -> Finding:
-    """The recorded rows still have the hash that the bundle names."""
+    """Check that the recorded rows still have the hash that the bundle states."""
     run = Run.open(parent / entry.folder)
     got = run.verify()
     if run.header.settings_hash != entry.settings_digest:
@@ -137,7 +137,7 @@ def _stored(entry: Entry, parent: Path) -> Finding:
 
 
 def _sample(entries: Sequence[Entry], n: int, digest: str) -> list[Entry]:
-    """Which runs are executed again: chosen by the digest, so that whoever makes the runs cannot choose."""
+    """Choose the runs to execute again by the digest, so that the author of the runs cannot choose."""
     ordered = sorted(entries, key=lambda entry: (digest[:32] + entry.settings_digest)[::-1])
     return [entry for entry in ordered if entry.content_hash][:n]
 
@@ -154,7 +154,7 @@ def _again(entry: Entry, parent: Path) -> Finding:
 
 
 def _against_plan(bundle: Bundle, later: Sequence[Entry]) -> list[Finding]:
-    """Whether what was run is what was planned: nothing else, and all of it."""
+    """Check that every planned run was executed, and no other."""
     plan = {entry.settings_digest: entry for entry in bundle.entries if entry.state == "planned"}
     if not later:
         many = f"{len(plan)} runs are planned; name what was made of them with --runs"
@@ -173,7 +173,7 @@ def _listed(names: Sequence[str], most: int = 4) -> str:
 
 
 def _hypotheses(bundle: Bundle, entries: Sequence[Entry], parent: Path) -> list[Finding]:
-    """What became of each hypothesis; nothing while there are no runs."""
+    """Return the outcome of each hypothesis; none while there are no runs."""
     rows = [
         {"arm": entry.arm, "seed": entry.seed, **outcomes(Run.open(parent / entry.folder))}
         for entry in entries

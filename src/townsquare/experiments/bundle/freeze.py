@@ -103,12 +103,12 @@ class Bundle:
         return all(entry.state == "planned" for entry in self.entries)
 
     def computed_digest(self) -> str:
-        """The digest of what it holds now."""
+        """Compute the digest of the present content."""
         values = {key: value for key, value in self._plain().items() if key != "digest"}
         return hashlib.sha256(json.dumps(values, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     def _plain(self) -> dict[str, Any]:
-        """As JSON holds it, without what its format does not have."""
+        """Return plain values for JSON, without what the format of the bundle lacks."""
         values = asdict(self)
         if values["format"] == 1:
             del values["format"]
@@ -159,7 +159,7 @@ _BUNDLE = TypeAdapter(Bundle)
 def freeze(
     entries: Sequence[Entry], hypotheses: Path | None = None, baseline: str = "", now: datetime | None = None
 ) -> Bundle:
-    """A bundle of runs, planned or recorded.
+    """Make a bundle of runs, planned or recorded.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _hypothesis(given: object, where: str, arms: set[str]) -> dict[str, str]:
 
 
 def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequence[int]) -> list[Entry]:
-    """Runs that are still to be made: every combination of the settings that vary, with every seed."""
+    """Return planned runs: every combination of the settings that vary, with every seed."""
     plain, pairs = settings.plain(), itertools.product(arms_of(vary), seeds)
     runs = [(arm.name if vary else "", seed, resolve(plain, arm.changes, {"seed": seed})) for arm, seed in pairs]
     return [
@@ -225,7 +225,7 @@ def planned(settings: Settings, vary: Mapping[str, Sequence[Any]], seeds: Sequen
 
 
 def recorded(folder: Path, parent: Path) -> list[Entry]:
-    """Runs that are recorded in a folder: one, or all of a comparison.
+    """Return the runs that are recorded in a folder: one, or all of a comparison.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def checked_place(on: str) -> str:
 
 
 def driver() -> Any:
-    """The module ``ray``, made quiet before it is first imported.
+    """Return the module ``ray``, made quiet before it is first imported.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def driver() -> Any:
 
 @contextmanager
 def connected(on: str, workers: int | None) -> Iterator[Any]:
-    """The module ``ray``, connected to a cluster while the context lasts.
+    """Give the module ``ray``, connected to a cluster while the context lasts.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def connected(on: str, workers: int | None) -> Iterator[Any]:
 
 
 def made_by() -> dict[str, str]:
-    """What must be the same on every machine, by name."""
+    """Return the versions that must be the same on every machine, by name."""
     return {"townsquare": current_version(), "Python": f"{sys.version_info.major}.{sys.version_info.minor}"}
 
 
@@ -218,7 +218,7 @@ def _connect(ray: Any, address: str, folder: str, workers: int | None) -> None:
 
 
 def _said(error: BaseException | None) -> str:
-    """What an error of Ray comes to: the module that is missing, what stands below a head, or the first line."""
+    """Summarize an error of Ray: the missing module, the text below a heading, or the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
     missing = [line for line in lines if "No module named" in line]
     return (missing or (lines[-1:] if lines[0].endswith(":") or "ray::" in lines[0] else lines))[0][:300]
@@ -240,7 +240,7 @@ def _check_versions(ray: Any) -> None:
 
 
 def _variables(address: str) -> dict[str, str]:
-    """What Ray reads when it is imported or started: the loopback address alone, and a token, for what is ours."""
+    """Return what Ray reads from the environment for a cluster of ours: the loopback address alone, and a token."""
     ours: dict[str, str] = {}
     if not address or _host_and_port(address)[0] == LOOPBACK:
         ours |= _ON_LOOPBACK
@@ -251,13 +251,13 @@ def _variables(address: str) -> dict[str, str]:
 
 @cache
 def _token() -> str:
-    """Ray reads the token once a process."""
+    """Make the token of this process; Ray reads it once."""
     return secrets.token_hex(32)
 
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray sets handlers of signals of its own when it connects; ours stay."""
+    """Keep our signal handlers where Ray sets its own."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -23,7 +23,7 @@ LONGEST = 63
 
 
 def schemas_for(base: Address, runs: Sequence[ArmRun]) -> dict[str, Address]:
-    """The address of each run by its folder: the schema of ``base``, then arm and seed.
+    """Return the address of each run by its folder: the schema of ``base``, then arm and seed.
 
     Names that are too long, or that two runs would share, end in a digest of the run's folder instead.
 

@@ -20,7 +20,7 @@ from townsquare.settings.resolve import Settings
 
 @contextmanager
 def written_here(store: ObjectStore, name: str, settings: Settings) -> Iterator[Path]:
-    """A folder of this machine to write a run into, which holds what the store has of it.
+    """Give a folder of this machine to write a run into, filled with what the store has of it.
 
     When the context ends, whole or interrupted or with an error, what came of the run goes to the store and the folder
     is taken away. Where the process is killed it stays, and the next try on this machine goes on with it, unless the
@@ -55,7 +55,7 @@ def written_here(store: ObjectStore, name: str, settings: Settings) -> Iterator[
 
 @contextmanager
 def private_folder(where: str, name: str, digest: str) -> Iterator[Path]:
-    """A folder of this machine, which need not be there, for what goes under a name to a place; others are kept off.
+    """Give a folder of this machine that no other process uses for this store and name; it may not exist yet.
 
     The lock that a run has in its folder comes too late for that, and goes with the folder.
 
@@ -95,7 +95,7 @@ def _bring(store: ObjectStore, name: str, folder: Path) -> None:
 
 
 def scratch_folder() -> Path:
-    """Where this machine keeps runs that go to a store: below ``TMPDIR``, for this user alone.
+    """Return the folder of this machine for runs that go to a store: below ``TMPDIR``, for this user alone.
 
     Raises
     ------

@@ -143,7 +143,7 @@ class ObjectStore:
 
     @contextmanager
     def _opened(self, name: str) -> Iterator[tuple[Any, str]]:
-        """The file system of fsspec and the path of a name there; what it kept of earlier listings is forgotten."""
+        """Give the file system of fsspec and the path of a name in it; earlier listings are forgotten."""
         with _explained(f"{self.where}/{name}".rstrip("/")):
             if self.is_folder:
                 files, path = _fsspec().filesystem("file", auto_mkdir=True), self.where
@@ -159,7 +159,7 @@ def shared_folder(root: Path) -> ObjectStore:
 
 
 def store_at(url: str) -> ObjectStore:
-    """The store at an address such as ``s3://bucket/prefix``.
+    """Return the store at an address such as ``s3://bucket/prefix``.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def store_at(url: str) -> ObjectStore:
 
 
 def is_url(text: str) -> bool:
-    """Whether a text is an address and no path; ``file://`` is a path.
+    """Return whether a text is an address and no path; ``file://`` is a path.
 
     >>> is_url("s3://bucket/study"), is_url("runs/a"), is_url("file:///data/study")
     (True, False, False)
@@ -199,7 +199,7 @@ def is_url(text: str) -> bool:
 
 
 def as_path(text: str) -> Path:
-    """A path, also where it is written as ``file://``.
+    """Return a path, also where it is written as ``file://``.
 
     >>> as_path("file:///data/study").as_posix()
     '/data/study'
@@ -212,7 +212,7 @@ def _fsspec() -> Any:
 
 
 def _checked(name: str) -> str:
-    """A name below a store, where anyone may have written it, unless it would lead out of a folder here."""
+    """Return a name from a store, unless it would lead out of a folder here."""
     if ".." in name.split("/"):
         raise RecordError(name, got="a name that leads out of its folder", do="take it away; nothing was copied")
     return name
@@ -243,7 +243,7 @@ def _explained(where: str) -> Iterator[None]:
 
 
 def _faults() -> tuple[type[BaseException], ...]:
-    """Errors of the system, of file systems that cannot write, and of those of their packages that are loaded."""
+    """Return errors of the system, of file systems that cannot write, and of the store packages that are loaded."""
     known = {
         "botocore.exceptions": ("BotoCoreError", "ClientError"),
         "aiohttp": ("ClientError",),

@@ -61,7 +61,7 @@ class WithoutRow:
 
 
 def without(run: Run, cached: CachedRun, agent: int, step: int, proposition: int, rank: int, post: int) -> WithoutRow:
-    """The stance on a proposition after ``step`` had the agent not been shown a row, or not written a post.
+    """Return the stance after ``step`` had the agent not been shown a row, or not written a post.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class _Rerun:
         self._about = partial(_about, run, cached, ChosenRule(rule, params), agent, step)
 
     def stance(self, proposition: int, leave_out: tuple[int, int] | None = None) -> float:
-        """The stance after the step; NaN for the step in which the agent joined."""
+        """Compute the stance after the step; NaN for the step in which the agent joined."""
         if self._before.height != self._n:
             return float("nan")
         rows, own = self._rows, self._own
@@ -139,7 +139,7 @@ class _Rerun:
 
 
 def _about(run: Run, cached: CachedRun, chosen: ChosenRule, agent: int, step: int, rows: Exposed) -> Authors:
-    """What the rule read of whoever passed each row on, from the record."""
+    """Return what the rule read of the author of each row, from the record."""
     columns: dict[str, Any] = {}
     if "authors" in chosen.needs:
         asked = pl.DataFrame({"agent": rows.author, "proposition": rows.proposition})
@@ -159,7 +159,7 @@ def _about(run: Run, cached: CachedRun, chosen: ChosenRule, agent: int, step: in
 
 
 def _weighed(run: Run, cached: CachedRun, agent: int, step: int) -> pl.DataFrame:
-    """The rows that the rule weighed, in its order, with what it read of each."""
+    """Return the rows that the rule weighed, in its order, with what it read of each."""
     trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("kind") == TrailKind.EXPOSURE)
     shown = run.rows_where("exposures", agent=agent, step=step)
     seen = shown.select("rank", "post", "root", "author", "likes", "first_seen", "weight")
@@ -181,7 +181,7 @@ def _written(cached: CachedRun, agent: int, step: int) -> pl.DataFrame:
 
 
 def _columns(rows: pl.DataFrame, kind: type[Exposed | Own]) -> dict[str, Any]:
-    """The rows as the columns of ``kind`` that they have, for one agent."""
+    """Return the columns of ``kind`` that the rows have, for one agent."""
     names = [name for name in kind._fields if name in rows.columns]
     return {"indptr": np.array([0, rows.height]), **{name: _column(rows, name) for name in names}}
 

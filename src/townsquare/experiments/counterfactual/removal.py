@@ -42,7 +42,7 @@ class Removal:
 
     @classmethod
     def parse(cls, texts: Sequence[str]) -> Removal:
-        """From words such as ``post=12``.
+        """Read texts such as ``post=12``.
 
         Raises
         ------
@@ -70,7 +70,7 @@ class Removal:
         return not (self.posts or self.authors or self.records or self.veracities)
 
     def words(self) -> str:
-        """As a sentence says it.
+        """Return the removal in words.
 
         >>> Removal(posts=(3,), veracities=(Veracity.FALSE,)).words()
         'post 3, all false posts'
@@ -94,7 +94,7 @@ class Exclusion:
 
     @classmethod
     def of(cls, run: Reads, removal: Removal) -> Exclusion:
-        """In a recorded run.
+        """Find the rows of a recorded run that a removal covers.
 
         Raises
         ------

@@ -87,7 +87,7 @@ class CounterfactualBeliefs:
         )
 
     def course(self, run: Run) -> pl.DataFrame:
-        """Mean stances over steps: ``step``, ``proposition``, ``name``, ``recorded``, ``without``, ``effect``."""
+        """Return mean stances by step: ``step``, ``proposition``, ``name``, ``recorded``, ``without``, ``effect``."""
         return (
             self.beliefs.group_by("step", "proposition")
             .agg(pl.col("recorded").mean(), pl.col("without").mean())
@@ -98,7 +98,7 @@ class CounterfactualBeliefs:
 
 
 def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> CounterfactualBeliefs:
-    """Beliefs as the rule would have moved them without something, what people saw being held fixed.
+    """Compute the beliefs that the rule gives without some rows, with what people saw unchanged.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def without(run: Run, removal: Removal, scenario: Scenario | None = None) -> Cou
 def rerun_beliefs(
     run: Run, excluded: Exclusion | None = None, scenario: Scenario | None = None
 ) -> tuple[pl.DataFrame, int]:
-    """Beliefs from executing the rule again, and how many exposures counted no more.
+    """Execute the rule again; return beliefs, and the number of exposures removed.
 
     Returns
     -------
@@ -160,7 +160,7 @@ class _Rerun:
         self._world.excluded_claims = excluded.claims.astype(np.int32)
 
     def beliefs(self) -> Iterator[schema.Columns]:
-        """Rows of beliefs after each committed step."""
+        """Yield the rows of beliefs after each committed step."""
         if self._run.last_step < 0:
             yield schema.empty("beliefs")
             return
@@ -187,13 +187,13 @@ class _Rerun:
         return moved.rows["beliefs"]
 
     def _silence(self) -> None:
-        """Roots that are left out speak to no proposition and make no claim, as exposures and as own posts."""
+        """Clear the stances and claims of excluded root posts, as exposures and as own posts."""
         roots = self._excluded.roots[self._excluded.roots < self._world.posts.n]
         for column in ("n_stances", "n_claims"):
             self._world.posts.write(column)[roots] = 0
 
     def _shown(self, rows: schema.Columns, world: World) -> schema.Columns:
-        """The exposures of a step that stay."""
+        """Return the exposures of a step that are not excluded."""
         excluded = self._excluded
         away = np.isin(rows["post"], excluded.rows) | np.isin(rows["author"], excluded.authors)
         self.taken += int(np.count_nonzero(away | np.isin(rows["root"], excluded.roots)))
@@ -201,7 +201,7 @@ class _Rerun:
 
 
 def _seeds(rows: schema.Columns) -> schema.Columns:
-    """The records that newcomers start with; all others follow from what is shown."""
+    """Return the records that newcomers start with; all others follow from exposures."""
     is_seed = np.asarray(rows["post"]) == NONE
     return {name: np.asarray(column)[is_seed] for name, column in rows.items()}
 

@@ -26,7 +26,7 @@ FREE_TO_CHANGE = (
 
 
 def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scenario) -> dict[str, list[Any]]:
-    """The value of the setting ``leave_out`` that takes something out of a run.
+    """Return the value of the setting ``leave_out`` that removes something from a run.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def leave_out_of(run: Run, removal: Removal, settings: Settings, scenario: Scena
 
 
 def _rows_of_scenario(run: Run, removal: Removal, arrivals: Arrivals) -> list[int]:
-    """Rows of the scenario's posts: they entered in the order of the plan."""
+    """Return rows of the scenario's posts, which entered in the order of the plan."""
     injected = run.table("posts").filter(pl.col("kind") == PostKind.INJECTED)["post"].to_numpy()
     wanted = np.array(removal.posts, np.int64)
     written = wanted[~np.isin(wanted, injected)]

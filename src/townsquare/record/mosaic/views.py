@@ -113,7 +113,7 @@ MEANINGS = {view: meaning for view, meaning, _ in _SECTIONS}
 
 
 def tables_of(view: str) -> frozenset[str]:
-    """The tables of ``schema`` that a view reads.
+    """Return the tables of ``schema`` that a view reads.
 
     >>> sorted(tables_of("follows"))
     ['follows']

@@ -82,7 +82,7 @@ class Address:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is meant as an address; one slash is enough, since paths lose the other.
+    """Return whether a text is meant as an address; one slash is enough, since paths lose the other.
 
     >>> is_address("postgresql://me@host/db"), is_address("runs/postgresql")
     (True, False)
@@ -91,7 +91,7 @@ def is_address(text: str) -> bool:
 
 
 def full_address(text: str) -> str:
-    """An address that was taken for a path, with both slashes again.
+    """Restore both slashes of an address that was taken for a path.
 
     >>> full_address(str(Path("postgresql://me@host/db")))
     'postgresql://me@host/db'
@@ -100,7 +100,7 @@ def full_address(text: str) -> str:
 
 
 def checked_schema(name: str, where: str = "--record-schema") -> str:
-    """The name, if a schema may have it; raises ``SettingError``."""
+    """Return the name if it is valid for a schema; raises ``SettingError``."""
     if not _SCHEMA.fullmatch(name):
         allowed = "a name of 1 to 63 small letters, digits and underscores that starts with no digit and not with pg_"
         raise SettingError(where, got=f"the schema {name[:80]!r}" if name else "no schema", allowed=allowed)
@@ -108,7 +108,7 @@ def checked_schema(name: str, where: str = "--record-schema") -> str:
 
 
 def schema_for(folder: Path) -> str:
-    """The name of the schema of the run in a folder, unless another is given.
+    """Return the default name of the schema for the run in a folder.
 
     >>> schema_for(Path("runs/health-rumor-seed1-2")), schema_for(Path("2024"))
     ('health_rumor_seed1_2', 'run_2024')
@@ -118,7 +118,7 @@ def schema_for(folder: Path) -> str:
 
 
 def address_in(folder: Path) -> Address | None:
-    """Where the run of a folder is recorded, if that is a server.
+    """Return the address of the server that records the run of a folder; None if none does.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from townsquare.record.reader import DatabaseReader
 
 
 def is_recorded_at(address: Address) -> bool:
-    """Whether a schema holds a run; raises ``RecordError`` if it cannot be asked, or holds something else."""
+    """Return whether a schema holds a run; raises ``RecordError`` if it holds something else."""
     with server.explained(address, server.UNREADABLE), closing(server.connect(address)) as connection:
         return bool(read_info(connection, address))
 
@@ -50,7 +50,7 @@ class PostgresReader(DatabaseReader):
         super().__init__(str(address), str(address), info)
 
     def check(self) -> None:
-        """Files are the server's affair: what reads rows checks their number, and :meth:`Run.verify` their hashes."""
+        """Do nothing: the server looks after its files, and :meth:`Run.verify` compares the rows with their hashes."""
 
     def query(self, query: str) -> pl.DataFrame:
         """Answer one SELECT by PostgreSQL, in a transaction that cannot write; values as SQLite holds them."""
@@ -75,7 +75,7 @@ class PostgresReader(DatabaseReader):
         return answered(names, [[_value(value) for value in row] for row in rows])
 
     def stored(self, _table: schema.Table) -> str:
-        """Where the rows of a table are."""
+        """Return where the rows of a table are."""
         return "PostgreSQL"
 
     def _info(self, connection: server.Connection) -> dict[str, str]:
@@ -102,7 +102,7 @@ class PostgresReader(DatabaseReader):
                     self._idle.append((os.getpid(), connection))
 
     def _take(self) -> server.Connection:
-        """The connection that is left from the last question, or a new one: threads may ask at once."""
+        """Return the idle connection, or a new one: several threads may ask at once."""
         with suppress(IndexError):
             process, connection = self._idle.pop()
             if process == os.getpid() and not connection.closed:
@@ -120,7 +120,7 @@ def _close_all(idle: list[tuple[int, server.Connection]]) -> None:
 
 
 def _value(value: Any) -> Any:
-    """A value as SQLite would give it: whole numbers for booleans, real ones for decimals, else texts."""
+    """Return a value as SQLite would: booleans as whole numbers, decimals as real numbers, all else as text."""
     if value is None or isinstance(value, int | float | str | bytes):
         return plain_text(value) if isinstance(value, str) else (int(value) if isinstance(value, bool) else value)
     if isinstance(value, Decimal):

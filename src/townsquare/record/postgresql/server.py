@@ -32,7 +32,7 @@ _TRIES, _PAUSE = 100, 0.05  # a busy server takes a moment to see that a process
 
 
 def driver() -> Any:
-    """The module ``psycopg``.
+    """Return the module ``psycopg``.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def explained(address: Address, do: str) -> Iterator[None]:
 
 
 def connect(address: Address, *, writing: bool = False) -> Connection:
-    """A connection that sees the tables of the run under their plain names; the caller closes it.
+    """Open a connection that sees the tables of the run under their plain names; the caller closes it.
 
     Unless ``writing``, all it asks sees one state of the database, and it can change nothing; if ``writing``, each
     statement outside a transaction is one of its own. A server that wants another proof than those of :data:`METHODS`
@@ -125,7 +125,7 @@ def take_lock(connection: Connection, address: Address) -> None:
 
 
 def lock_holder(connection: Connection, address: Address) -> tuple[int, str] | None:
-    """The server's number of the process that writes the run, and the client that it does so for; None if none does."""
+    """Return the server process that writes the run, and its client; None if nobody writes it."""
     key = _key(address) & (1 << 64) - 1
     query = """
         SELECT l.pid, coalesce(host(a.client_addr), 'a client on its own machine')
@@ -139,6 +139,6 @@ def lock_holder(connection: Connection, address: Address) -> tuple[int, str] | N
 
 
 def _key(address: Address) -> int:
-    """Advisory locks are numbers, of one database: 64 bits made from the name of the schema."""
+    """Return the 64-bit number of the advisory lock, made from the name of the schema."""
     digest = hashlib.sha256(f"townsquare run {address.schema}".encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

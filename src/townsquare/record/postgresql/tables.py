@@ -54,7 +54,7 @@ def create(connection: Connection, address: Address, info: Mapping[str, str]) ->
 
 
 def bring_up(connection: Connection, info: Mapping[str, str], where: str) -> None:
-    """As :func:`townsquare.record.database.bring_up`."""
+    """Add what an older run lacks, as :func:`townsquare.record.database.bring_up` does."""
     with connection.transaction():
         set_info(connection, add_later(connection, info, where, _create_table, _declared))
         _set_views(connection)
@@ -84,7 +84,7 @@ def set_info(connection: Connection, info: Mapping[str, str]) -> None:
 
 
 def read_info(connection: Connection, address: Address) -> dict[str, str]:
-    """The keys and values of ``ts_run``; empty if the schema is not there, or holds no table at all.
+    """Return the keys and values of ``ts_run``; empty if the schema is missing or holds no table at all.
 
     Raises
     ------
