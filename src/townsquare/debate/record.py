@@ -113,7 +113,7 @@ def read_trial(path: Path) -> Plain:
         record = read_json(path, RecordError)
     except RecordError as error:
         got = f"a file that cannot be read ({error.got})"
-        raise RecordError(error.where, got=got, allowed=error.allowed, do="delete it and go on") from None
+        raise RecordError(error.where, got=got, allowed=error.allowed, do="delete it and continue") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT or record.get("hash") != content_hash(record):
-        raise RecordError(str(path), got="a damaged record", do="delete it and give the command again")
+        raise RecordError(str(path), got="a damaged record", do="delete it and repeat the command")
     return record

@@ -163,7 +163,7 @@ class DebateResults:
         return np.array(rows, np.float64) if rows else np.empty((0, 1, 2))
 
     def judged(self, arm: DebateArm) -> Float:
-        """Return (t, r, 2) readings of the messages of pro and con in each round; NaN where the judge read no stance."""
+        """Return (t, r, 2) readings of the messages of pro and con in each round; NaN where none was read."""
         rows = [_readings(record) for record in self.records(arm)]
         return np.array(rows, np.float64) if rows else np.empty((0, 0, 2))
 
@@ -178,7 +178,7 @@ class DebateResults:
         return pair_measures(*courses) if arm.is_pair else single_measures(*courses)
 
     def measures_frame(self) -> pl.DataFrame:
-        """Return all measures: ``arm``, ``stance`` (internal or judged), ``measure``, ``mean``, ``low``, ``high``, ``n``."""
+        """Return ``arm``, ``stance`` (internal or judged), ``measure``, ``mean``, ``low``, ``high``, ``n``."""
         rows = [
             (arm.name, "judged" if judged else "internal", name, it.mean, it.low, it.high, len(it.values))
             for arm in self.arms

@@ -31,10 +31,10 @@ class Choice(Section):
 class Agent(Section):
     """What is set for one of the two agents alone; unset: as for both."""
 
-    persona: str = setting("", "who it is, in words, for speakers that read it", max_length=2000)
-    uptake: float | None = setting(None, "u; unset: by `pairing`, else `uptake`", ge=0)
-    anchoring: float | None = setting(None, "a; unset: by `pairing`, else `anchoring`", ge=0)
-    stance: float | None = setting(None, "S0; unset: `start.stance`, negative for con", ge=-1, le=1)
+    persona: str = setting("", "description of the agent, for speakers that read it", max_length=2000)
+    uptake: float | None = setting(None, "u; default: from `pairing`, else `uptake`", ge=0)
+    anchoring: float | None = setting(None, "a; default: from `pairing`, else `anchoring`", ge=0)
+    stance: float | None = setting(None, "S0; default: `start.stance`, negative for con", ge=-1, le=1)
 
 
 class Start(Section):
@@ -42,14 +42,16 @@ class Start(Section):
 
     kind: Literal["records", "own_side", "stated"] = setting(
         "records",
-        "seed records chosen to meet the stance; n of its own side, come to what they may; or a prior without records",
+        "seed records chosen to match the stance; n of its own side, whatever their sum; or a prior without records",
     )
     stance: float = setting(0.75, "S0 of pro; con starts from its negative", ge=-1, le=1)
     seeds: int = setting(DEFAULT_SEEDS, "n, seed records of each agent", ge=1)
     prior_scale: float | Literal["meet"] = setting(
-        "meet", "factor on what each seed adds; `meet`: 1, or with `records` what lets n average seeds meet S0"
+        "meet", "factor on each seed; `meet`: 1, or with `records` the factor at which n average seeds reach S0"
     )
-    tolerance: float = setting(0.05, "arms whose attained starts lie further apart are not compared", ge=0, le=2)
+    tolerance: float = setting(
+        0.05, "largest difference of initial stances at which arms are compared", ge=0, le=2
+    )
 
 
 class Evidence(Section):
@@ -57,31 +59,31 @@ class Evidence(Section):
 
     extractor: str = setting(
         DECLARED,
-        "`declared`: the claims that the speaker gives; else a member of the family `extractor`; "
-        "`model` where the speaker gives none and nothing is set",
+        "`declared`: claims given by the speaker; else a member of the family `extractor`; "
+        "default `model` if the speaker gives none",
     )
-    strength: Choice = setting(Choice(name="constant"), "judge of strengths that nobody gave")
-    embedder: Choice = setting(Choice(name="hashing"), "what vectors of claims are made by")
-    theta: float | None = setting(None, "near-duplicates from this cosine; unset: the embedder's", gt=0, le=1)
-    theta_self: float | None = setting(None, "the same for what an agent said itself", gt=0, le=1)
-    own_claims: bool = setting(False, "what an agent says becomes evidence for itself")
-    retrieved: int = setting(DEFAULT_SLOTS, "k, records at hand in a turn", ge=0, le=100)
+    strength: Choice = setting(Choice(name="constant"), "judge of strengths that are not given")
+    embedder: Choice = setting(Choice(name="hashing"), "embedder of claims")
+    theta: float | None = setting(None, "lowest cosine of near-duplicates; default: the embedder's", gt=0, le=1)
+    theta_self: float | None = setting(None, "the same for an agent's own claims", gt=0, le=1)
+    own_claims: bool = setting(False, "an agent's own claims become its evidence")
+    retrieved: int = setting(DEFAULT_SLOTS, "k, records retrieved per turn", ge=0, le=100)
 
 
 class Debates(Section):
     """A debate, held several times."""
 
-    preset: Literal["pair", "single"] = setting("pair", "defaults of two agents, or of one in a sweep")
+    preset: Literal["pair", "single"] = setting("pair", "defaults for two agents, or for one agent in a sweep")
     topic: str = setting("compulsory-voting", "a bundled topic, or a file of arguments", min_length=1)
-    proposition: str = setting("", "which topic of a file; for one without topics, the proposition")
-    sides: dict[str, Literal["pro", "con"]] = setting(dict, "what a file's own labels of sides mean")
-    opponent: Literal["agent", "scripted"] = setting("agent", "con is an agent, or says what is fixed")
-    rounds: int = setting(15, "in each, both speak once", ge=1, le=10_000)
-    trials: int = setting(3, "debates with draws of their own", ge=1, le=100_000)
+    proposition: str = setting("", "topic of a file; the proposition, if the file has no topics")
+    sides: dict[str, Literal["pro", "con"]] = setting(dict, "meaning of the labels of sides in a file")
+    opponent: Literal["agent", "scripted"] = setting("agent", "con is an agent, or follows a script")
+    rounds: int = setting(15, "both sides speak once per round", ge=1, le=10_000)
+    trials: int = setting(3, "debates with separate random draws", ge=1, le=100_000)
     seed: int = setting(1, "of all draws", ge=0)
-    first: Literal["drawn", "pro", "con"] = setting("drawn", "who speaks first; drawn: by trial")
-    uptake: float = setting(0.20, "u: how far records of the debate move the log odds", ge=0)
-    anchoring: float = setting(0.40, "a: how strongly the start is held; may exceed 1", ge=0)
+    first: Literal["drawn", "pro", "con"] = setting("drawn", "first speaker; drawn: random by trial")
+    uptake: float = setting(0.20, "u: weight of records from the debate in log odds", ge=0)
+    anchoring: float = setting(0.40, "a: weight of the initial records; may exceed 1", ge=0)
     confirmation: float = setting(0.0, "B: a record that agrees counts with u(1+B), else u(1-B)", ge=0, le=1)
     pairing: Literal["", "open/open", "open/stubborn", "stubborn/open", "stubborn/stubborn"] = setting(
         "", "profiles of pro and con: open (0.40, 0.20), stubborn (0.10, 0.80)"
@@ -90,11 +92,11 @@ class Debates(Section):
     con: Agent = Agent()
     start: Start = Start()
     evidence: Evidence = Evidence()
-    dialogue: int = setting(6, "latest messages that a speaker is given", ge=0, le=1000)
-    debater: Choice = setting(Choice(name="belief_engine"), "what keeps and moves a stance")
-    speaker: Choice = setting(Choice(name="bank"), "what says something in line with a stance")
-    scripted: Choice = setting(Choice(name="scripted"), "what the opponent `scripted` says")
-    judge: Choice = setting(Choice(name="bank"), "what reads stances from texts alone")
+    dialogue: int = setting(6, "latest messages shown to a speaker", ge=0, le=1000)
+    debater: Choice = setting(Choice(name="belief_engine"), "model of an agent's stance")
+    speaker: Choice = setting(Choice(name="bank"), "speaker of the agents")
+    scripted: Choice = setting(Choice(name="scripted"), "speaker of the opponent `scripted`")
+    judge: Choice = setting(Choice(name="bank"), "judge that reads stances from texts alone")
     model: Model = Model()
     serving: Serving = Serving()
 

@@ -146,8 +146,8 @@ def check_starts(arms: Mapping[str, ResolvedDebate], trials: Sequence[int]) -> N
                     f"start of {SIDES[side]} in trial {trial}",
                     got=f"{attained[low]:+.3f} in arm {low} and {attained[high]:+.3f} in arm {high}",
                     allowed=f"stances within start.tolerance = {tolerance:g} of one another",
-                    do="let a prior scale bring them together (start.prior_scale=meet), take another start.seeds,"
-                    " or compare unequal starts all the same with a larger start.tolerance",
+                    do="match them by a prior scale (start.prior_scale=meet), change start.seeds,"
+                    " or accept unequal starts with a larger start.tolerance",
                 )
 
 

@@ -55,7 +55,7 @@ class TrialStore:
     def _ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         if self.address is None or self.connection is None:
             return []
-        with server.explained(self.address, "see that the server runs, then give the same command again"):
+        with server.explained(self.address, "check that the server runs, then repeat the command"):
             cursor = self.connection.execute(query.encode(), values)
             return list(cursor.fetchall()) if cursor.description else []
 
@@ -82,7 +82,7 @@ def trial_store(address: Address | None) -> Iterator[TrialStore]:
             names = [name for (name,) in connection.execute(query, (address.schema,)).fetchall()]
             if names and TABLE not in names:
                 do = "choose another one with --record-schema"
-                raise RecordError(str(address), got="a schema that holds something else than debates", do=do)
+                raise RecordError(str(address), got="a schema that holds something other than debates", do=do)
             connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"'.encode())
             connection.execute(_CREATE.encode())
         yield TrialStore(address, connection)

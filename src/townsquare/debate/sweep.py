@@ -34,7 +34,7 @@ from townsquare.models.store import FILE as CALLS_FILE
 from townsquare.models.store import SqliteCalls
 from townsquare.settings.layers import Layer
 
-NOT_OVER = {"seed": "trials have draws of their own: --trials", "trials": "give --trials", "start.tolerance": ""}
+NOT_OVER = {"seed": "trials have separate draws: use --trials", "trials": "give --trials", "start.tolerance": ""}
 """Settings that no arm can differ in, and what to do instead."""
 
 

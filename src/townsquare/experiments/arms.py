@@ -51,7 +51,7 @@ def arms_of(vary: Mapping[str, Sequence[Any]]) -> tuple[Arm, ...]:
     for key, values in vary.items():
         texts = [shown(value) for value in values]
         if key == "seed":
-            raise SettingError("--vary seed", got=", ".join(texts), do="seeds are given by --seeds")
+            raise SettingError("--vary seed", got=", ".join(texts), do="set seeds with --seeds")
         if not texts or len(set(texts)) < len(texts):
             raise SettingError(f"--vary {key}", got=", ".join(texts) or "no value", allowed="different values")
     arms: list[Arm] = []
@@ -72,7 +72,7 @@ def check_distinct(settings: Mapping[str, object]) -> None:
     """
     for first, second in itertools.combinations(settings, 2):
         if settings[first] == settings[second]:
-            raise SettingError("arms", got=f"{first} and {second}, which are the same", do="leave one out")
+            raise SettingError("arms", got=f"{first} and {second}, which are equal", do="leave one out")
 
 
 def shown(value: Any) -> str:
@@ -131,7 +131,7 @@ def parse_seeds(text: str, first: int) -> list[int]:
     >>> parse_seeds("3", 7), parse_seeds("3,5", 1), parse_seeds("2-4,9", 1)
     ([7, 8, 9], [3, 5], [2, 3, 4, 9])
     """
-    problem = SettingError("--seeds", got=repr(text), allowed="how many (10), a list (3,5,8) or a range (1-20)")
+    problem = SettingError("--seeds", got=repr(text), allowed="a number (10), a list (3,5,8) or a range (1-20)")
     parts = [re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip()) for part in text.split(",")]
     if len(parts) == 1 and parts[0] and parts[0][2] is None:
         ranges = [(first, first + int(parts[0][1]) - 1)]

@@ -233,8 +233,8 @@ def _execute_all(
 def _seen(job: _Job, result: RunResult | BaseException) -> RunResult | BaseException:
     """Return the result, unless the run went into a folder that only another machine sees."""
     if isinstance(result, RunResult) and job.store and job.store.is_folder and not job.store.holds(job.run.folder):
-        do = "give --out a folder that all machines share, or an object store"
-        return RecordError(str(job.folder), got="nothing: the machine that ran it has another folder there", do=do)
+        do = "set --out to a folder that all machines share, or to an object store"
+        return RecordError(str(job.folder), got="nothing: the run went to another folder of this name", do=do)
     return result
 
 

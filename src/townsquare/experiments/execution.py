@@ -79,9 +79,9 @@ def check_folder(out: Path, manifest: str, kind: str) -> None:
         It does, or is no folder.
     """
     if out.exists() and not out.is_dir():
-        raise RecordError(str(out), got="a file", allowed="a folder, which need not be there yet")
+        raise RecordError(str(out), got="a file", allowed="a folder, new or existing")
     if out.is_dir() and any(out.iterdir()) and not (out / manifest).is_file():
-        raise RecordError(str(out), got="a folder that holds other things", allowed=f"a new folder, or one of {kind}")
+        raise RecordError(str(out), got="a folder with other files", allowed=f"a new folder, or one of {kind}")
 
 
 @contextmanager

@@ -199,11 +199,11 @@ def manifest_values(folder: Path, file: str, kind: str) -> Iterator[dict[str, An
     """
     path = folder / file
     if not is_file(path):
-        raise RecordError(str(folder), got=f"no {file}", do=f"name the folder of {kind}")
+        raise RecordError(str(folder), got=f"no {file}", do=f"give the folder of {kind}")
     try:
         values = read_json(path, RecordError)
         if values.get("format", FORMAT) != FORMAT:
             raise RecordError(str(path), got=f"format {values['format']}", allowed=str(FORMAT))
         yield values
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordError(str(path), got=f"a damaged file ({error})", do="give the command again") from None
+        raise RecordError(str(path), got=f"a damaged file ({error})", do="repeat the command") from None

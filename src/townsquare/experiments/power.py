@@ -94,7 +94,7 @@ def _needed(differences: np.ndarray, effect: float | None, power: float, level: 
     if not (math.isfinite(wanted) and math.isfinite(sd)):
         return {**row, "note": "an outcome of the pilot is not finite"}
     if wanted == 0:
-        return {**row, "note": "the pilot shows no difference: say --effect"}
+        return {**row, "note": "the pilot shows no difference: set --effect"}
     if sd == 0:
         return {**row, "seeds": 2, "seeds_cautious": 2, "note": "the same difference with every seed"}
     upper = sd * math.sqrt((n - 1) / float(special.chdtri(n - 1, UPPER)))

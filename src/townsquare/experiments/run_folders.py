@@ -65,10 +65,10 @@ def check_unused(folder: Path) -> None:
         raise RecordError(
             str(folder),
             got="a recorded run",
-            do=f"go on with it by `townsquare resume {folder}`, or choose another folder",
+            do=f"continue it with `townsquare resume {folder}`, or choose another folder",
         )
     if folder.exists() and not folder.is_dir():
-        raise RecordError(str(folder), got="a file", allowed="a folder, which need not be there yet")
+        raise RecordError(str(folder), got="a file", allowed="a folder, new or existing")
     if (folder / manifest.FILE).exists():
         raise RecordError(str(folder), got="a comparison", do="choose another folder")
 
@@ -82,7 +82,7 @@ def check_unused_address(address: Address) -> None:
         It holds a run.
     """
     if is_recorded_at(address):
-        do = "go on with it by `townsquare resume` of its folder, or choose another schema with --record-schema"
+        do = "continue it with `townsquare resume` on its folder, or choose another schema with --record-schema"
         raise RecordError(str(address), got="a recorded run", do=do)
 
 
@@ -99,7 +99,7 @@ def check_single(folder: Path) -> None:
             str(folder),
             got="a comparison",
             allowed="the folder of one run",
-            do=f"to go on, give the command of the comparison again with `--out {folder}`; its runs stand below it",
+            do=f"to continue, repeat the command of the comparison with `--out {folder}`; its runs stand below",
         )
 
 
@@ -157,18 +157,14 @@ def settings_of(run: Run, where: str, sets: Sequence[str] = ()) -> Settings:
     settings = resolve(run.settings, *map(parse_set, sets))
     if settings.digest != resolve(run.settings).digest:
         allowed = ", ".join(f"settings of `{section}`" for section in UNHASHED)
-        raise SettingError("--set", got=", ".join(sets), allowed=allowed, do="for anything else, make another run")
+        raise SettingError("--set", got=", ".join(sets), allowed=allowed, do="for other settings, start a new run")
     name = settings.config.scenario
     try:
         now = recorded_scenario(settings, run.folder).digest
     except DataError as error:
-        raise DataError(
-            f"{where}: scenario {name}", got=str(error), do="give its files back, at the same path"
-        ) from None
+        raise DataError(f"{where}: scenario {name}", got=str(error), do="restore its files at the same path") from None
     if settings.scenario_digest and now != settings.scenario_digest:
-        raise WrongVersion(
-            f"{where}: scenario {name}", got="files that were changed since", do="give the old ones back"
-        )
+        raise WrongVersion(f"{where}: scenario {name}", got="files changed since the run", do="restore the old files")
     return settings
 
 

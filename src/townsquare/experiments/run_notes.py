@@ -77,8 +77,8 @@ def setting_notes(facts: Facts) -> list[str]:
     cases = [
         (
             facts.model != "none" and facts.asks is False,
-            f"The model {model} has no effect: nothing in this run asks it. Agents act by the policy {policy}; choose "
-            "`policy=llm` to have the model speak for them.",
+            f"The model {model} has no effect: nothing in this run calls it. Agents act by the policy {policy}; choose "
+            "`policy=llm` to let the model speak for them.",
         ),
         (
             facts.personas != "" and facts.reads_personas is False,

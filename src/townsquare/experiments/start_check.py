@@ -46,9 +46,9 @@ def check_starts(arms: Mapping[str, Settings]) -> None:
         if apart > tolerance:
             raise SettingError(
                 f"arms {first} and {second}",
-                got=f"starts that are {apart:.3f} apart in stance, on average over persons",
+                got=f"initial stances that differ by {apart:.3f} on average",
                 allowed=f"at most evidence.start_tolerance = {tolerance:g}",
-                do="bring the starts together (beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, "
+                do="match the initial stances (beliefs.anchoring 1 keeps stated stances; beliefs.seed_records, "
                 "beliefs.prior_scale) or raise the tolerance",
             )
 

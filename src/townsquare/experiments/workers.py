@@ -79,11 +79,11 @@ class Pool(Generic[Job, Result]):
             group = groups.pop(0)
             broken = yield from self._run_group(context, jobs, group, steps, has_begun)
             if broken and not has_begun.value:
-                do = 'put what the script executes inside `if __name__ == "__main__":`, or give workers=1'
-                raise SettingError("workers", got="processes that ended before they could begin", do=do)
+                do = 'put the code of the script inside `if __name__ == "__main__":`, or set workers=1'
+                raise SettingError("workers", got="processes that ended before they began", do=do)
             suspects = [index for index in broken if steps[index] != WAITING]
             if len(group) == 1 or not suspects:
-                killed = BrokenProcessPool("its process was killed, or ran out of memory")
+                killed = BrokenProcessPool("its process was killed or ran out of memory")
                 yield from ((index, killed) for index in broken)
             else:
                 rest = [index for index in broken if index not in suspects]

@@ -58,8 +58,8 @@ class RunHeader:
             raise HashMismatch(
                 f"{where}: settings",
                 got=f"settings with the hash {settings_digest(self.settings)}",
-                allowed=f"{self.settings_hash}, as was recorded",
-                do="the settings were changed after they were recorded: give the recorded ones back",
+                allowed=f"{self.settings_hash}, as recorded",
+                do="the settings were changed after recording: restore the recorded ones",
             )
 
 

@@ -38,7 +38,7 @@ INDEXES: dict[str, tuple[tuple[str, ...], ...]] = {
     "posts": (("root",),),
     "traits": (("agent",),),
 }
-DAMAGED = "the file is damaged or was copied while it was written: copy the whole folder again, or run it anew"
+DAMAGED = "the file is damaged, or was copied during a write: copy the whole folder again, or repeat the run"
 _IN_PARQUET = 'SELECT * FROM "this view needs tables that are in Parquet: ask through Run.sql"'
 _BUSY_SECONDS = 30.0
 _WRITE_ROWS = 100_000  # rows that stand as Python objects at a time
@@ -82,7 +82,7 @@ def explained(path: Path, do: str) -> Iterator[None]:
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_NOTADB"):
-            raise RecordError(str(path), got="a file that is no SQLite database", do=do) from error
+            raise RecordError(str(path), got="not an SQLite database", do=do) from error
         raise RecordError(str(path), got=str(error), do=do) from error
     except UnicodeDecodeError as error:
         raise RecordError(str(path), got="text that is not UTF-8", do=do) from error
@@ -125,7 +125,7 @@ def added_since(info: Mapping[str, str], where: str) -> tuple[list[schema.Table]
     recorded, version = json.loads(info["schema"]), version_of(info)
     same = {name: fingerprint(table, version) for name, table in schema.TABLES.items() if name in recorded}
     if same != recorded:
-        raise WrongVersion(f"{where}: tables", got="other tables or columns than were recorded", do="run it anew")
+        raise WrongVersion(f"{where}: tables", got="other tables or columns than recorded", do="repeat the run")
     later = {name: [c for c in schema.TABLES[name].recorded if c.since > version] for name in recorded}
     tables = [table for name, table in schema.TABLES.items() if name not in recorded]
     return tables, {name: columns for name, columns in later.items() if columns}
@@ -242,7 +242,7 @@ def complete(connection: sqlite3.Connection, info: Mapping[str, str]) -> None:
     if not fold_log(connection) and info.get("state") == "finished":
         path = Path(connection.execute("PRAGMA database_list").fetchone()[2])
         do = f"end that program, then run `townsquare resume {path.parent}`: all steps are safe"
-        raise RecordError(str(path), got="another program that reads it, so that it cannot be closed", do=do)
+        raise RecordError(str(path), got="open in another program, so it cannot be closed", do=do)
     with transaction(connection):
         set_info(connection, info)
     fold_log(connection)
@@ -318,7 +318,7 @@ def select(
         return pl.DataFrame(list(map(_to_series, columns, zip(*rows, strict=True) if rows else repeat(()))))
     except (TypeError, ValueError, OverflowError) as error:
         where = f"{_file(connection)}, ts_{table}"
-        raise RecordError(where, got="a value of another type than its column has", do=DAMAGED) from error
+        raise RecordError(where, got="a value whose type does not match its column", do=DAMAGED) from error
 
 
 def read_info(connection: sqlite3.Connection) -> dict[str, str]:
@@ -331,7 +331,7 @@ def read_info(connection: sqlite3.Connection) -> dict[str, str]:
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if tables and "ts_run" not in tables:
-        raise RecordError(_file(connection), got="a database that holds no run", do="choose another folder")
+        raise RecordError(_file(connection), got="a database without a run", do="choose another folder")
     return dict(connection.execute("SELECT key, value FROM ts_run")) if tables else {}
 
 

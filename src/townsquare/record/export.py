@@ -36,7 +36,7 @@ _SINKS: dict[str, Callable[..., object]] = {
 }
 FORMATS = (*_SINKS, "sqlite")
 MANIFEST = "export.json"
-_GO_ON = "free some space if the disk is full, then give the same command again: it keeps what is done"
+_GO_ON = "free some space if the disk is full, then repeat the command: finished files are kept"
 
 OnTable = Callable[[int, str], object]
 
@@ -78,7 +78,7 @@ class Plan:
         if safe_cells and to != "csv":
             raise SettingError("--safe-cells", got=f"with --to {to}", allowed="with --to csv", do="leave it out")
         if codes and to == "sqlite":
-            raise SettingError("--codes", got="with --to sqlite", do="leave it out: a database holds numbers anyway")
+            raise SettingError("--codes", got="with --to sqlite", do="leave it out: a database always holds numbers")
         chosen = {known_table(name).name for name in tables} or set(schema.TABLES)
         return cls(to, tuple(name for name in schema.TABLES if name in chosen), codes, safe_cells)
 
@@ -144,8 +144,8 @@ def _nobody(_done: int, _name: str) -> None:
 
 def _check_unused(folder: Path) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        what = "a folder that is not empty" if folder.is_dir() else "a file"
-        raise RecordError(str(folder), got=what, do="give another folder with --out: nothing is ever written over")
+        what = "a non-empty folder" if folder.is_dir() else "a file"
+        raise RecordError(str(folder), got=what, do="choose another folder with --out: export never overwrites files")
 
 
 def _facts(run: Run, plan: Plan) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _begin(draft: Path, facts: Mapping[str, Any]) -> None:
     """Make the draft, or keep that of the same export; remove that of another one."""
     manifest = draft / MANIFEST
     if draft.exists() and not manifest.is_file() and any(draft.iterdir()):
-        raise RecordError(str(draft), got="a folder that no export began", do="remove it, or choose another --out")
+        raise RecordError(str(draft), got="a folder that is not an export", do="remove it, or choose another --out")
     text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     if manifest.is_file() and manifest.read_text(encoding="utf-8") != text:
         shutil.rmtree(draft)

@@ -40,8 +40,8 @@ class FolderReader(DatabaseReader):
         if not info:
             raise RecordError(
                 str(self._path),
-                got=f"a run that ended before its first step, or a copy without {database.FILE}-wal",
-                do=f"run it again, into the same folder; if it was killed and copied, copy {database.FILE}-wal with it",
+                got=f"a run that stopped before its first step, or a copy without {database.FILE}-wal",
+                do=f"repeat the run into the same folder; if the folder is a copy, also {database.FILE}-wal",
             )
         super().__init__(str(folder), str(self._path), info)
 

@@ -25,7 +25,7 @@ from townsquare.record.frames import dtype_of, frame_schema, missing_values
 from townsquare.record.part_writer import write_file
 
 FOLDER = "parts"
-LOST_PART = "copy the whole folder of the run again, or run it anew into a new folder"
+LOST_PART = "copy the whole folder of the run again, or repeat the run in a new folder"
 CODE = "beside"
 _PART = re.compile(r"step-(\d+)(?:-beside)?\.(parquet|tmp)")
 
@@ -82,13 +82,13 @@ def read_parts(folder: Path, table: str, steps: Sequence[int], columns: Sequence
     files = [part_path(folder, table, step) for step in steps]
     for file in files:
         if not file.is_file():
-            raise RecordError(str(file), got="no such file, though its step is committed", do=LOST_PART)
+            raise RecordError(str(file), got="a missing file of a committed step", do=LOST_PART)
     if not files:
         return pl.LazyFrame(schema=frame_schema(columns))
     plain = [file for file in files if not beside_path(file).is_file()]
     for file in plain if len(plain) < len(files) else plain[:1]:  # a run that codes a table does so in every step
         if _is_coded(file):
-            raise RecordError(str(beside_path(file)), got="no such file, though its step is committed", do=LOST_PART)
+            raise RecordError(str(beside_path(file)), got="a missing file of a committed step", do=LOST_PART)
     if len(plain) == len(files):
         # Parts hold no null: what is null was added to the table after the part was written.
         all_columns = schema.TABLES[table].recorded

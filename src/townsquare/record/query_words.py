@@ -61,7 +61,7 @@ def tokens_of(query: str) -> list[Token]:
         match = _TOKEN.match(query, at)
         if match is None:
             got = f"the character {query[at]!r}"
-            raise SettingError("query", got=got, do="close every quote, and write texts as 'text'")
+            raise SettingError("query", got=got, do="close every quote; write texts as 'text'")
         kind = str(match.lastgroup)
         tokens.append(Token(kind, " " if kind == "space" else match[0]))
         at = match.end()
@@ -89,5 +89,5 @@ def check_functions(query: str) -> None:
             continue
         declared = before.text.casefold() in ("with", "recursive")  # a table of the query's own, and its columns
         if kind != "word" or not (name in FUNCTIONS or name in _KEYWORDS or declared):
-            allowed = "the functions that are listed in docs/record.md, with names as they are"
+            allowed = "the functions listed in docs/record.md, unquoted"
             raise UnknownName("function in query", got=text[:80], allowed=allowed, do=did_you_mean(name, FUNCTIONS))

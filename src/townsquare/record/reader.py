@@ -210,7 +210,7 @@ class DatabaseReader(ABC):
         if recorded is not None and recorded != database.fingerprint(table, self.header.record_version):
             raise WrongVersion(
                 f"{self.where}: table {table.name}",
-                got="recorded with other columns",
+                got="a table recorded with other columns",
                 do=f"read it with Townsquare {self.header.version}, which recorded it",
             )
         return recorded is not None
@@ -288,5 +288,5 @@ def check_count(where: str, got: int, recorded: int) -> None:
     """Refuse a table that has lost or gained rows since they were recorded."""
     if got != recorded:
         raise RecordError(
-            where, got=f"{got} rows", allowed=f"{recorded}, as were recorded", do="the file was changed or damaged"
+            where, got=f"{got} rows", allowed=f"{recorded}, as recorded", do="the file was changed or damaged"
         )

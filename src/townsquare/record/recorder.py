@@ -65,7 +65,7 @@ class DatabaseRecorder(ABC):
     def _next(self) -> str:
         """What to do after an error, and what is safe."""
         if self._last < 0:
-            return "run it again: no step is recorded yet"
+            return "repeat the run: no step is recorded yet"
         return f"run `townsquare resume {self.folder}`: steps up to {self._last} are safe"
 
     @abstractmethod

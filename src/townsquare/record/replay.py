@@ -125,6 +125,6 @@ def check_same_step(reader: RunReader, out: Batches, summary: StepSummary, recor
     raise HashMismatch(
         f"{reader.where}, step {summary.step}",
         got=f"hash {summary.hash}",
-        allowed=f"{recorded}, as was recorded",
-        do=difference or "the same rows after another past: an earlier step differs",
+        allowed=f"{recorded}, as recorded",
+        do=difference or "the rows are equal, but an earlier step differs",
     )

@@ -209,14 +209,14 @@ class Run:
         for expected, mark in enumerate(self.steps.select("step", "hash").iter_rows(named=True)):
             where = f"{self._reader.where}, step {expected}"
             if mark["step"] != expected:
-                raise RecordError(where, got="no such step, though later ones are there", do="run it anew")
+                raise RecordError(where, got="no such step, but later steps", do="repeat the run")
             got = chain.add(expected, self.added(expected))
             if got != mark["hash"]:
                 raise HashMismatch(
                     where,
                     got=f"hash {got}",
-                    allowed=f"{mark['hash']}, as was recorded",
-                    do="its rows were changed after they were recorded, or by a version that hashes otherwise",
+                    allowed=f"{mark['hash']}, as recorded",
+                    do="its rows were changed after recording, or another version computed the hash",
                 )
         self._check_run_hash(run_hash(self.header.settings_hash, chain.value))
         return chain.value
@@ -224,13 +224,13 @@ class Run:
     def _check_run_hash(self, computed: str) -> None:
         recorded = self._reader.run_hash()
         if recorded and self.header.record_version == 1:
-            where, do = f"{self._reader.where}: version of the record", "the version was changed after it was recorded"
+            where, do = f"{self._reader.where}: version of the record", "the version was changed after recording"
             raise HashMismatch(where, got="version 1 with a run hash", allowed="version 2 or later", do=do)
         must = self.header.record_version > 1 and self._reader.state() == "finished"
         if recorded != computed and (recorded or must):
             raise HashMismatch(
                 f"{self._reader.where}: run hash",
                 got=f"run hash {computed}",
-                allowed=f"{recorded or 'one'}, as was recorded",
+                allowed=f"{recorded or 'one'}, as recorded",
                 do="settings and their hash, or rows and their hashes, were changed after the run was closed",
             )

@@ -32,9 +32,9 @@ SETTINGS_FILE = "run.yaml"
 SCENARIO_COPY = "scenario-copy"
 """What the folder with the copy of the run's scenario is called."""
 _NO_ROOM = "free some space if the disk is full, or choose another folder"
-_LOST = "another folder or file, or none: it was moved or removed while the run was written"
+_LOST = "the folder or file was moved, removed or replaced during the run"
 _OTHER_WRITER = ("SQLITE_CONSTRAINT_PRIMARYKEY", "SQLITE_CONSTRAINT_UNIQUE", "SQLITE_BUSY", "SQLITE_BUSY_SNAPSHOT")
-_UNREADABLE = "choose another folder, or remove this file to record anew"
+_UNREADABLE = "choose another folder, or remove this file to start over"
 
 
 class FolderRecorder(DatabaseRecorder):
@@ -107,8 +107,8 @@ class FolderRecorder(DatabaseRecorder):
         for path, before in zip((self.folder, self._path), self._opened_as, strict=True):
             if not _is_same(path, before):
                 self._is_lost = True
-                do = f"{safe} in that folder, wherever it is now: run `townsquare resume` with its new name"
-                raise RecordError(str(path), got=_LOST, do=f"{do}; if it was removed, run it anew")
+                do = f"{safe} in the moved folder: run `townsquare resume` with its new name"
+                raise RecordError(str(path), got=_LOST, do=f"{do}; if it was removed, repeat the run")
         try:
             self._lock.renew()
         except RunBusy as error:
@@ -135,7 +135,7 @@ class FolderRecorder(DatabaseRecorder):
                 raise
             self._is_lost = True
             safe = f"steps up to {self._last} are safe" if self._last >= 0 else "its steps are safe"
-            raise _busy(self.folder, f"rows of another process that writes it ({error})", safe) from error
+            raise _busy(self.folder, f"rows written by another process ({error})", safe) from error
 
     def _give_up(self) -> None:
         """Leave things as they were before :meth:`open`."""
@@ -187,7 +187,7 @@ def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int
 
 
 def _busy(folder: Path, got: str, safe: str) -> RunBusy:
-    do = f"let one process alone write it: {safe}, and the other one goes on, or `townsquare resume {folder}` does"
+    do = f"{safe}; let only one process write the run, then use `townsquare resume {folder}`"
     return RunBusy(str(folder), got=got, do=do)
 
 

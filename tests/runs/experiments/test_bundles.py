@@ -45,7 +45,7 @@ def test_a_recorded_run_is_frozen_and_comes_out_again(run_folder: Path, tmp_path
     assert (entry.folder, entry.content_hash) == ("run", Run.open(run_folder).content_hash)
     found = check(read, tmp_path)
     assert failed(found) == []
-    assert any(one.result == "equal, to the last bit" for one in found)
+    assert any(one.result == "equal to the last bit" for one in found)
 
 
 def test_a_bundle_that_was_changed_is_found(run_folder: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_preregistration_and_the_comparison_made_of_it(tmp_path: Path) -> None
     compare([BASE], VARY, [1, 2, 3], tmp_path / "out", workers=2)
     found = check(made, tmp_path, runs=[tmp_path / "out"])
     assert failed(found) == []
-    assert any(one.result == "all 6 planned runs were made, and no other" for one in found)
+    assert any(one.result == "all 6 planned runs were executed, and no others" for one in found)
     told = [one for one in found if one.what.startswith("hypothesis")]
     assert len(told) == 2
     assert all("Holm" in one.result for one in told)

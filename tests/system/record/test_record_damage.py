@@ -66,7 +66,7 @@ def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"no database at all, but long enough to be looked at" * 50, b"short"])
 def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run.db").write_bytes(content)
-    with pytest.raises(RecordError, match=r"run\.db: got a file that is no SQLite database"):
+    with pytest.raises(RecordError, match=r"run\.db: got not an SQLite database"):
         Run.open(tmp_path)
     with pytest.raises(RecordError, match=r"run\.db"):
         FolderRecorder(tmp_path).open(header())
@@ -132,7 +132,7 @@ def test_lost_rows_and_steps(tmp_path: Path) -> None:
     recorded("sqlite", tmp_path, STEPS)
     change(tmp_path, "DELETE FROM ts_posts WHERE rowid = 2")
     run = Run.open(tmp_path)
-    with pytest.raises(RecordError, match=r"ts_posts: got \d+ rows; allowed: \d+, as were recorded"):
+    with pytest.raises(RecordError, match=r"ts_posts: got \d+ rows; allowed: \d+, as recorded"):
         run.table("posts")
     change(tmp_path, "DELETE FROM ts_steps WHERE step = 1")
     with pytest.raises(RecordError):
@@ -150,7 +150,7 @@ def test_lost_and_torn_parts(tmp_path: Path) -> None:
             read()
     part.unlink()
     for ask in (lambda: run.table("trail"), lambda: run.lazy("trail"), lambda: run.sql("SELECT * FROM ts_trail")):
-        with pytest.raises(RecordError, match=r"step-000001\.parquet: got no such file, though its step is committed"):
+        with pytest.raises(RecordError, match=r"step-000001\.parquet: got a missing file of a committed step"):
             ask()
     assert run.table("trail", steps=(0, 0)).height == STEPS[0].count("trail")
     pl.read_parquet(part.with_name("step-000000.parquet")).write_parquet(part)

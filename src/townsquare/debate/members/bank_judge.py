@@ -26,8 +26,8 @@ class Params(MemberParams):
     """How it weighs what it knows."""
 
     nearest: int = setting(5, "n, arguments that count", ge=1, le=1000)
-    power: int = setting(4, "p: a large one leaves the nearest alone", ge=1, le=16)
-    least: float = setting(0.2, "cosine below which an argument does not count", gt=0, le=1)
+    power: int = setting(4, "p: with a large power only the nearest counts", ge=1, le=16)
+    least: float = setting(0.2, "lowest cosine at which an argument counts", gt=0, le=1)
 
 
 def read(texts: Sequence[str], bank: ArgumentBank, vectors: Vectors, params: Params) -> Float:

@@ -28,8 +28,8 @@ class Params(MemberParams):
     """How it chooses."""
 
     arguments: int = setting(1, "arguments in a message", ge=1, le=10)
-    evidence: float = setting(0.5, "e: what a cosine of 1 with its evidence is worth, in stance", ge=0)
-    spread: float = setting(0.1, "t: half the width of the uniform noise, in stance", ge=0)
+    evidence: float = setting(0.5, "e: weight of a cosine of 1 with its evidence, in stance units", ge=0)
+    spread: float = setting(0.1, "t: half the width of the uniform noise, in stance units", ge=0)
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:

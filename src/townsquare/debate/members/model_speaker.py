@@ -31,7 +31,7 @@ SIDES = {1: "for", -1: "against"}
 class Params(MemberParams):
     """How it is asked."""
 
-    temperature: float = setting(0.7, "of what it says", ge=0, le=2)
+    temperature: float = setting(0.7, "sampling temperature", ge=0, le=2)
     max_tokens: int = setting(512, "longest answer", ge=16, unit="tokens")
 
 

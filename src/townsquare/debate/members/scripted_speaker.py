@@ -23,8 +23,8 @@ SILENT = "I rest my case."
 class Params(MemberParams):
     """What it says."""
 
-    lines: tuple[str, ...] = setting((), "its messages, one a round, each one claim of its side")
-    order: Literal["strongest", "file"] = setting("strongest", "without lines: order of its arguments")
+    lines: tuple[str, ...] = setting((), "its messages, one per round, each a claim of its side")
+    order: Literal["strongest", "file"] = setting("strongest", "order of its arguments if there are no lines")
 
 
 def say(turn: Turn, context: DebateContext, params: Params) -> Utterance:

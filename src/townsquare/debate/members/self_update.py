@@ -41,9 +41,9 @@ from townsquare.settings.base import MemberParams, setting
 class Params(MemberParams):
     """Who revises, and how."""
 
-    reviser: Literal["embedded", "model"] = setting("embedded", "the stand-in, or a language model")
+    reviser: Literal["embedded", "model"] = setting("embedded", "embedded rule or language model")
     step: float = setting(0.03, "share of the way to the stance of a message, per message", ge=0, le=1)
-    records: int = setting(5, "records that go into a revision; `rag_self_update` only", ge=1, le=100)
+    records: int = setting(5, "records used in a revision; `rag_self_update` only", ge=1, le=100)
 
 
 class Revision(NamedTuple):

@@ -124,7 +124,7 @@ class Bundle:
             It cannot be written there.
         """
         text = json.dumps({"format": self.format, **self._plain()}, indent=1) + "\n"
-        write_whole(path, text, "name a file that can be written")
+        write_whole(path, text, "choose a writable file")
 
     @classmethod
     def load(cls, path: Path) -> Bundle:
@@ -148,8 +148,8 @@ class Bundle:
             raise RecordError(where, got=got, allowed=first["msg"].removeprefix("Input should be "), do=do) from None
         for number, entry in enumerate(made.entries):
             if not isinstance(entry.settings.get("scenario"), str):
-                where, allowed = f"{path}, entries, {number}, settings", "a whole configuration, with its scenario"
-                raise RecordError(where, got="no name of a scenario", allowed=allowed, do=do)
+                where, allowed = f"{path}, entries, {number}, settings", "a complete configuration with its scenario"
+                raise RecordError(where, got="no scenario name", allowed=allowed, do=do)
         return made
 
 
@@ -244,7 +244,7 @@ def recorded(folder: Path, parent: Path) -> list[Entry]:
     experiment = Experiment.load(folder)
     if len(experiment.finished) < len(experiment.runs):
         undone = len(experiment.runs) - len(experiment.finished)
-        raise RecordError(str(folder), got=f"{undone} runs that are not finished", do="go on with the comparison first")
+        raise RecordError(str(folder), got=f"{undone} unfinished runs", do="complete the comparison first")
     return [_recorded(folder / run.folder, run.arm, parent) for run in experiment.runs]
 
 

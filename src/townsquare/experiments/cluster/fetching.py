@@ -38,7 +38,7 @@ def fetch_all(store: ObjectStore, folder: Path, on_file: Callable[[int, int], No
     """
     names = store.names("")
     if not names:
-        raise RecordError(store.where, got="nothing", do="see that the address is right")
+        raise RecordError(store.where, got="nothing", do="check the address")
     runs = sorted({name.rpartition("/")[0] for name in names if name.rpartition("/")[2] in RECORDS})
     others = [name for name in names if not any(not run or name.startswith(f"{run}/") for run in runs)]
     _check_earlier(store, folder, names, runs)
@@ -59,14 +59,14 @@ def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs:
 
     Before anything is written: runs of one comparison under the manifest of another would look whole.
     """
-    do = "give --out another folder, or delete this one"
+    do = "choose another folder with --out, or delete this one"
     with tempfile.TemporaryDirectory() as temporary:
         there = Path(temporary)
         listed = Experiment.load(there).runs if store.fetch_file(FILE, there / FILE) else ()
         known = {run.folder: run for run in listed}
         here = Experiment.load(folder).runs if (folder / FILE).is_file() else ()
         if any(run.folder not in known or run.digest != known[run.folder].digest for run in here):
-            raise RecordError(str(folder), got=f"a comparison that is not the one of {store.where}", do=do)
+            raise RecordError(str(folder), got=f"a comparison other than that of {store.where}", do=do)
         for run in (run for run in runs if holds_run(folder / run)):
             if run in known and known[run].content_hash:
                 is_same = Run.open(folder / run).content_hash == known[run].content_hash
@@ -74,7 +74,7 @@ def _check_earlier(store: ObjectStore, folder: Path, names: Sequence[str], runs:
                 store.fetch_file(f"{run}/{SETTINGS_FILE}".strip("/"), there / SETTINGS_FILE)
                 is_same = _bytes(there / SETTINGS_FILE) == _bytes(folder / run / SETTINGS_FILE)
             if not is_same:
-                got = f"another run than that of {store.where}, or a copy of before it went on"
+                got = f"a run other than that of {store.where}, or an older copy"
                 raise RecordError(str(folder / run), got=got, do=do)
 
 

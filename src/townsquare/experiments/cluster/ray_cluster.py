@@ -104,8 +104,8 @@ def connected(on: str, workers: int | None) -> Iterator[Any]:
     """
     address = nearest() if on == RAY else on
     if address and not _answers(address):
-        do = "see that the cluster runs; ray:// wants the port of its client server, 10001 unless it was told another"
-        raise SettingError("--on", got=f"{address}, where nothing answers", do=do)
+        do = "check that the cluster runs; ray:// needs the port of its client server, 10001 by default"
+        raise SettingError("--on", got=f"{address}, which does not answer", do=do)
     with in_environment(_variables(address)):
         ray = driver()
         if ray.is_initialized():  # the program that calls us is connected already, and stays so
@@ -139,8 +139,8 @@ def check_made_by(theirs: Mapping[str, str], where: str) -> None:
     ours = made_by()
     for name, version in ours.items():
         if theirs.get(name) != version:
-            got = f"{name} {theirs.get(name, 'of no version')}"
-            raise WrongVersion(where, got=got, allowed=version, do="install the same there as here")
+            got = f"{name} {theirs.get(name, 'of unknown version')}"
+            raise WrongVersion(where, got=got, allowed=version, do="install the same version there as here")
 
 
 def nearest() -> str:
@@ -192,14 +192,14 @@ class _Failure:
 def _connect(ray: Any, address: str, folder: str, workers: int | None) -> None:
     """Join the cluster at an address; without one, start one that keeps its files in a folder."""
     options: dict[str, Any] = {"address": address, "runtime_env": {"env_vars": dict.fromkeys(ONE_THREAD, "1")}}
-    do = "give it the Python and the ray of this machine, and this machine its token (RAY_AUTH_TOKEN)"
+    do = "use the same Python and ray there as here, and set its token here (RAY_AUTH_TOKEN)"
     if not address:
         options |= {
             "address": "local", "num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False,
             "log_to_driver": False, "configure_logging": False, "object_store_memory": _LEAST_MEMORY,
             "_temp_dir": folder, "_node_ip_address": LOOPBACK,
         }  # fmt: skip
-        do = "see that the machine is not overloaded, or leave out --on"
+        do = "check that the machine is not overloaded, or leave out --on"
     elif not address.startswith(REMOTE):  # Ray's client would hand these to the server, which need not know them
         options |= {"log_to_driver": False, "logging_level": logging.CRITICAL}
     failure = _Failure()

@@ -104,7 +104,7 @@ class RayPool(Generic[Job, Result]):
                     waiting.append(index)
                 else:
                     message = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-                    got = f"its process was killed, or ran out of memory, {TRIES} times; Ray says: {message}"
+                    got = f"its process was killed or ran out of memory, {TRIES} times; Ray reports: {message}"
                     yield index, BrokenProcessPool(got)
             else:
                 yield index, KeyboardInterrupt() if isinstance(result, _Stopped) else result

@@ -105,5 +105,5 @@ def scratch_folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"townsquare-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.is_symlink() or folder.stat().st_uid != os.getuid() or folder.stat().st_mode & 0o077:
-        raise RecordError(str(folder), got="a folder that others may write", do="take it away, or set TMPDIR")
+        raise RecordError(str(folder), got="a folder that others can write", do="remove it, or set TMPDIR")
     return folder

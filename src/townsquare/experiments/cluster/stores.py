@@ -106,7 +106,7 @@ class ObjectStore:
         inside = ObjectStore(f"{self.url}/{name}".rstrip("/"))
         targets = {part: draft / part for part in inside.names("")}
         if not targets:
-            raise RecordError(inside.where, got="nothing", do="see that the address is right")
+            raise RecordError(inside.where, got="nothing", do="check the address")
         with inside._opened("") as (files, path):
             for above in {file.parent for file in targets.values()}:
                 above.mkdir(parents=True, exist_ok=True)
@@ -172,10 +172,10 @@ def store_at(url: str) -> ObjectStore:
     except ValueError:
         raise SettingError("--out", got="an address that cannot be read", allowed="s3://BUCKET/PREFIX") from None
     if password is not None:
-        do = "leave it out: credentials come from the environment, as the file system's package reads them"
+        do = "leave it out: set credentials in the environment, where the package of the file system reads them"
         raise SettingError("--out", got="an address with a password", do=do)
     if parts.scheme == "memory":
-        do = "every process has a memory of its own: give file://, s3:// or another place that all of them see"
+        do = "every process has its own memory: use file://, s3:// or another store that all processes share"
         raise SettingError("--out", got="memory://", do=do)
     if not parts.netloc:
         raise SettingError("--out", got=url[:200], allowed="an address such as s3://BUCKET/PREFIX")
@@ -214,7 +214,7 @@ def _fsspec() -> Any:
 def _checked(name: str) -> str:
     """Return a name from a store, unless it would lead out of a folder here."""
     if ".." in name.split("/"):
-        raise RecordError(name, got="a name that leads out of its folder", do="take it away; nothing was copied")
+        raise RecordError(name, got="a name that leads out of its folder", do="remove it; nothing was copied")
     return name
 
 
@@ -238,7 +238,7 @@ def _explained(where: str) -> Iterator[None]:
         yield
     except _faults() as error:
         message = (str(error).strip() or type(error).__name__).splitlines()[0]
-        do = "see that it is there, that it may be written, and that this machine has credentials for it"
+        do = "check that it exists, that it is writable, and that this machine has credentials for it"
         raise RecordError(where, got=message[:300], do=do) from error
 
 

@@ -76,7 +76,7 @@ def without(run: Run, cached: CachedRun, agent: int, step: int, proposition: int
     trail = run.rows_where("trail", agent=agent, step=step).filter(pl.col("proposition") == proposition)
     row = trail.filter((pl.col("rank") == rank) & (pl.col("post") == post) & (pl.col("post") != NONE))
     if row.is_empty():
-        raise SettingError("row of the trail", got=f"rank {rank}, post {post}", allowed="a row that this step has")
+        raise SettingError("row of the trail", got=f"rank {rank}, post {post}", allowed="a row of this step")
     recorded = _stance(run, agent, step, proposition)
     amount = float(row["amount"].sum())
     if unit_of(run) != "stance":

@@ -23,7 +23,7 @@ SCHEMES = ("postgresql", "postgres")
 PARAMETERS = ("host", "hostaddr", "port", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
 """What may stand behind the ``?`` of an address, beside ``schema``; names and meanings are libpq's."""
 _FORM = "postgresql://USER@HOST:PORT/DATABASE"
-_NO_PASSWORD = "leave it out: it is taken from ~/.pgpass, PGPASSWORD or PGSERVICE, and never stored"
+_NO_PASSWORD = "leave it out: it is read from ~/.pgpass, PGPASSWORD or PGSERVICE, and never stored"
 _SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 
 
@@ -65,12 +65,12 @@ class Address:
         except ValueError:
             raise SettingError(where, got="an address that cannot be read", allowed=_FORM) from None
         if parts.scheme not in SCHEMES or parts.fragment or not parts.path.strip("/"):
-            raise SettingError(where, got="no address of a database of PostgreSQL", allowed=_FORM)
+            raise SettingError(where, got="not an address of a PostgreSQL database", allowed=_FORM)
         if parts.password is not None or any("password" in name for name, _ in given):
             raise SettingError(where, got="an address with a password", allowed=_FORM, do=_NO_PASSWORD)
         if any(name not in (*PARAMETERS, "schema") for name, _ in given):
             allowed = f"{_FORM}, with {', '.join(PARAMETERS)} or schema behind a `?`"
-            do = "give other parameters by PGSERVICE or the environment, as libpq reads them"
+            do = "set other parameters by PGSERVICE or the environment variables of libpq"
             raise SettingError(where, got="another parameter", allowed=allowed, do=do)
         name = dict(given).get("schema", schema)
         query = urlencode([pair for pair in given if pair[0] != "schema"])
@@ -102,7 +102,7 @@ def full_address(text: str) -> str:
 def checked_schema(name: str, where: str = "--record-schema") -> str:
     """Return the name if it is valid for a schema; raises ``SettingError``."""
     if not _SCHEMA.fullmatch(name):
-        allowed = "a name of 1 to 63 small letters, digits and underscores that starts with no digit and not with pg_"
+        allowed = "1 to 63 lower-case letters, digits and underscores; it starts with neither a digit nor pg_"
         raise SettingError(where, got=f"the schema {name[:80]!r}" if name else "no schema", allowed=allowed)
     return name
 
@@ -132,7 +132,7 @@ def address_in(folder: Path) -> Address | None:
         values: Any = read_yaml(path, RecordError, MAX_BYTES)
         return Address.parse(str(values["postgresql"]), str(values["schema"]), where=str(path))
     except RecordError as error:
-        raise RecordError(error.where, got=error.got, allowed=error.allowed, do="give it back as it was") from None
+        raise RecordError(error.where, got=error.got, allowed=error.allowed, do="restore the file") from None
     except (KeyError, TypeError, SettingError) as error:
         got = str(error).splitlines()[0] if isinstance(error, SettingError) else "no address and schema"
         raise RecordError(str(path), got=got[:500], allowed="the keys `postgresql` and `schema`") from None

@@ -45,7 +45,7 @@ class PostgresReader(DatabaseReader):
         with self._connection() as connection:
             info = self._info(connection)
         if not info:
-            do = "name the schema of a recorded run, or run it again: it may have ended before its first step"
+            do = "name the schema of a recorded run; a run that stopped before its first step must be repeated"
             raise RecordError(str(address), got="no recorded run", do=do)
         super().__init__(str(address), str(address), info)
 

@@ -113,7 +113,7 @@ class PostgresRecorder(DatabaseRecorder):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with server.explained(self.address, f"see that the server runs and has room, then {self._next}"):
+        with server.explained(self.address, f"check that the server runs and has disk space, then {self._next}"):
             yield
 
     def _discard(self) -> None:

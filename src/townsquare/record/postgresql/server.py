@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Connection = psycopg.Connection[tuple[Any, ...]]
 
 LEAST_VERSION = 12
-UNREADABLE = "see that the server runs, and that user, database and ~/.pgpass are right"
+UNREADABLE = "check that the server runs and that user, database and ~/.pgpass are correct"
 METHODS = "scram-sha-256,none"
 """How a server may make sure of a user: by a proof that does not hold the password, or without asking this side.
 
@@ -27,7 +27,7 @@ The second is what ``trust``, ``peer`` and certificates are to a client: nothing
 password as plain text, MD5 (a hash of it with a salt of the server's choice), GSSAPI and SSPI.
 """
 _SECONDS = 10
-_OTHER_METHOD = "let the server use scram-sha-256; if you trust it, name its method, as PGREQUIREAUTH=md5"
+_OTHER_METHOD = "configure scram-sha-256 on the server, or set PGREQUIREAUTH=md5 if you trust it"
 _TRIES, _PAUSE = 100, 0.05  # a busy server takes a moment to see that a process is gone that was killed
 
 
@@ -102,7 +102,7 @@ def check_server(connection: Connection, address: Address) -> None:
         raise RecordError(str(address), got=f"PostgreSQL {version}", allowed=f"{LEAST_VERSION} or later")
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
-        do = "make the database by `createdb --encoding=UTF8 --template=template0`"
+        do = "create the database with `createdb --encoding=UTF8 --template=template0`"
         raise RecordError(str(address), got=f"a database in {encoding}", allowed="UTF8", do=do)
 
 
@@ -120,7 +120,7 @@ def take_lock(connection: Connection, address: Address) -> None:
             return
         time.sleep(_PAUSE)
     holder = lock_holder(connection, address)
-    got = f"process {holder[0]} of the server is writing it, for {holder[1]}" if holder else "another process writes it"
+    got = f"server process {holder[0]} is writing it for {holder[1]}" if holder else "another process writes it"
     raise RunBusy(str(address), got=got, do="wait until it ends, or choose another schema with --record-schema")
 
 

@@ -98,7 +98,7 @@ def read_info(connection: Connection, address: Address) -> dict[str, str]:
     names = {name for (name,) in connection.execute(query, (address.schema,)).fetchall()}
     if names and "ts_run" not in names:
         do = "choose another one with --record-schema"
-        raise RecordError(str(address), got="a schema that holds something else than a run", do=do)
+        raise RecordError(str(address), got="a schema that holds something other than a run", do=do)
     return dict(connection.execute("SELECT key, value FROM ts_run").fetchall()) if names else {}
 
 

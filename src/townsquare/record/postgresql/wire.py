@@ -146,5 +146,5 @@ def _series(column: schema.Column, values: npt.NDArray[Any] | list[str], where: 
         return pl.Series(column.name, values.view(np.uint64))
     narrow = values.astype(column.dtype)
     if column.dtype[0] != "f" and narrow.dtype != values.dtype and (narrow != values).any():
-        raise RecordError(f"{where}.{column.name}", got="a value that its column cannot have", do=DAMAGED)
+        raise RecordError(f"{where}.{column.name}", got="a value out of range for its column", do=DAMAGED)
     return pl.Series(column.name, narrow, dtype=dtype_of(column))
