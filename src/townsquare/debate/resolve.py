@@ -22,13 +22,9 @@ from townsquare.settings.named_files import prompts_digest
 from townsquare.settings.problems import Problem, raise_all
 from townsquare.settings.resolve import check_model, current_version, layers_for
 
-MEMBERS = {
-    "debater": ("debater",),
-    "speaker": ("speaker",),
-    "scripted": ("scripted",),
-    "judge": ("judge",),
-    "embedder": ("evidence", "embedder"),
-    "strength": ("evidence", "strength"),
+MEMBERS: dict[str, tuple[str, ...]] = {
+    **{role: (role,) for role in ("debater", "speaker", "scripted", "judge")},
+    **{role: ("evidence", role) for role in ("embedder", "strength")},
 }
 """Role in a debate -> where settings name its member."""
 FAMILIES = {"scripted": "speaker", "judge": "stance_judge"}

@@ -49,9 +49,7 @@ class Start(Section):
     prior_scale: float | Literal["meet"] = setting(
         "meet", "factor on each seed; `meet`: 1, or with `records` the factor at which n average seeds reach S0"
     )
-    tolerance: float = setting(
-        0.05, "largest difference of initial stances at which arms are compared", ge=0, le=2
-    )
+    tolerance: float = setting(0.05, "largest difference of initial stances at which arms are compared", ge=0, le=2)
 
 
 class Evidence(Section):

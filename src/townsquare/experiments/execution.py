@@ -88,11 +88,8 @@ def check_folder(out: Path, manifest: str, kind: str) -> None:
 def locked_folder(out: Path) -> Iterator[None]:
     """Make a folder if it is not there, and keep other writers off while the context lasts; ``RunBusy`` if one is."""
     make_folder(out)
-    lock = RunLock(out)
-    try:
+    with closing(RunLock(out)):
         yield
-    finally:
-        lock.release()
 
 
 def execute(

@@ -131,9 +131,9 @@ def remove(plan: Plan, item: Item) -> None:
         if _has_link(item.folder):
             raise RecordError(str(item.folder), got="a symbolic link", allowed="the files of a run themselves")
         for above in _comparisons(item.folder):
-            locks.callback(lock.RunLock(above).release)
+            locks.callback(lock.RunLock(above).close)
         own = lock.RunLock(item.folder)
-        locks.callback(own.release, remove=item.folder / database.FILE in item.files)
+        locks.callback(own.close, remove=item.folder / database.FILE in item.files)
         if _written(item.folder) != item.written or item.written >= plan.before:
             raise RecordError(str(item.folder), got="a run that was written since the list was made", do="list again")
         for file in item.files:

@@ -18,28 +18,16 @@ _BLOCK = 1 << 16  # rows that are numbered at a time: they stay in the cache
 
 
 @nb.njit(nogil=True, cache=True)
-def _slot(row: Array, distinct: Array, table: Array) -> Any:
-    """Return the slot of a row in the hash table: where it is, or where it would go."""
-    word = U64(0)
-    for value in row:
-        word = mix(word ^ value)
-    mask = table.shape[0] - 1
-    at = np.int64(word & U64(mask))
-    while table[at] >= 0:
-        same = True
-        for j in range(row.shape[0]):
-            same &= distinct[table[at], j] == row[j]
-        if same:
-            break
-        at = (at + 1) & mask
-    return at
-
-
-@nb.njit(nogil=True, cache=True)
 def _number(rows: Array, distinct: Array, n: int, table: Array, out: Array) -> int:
     """Number each row, append new rows to ``distinct``, and return how many distinct rows there are."""
+    mask = table.shape[0] - 1
     for x in range(rows.shape[0]):
-        at = _slot(rows[x], distinct, table)
+        word = U64(0)
+        for value in rows[x]:
+            word = mix(word ^ value)
+        at = np.int64(word & U64(mask))
+        while table[at] >= 0 and (distinct[table[at]] != rows[x]).any():
+            at = (at + 1) & mask
         if table[at] < 0:
             table[at] = n
             distinct[n] = rows[x]

@@ -109,13 +109,10 @@ def export(run: Run, folder: Path, plan: Plan, on_table: OnTable | None = None) 
     facts = _facts(run, plan)
     with database.explained(folder, _GO_ON):
         _begin(draft, facts)
-        lock = RunLock(draft)
-        try:
+        with closing(RunLock(draft)):
             (_write_database if plan.to == "sqlite" else _write_files)(run, draft, plan, facts, on_table or _nobody)
             (draft / LOCK).unlink()
             draft.replace(folder)
-        finally:
-            lock.release()
     if on_table is not None:
         on_table(len(plan.tables), "")
     return sorted(folder.iterdir())

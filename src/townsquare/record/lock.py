@@ -55,7 +55,7 @@ class RunLock:
         self._file.write(str(os.getpid()))
         self._file.flush()
 
-    def release(self, *, remove: bool = False) -> None:
+    def close(self, *, remove: bool = False) -> None:
         """Let others write, and on request leave no file behind."""
         if remove:
             with suppress(OSError):

@@ -88,8 +88,5 @@ def _groups(columns: Sequence[schema.Column], blocks: Iterable[schema.Columns]) 
     for block in blocks:
         n = len(next(iter(block.values())))
         for first in range(0, n, ROW_GROUP):
-            yield {column.name: _values(block[column.name][first : first + ROW_GROUP], column) for column in columns}
-
-
-def _values(values: Sequence[object] | Array, column: schema.Column) -> object:
-    return values if column.dtype == "str" else np.ascontiguousarray(values, dtype=np.dtype(column.dtype))
+            part = {column: block[column.name][first : first + ROW_GROUP] for column in columns}
+            yield {c.name: v if c.dtype == "str" else np.ascontiguousarray(v, c.dtype) for c, v in part.items()}

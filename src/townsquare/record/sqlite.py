@@ -127,7 +127,7 @@ class FolderRecorder(DatabaseRecorder):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Say so where the database shows that another process writes the run, whatever the lock says."""
+        """Raise ``RunBusy`` where the database shows another writer, whatever the lock says."""
         try:
             yield
         except sqlite3.Error as error:
@@ -138,40 +138,35 @@ class FolderRecorder(DatabaseRecorder):
             raise _busy(self.folder, f"rows written by another process ({error})", safe) from error
 
     def _give_up(self) -> None:
-        """Leave things as they were before :meth:`open`."""
+        """Restore the state before :meth:`open`."""
         if self._is_new:
             self._discard()
         self._release()
 
     def _discard(self) -> None:
-        """Take away a database without a step, while nobody else can write there."""
+        """Remove a database without a step, while nobody else can write there."""
         if self._connection is not None:
             self._connection.close()
-            self._connection = None
         for name in (SETTINGS_FILE, *(self._path.name + ending for ending in ("", "-wal", "-shm"))):
             with suppress(OSError):
                 self._path.with_name(name).unlink()
         if not self._had_copy:
             shutil.rmtree(self.folder / SCENARIO_COPY, ignore_errors=True)
-        if self._lock is not None:
-            self._lock.release(remove=True)
-            self._lock = None
+        assert self._lock is not None
+        self._lock.close(remove=True)
 
     def _release(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        for resource in (self._connection, self._lock):
+            if resource is not None:
+                resource.close()
+        self._connection = self._lock = None
 
 
 def write_settings(path: Path, header: RunHeader) -> None:
     """Write the resolved configuration as YAML."""
     make_file(path)
-    path.write_text(
-        yaml.safe_dump(json.loads(canonical_json(dict(header.settings))), allow_unicode=True), encoding="utf-8"
-    )
+    plain = json.loads(canonical_json(dict(header.settings)))
+    path.write_text(yaml.safe_dump(plain, allow_unicode=True), encoding="utf-8")
 
 
 def _start(connection: sqlite3.Connection, header: RunHeader, where: str) -> int:
@@ -213,10 +208,6 @@ def complete(folder: Path) -> bool:
     with database.explained(path, do):
         if not path.is_file() or database.is_whole(path):
             return False
-        lock = RunLock(folder)
-        try:
-            with closing(database.connect(path, writing=True)) as connection:
-                database.complete(connection, {})
-        finally:
-            lock.release()
+        with closing(RunLock(folder)), closing(database.connect(path, writing=True)) as connection:
+            database.complete(connection, {})
     return True

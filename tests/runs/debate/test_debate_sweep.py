@@ -102,7 +102,7 @@ def test_two_writers_do_not_meet(tmp_path):
         with pytest.raises(RunBusy):
             over_u(tmp_path, 0.2)
     finally:
-        lock.release()
+        lock.close()
 
 
 def test_a_damaged_list_of_arms(tmp_path):

@@ -144,7 +144,7 @@ def test_row_18_runs_of_a_comparison_leave_its_report_and_outcomes(
     assert {run["why"] for run in pruned(tmp_path, "--keep-reports", capsys=capsys)["stays"]} == {"being written"}
     one_arm = pruned(tmp_path / "c" / "strategy-none", "--keep-reports", capsys=capsys)
     assert {run["why"] for run in one_arm["stays"]} == {"being written"}
-    lock.release()
+    lock.close()
     assert len(pruned(tmp_path, "--keep-reports", capsys=capsys)["runs"]) == 2
     left = set(files(tmp_path / "c"))
     assert {"experiment.json", "report.html"} <= left
@@ -159,7 +159,7 @@ def test_row_18_a_run_that_is_being_written_stays(tmp_path: Path, capsys: pytest
     with pytest.raises(RunBusy):
         remove(found, found.items[0])
     assert (folder / "run.db").is_file()
-    lock.release()
+    lock.close()
     os.utime(folder / "run.db")
     with pytest.raises(RecordError, match="written meanwhile"):
         remove(found, found.items[0])

@@ -72,7 +72,7 @@ def private_folder(where: str, name: str, digest: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        lock.release(remove=True)
+        lock.close(remove=True)
 
 
 def _bring(store: ObjectStore, name: str, folder: Path) -> None:
