@@ -123,10 +123,8 @@ def compare(
     todo = [run for run in runs if run.state == WAITING]
     addresses = {} if targets.record is None else _addresses(targets.record, out, runs, wanted)
     _check_first([wanted[run.folder] for run in todo if states[run.folder] == NEW])
-    jobs = [
-        _Job(run, out.resolve() / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder))
-        for run in todo
-    ]
+    root = out.resolve()
+    jobs = [_Job(run, root / run.folder, wanted[run.folder].plain(), store, addresses.get(run.folder)) for run in todo]
     steps = sum(wanted[folder].config.steps for folder in finished)
     earlier = Progress(len(finished), len(finished), steps, steps)
     with locked_folder(out):
