@@ -14,6 +14,7 @@ import pytest
 
 import repository
 from handwritten_runs import FrameRun, settings
+from raised_errors import raises_error
 from repository import ROOT
 from small_worlds import run_of, settings_of
 from townsquare import Run, made_scenario, simulate
@@ -108,16 +109,16 @@ def test_intervals_hold_their_value() -> None:
 
 
 def test_names_are_checked() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'homophily'"):
+    with raises_error(UnknownName, do="did you mean 'homophily'"):
         list(analyze(ordinary(), ["homophili"]))
-    with pytest.raises(UnknownName, match="paired run"):
+    with raises_error(UnknownName, do="paired run"):
         list(analyze(ordinary(), ["implied_truth"]))
     assert [name for name, _ in analyze(ordinary(), ["cascades", "labels", "cascades"])] == ["cascades", "labels"]
 
 
 def test_a_missing_library_leaves_out_its_analyses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "igraph", None)
-    with pytest.raises(MissingExtra, match=r"townsquare\[analysis\]"):
+    with raises_error(MissingExtra, do=r"townsquare\[analysis\]"):
         library("igraph")
     found = dict(analyze(ordinary(), ["homophily", "cascades"]))
     assert isinstance(found["homophily"], MissingExtra)

@@ -16,6 +16,7 @@ from scipy import stats
 
 from handwritten_runs import FrameRun, injected, settings
 from handwritten_runs import run_of_courses as run
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis import belief_change
 from townsquare.analysis.belief_groups import belief_change_by, exposure_groups
@@ -103,7 +104,7 @@ def test_persistence_starts_when_the_last_exposure_is_over() -> None:
     assert every["kept"].to_list() == pytest.approx([1.0, (0.05 + 0.1) / 0.3, -0.1 / 0.2])
     false = persistence(made, "false")
     assert false["kept"].to_list() == pytest.approx([1.0, (-0.1 + 0.1) / 0.4, (-0.05 - 0.1) / 0.4])
-    with pytest.raises(UnknownName, match="veracity"):
+    with raises_error(UnknownName, where="veracity"):
         persistence(made, "fals")
 
 

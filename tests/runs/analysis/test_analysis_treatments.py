@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse, stats
 from statsmodels.api import OLS
 
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis.treatments import (
     Assignment,
@@ -141,9 +142,9 @@ def test_of_a_run(treated_run: Any) -> None:
 
 
 def test_treatments_that_are_not_there(treated_run: Any) -> None:
-    with pytest.raises(UnknownName, match="calm"):
+    with raises_error(UnknownName, allowed="calm"):
         assignment(treated_run, "clam")
-    with pytest.raises(SettingError, match="treatment"):
+    with raises_error(SettingError, where="treatment"):
         assignment(treated_run, 1)
-    with pytest.raises(SettingError, match="no treatments"):
+    with raises_error(SettingError, allowed="no treatments"):
         treatment_effect(run_of(settings_of(agents=20, steps=1)))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import townsquare as ts
 from handwritten_runs import FrameRun, injected, settings
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis import belief_change
 from townsquare.analysis.causes.attribution import BY, attribution, attribution_error
@@ -113,12 +114,12 @@ def test_by_hand() -> None:
 
 def test_what_cannot_be_told_is_refused() -> None:
     run = by_hand()
-    with pytest.raises(UnknownName, match="author"):
+    with raises_error(UnknownName, allowed="author"):
         attribution(run, "autor")
-    with pytest.raises(SettingError, match="agent"):
+    with raises_error(SettingError, where="agent"):
         attribution(run, "post", agent=0)
     untold = FrameRun(run.tables, settings(record={"trail": False}))
-    with pytest.raises(RecordError, match="trail"):
+    with raises_error(RecordError, where="trail"):
         attribution(untold, "post")
 
 

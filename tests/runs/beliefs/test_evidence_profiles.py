@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis.causes.records import evidence
 from townsquare.beliefs.equation import stances_of, start_log_odds
@@ -93,7 +94,7 @@ def test_what_the_file_says_belongs_to_the_run(file: Path, tmp_path: Path) -> No
     file.write_text(ROWS.replace("0.8", "0.7"))
     after = resolve_with_scenario(layer)
     assert before.digest != after.digest
-    with pytest.raises(WrongVersion, match="changed since the settings"):
+    with raises_error(WrongVersion, got="changed since the settings"):
         resolve_with_scenario(before.plain())
 
 
@@ -121,7 +122,7 @@ def test_events_cannot_set_what_agents_have_of_their_own(file: Path) -> None:
     beliefs = {"rule": "log_odds", "profiles": str(file)}
     with pytest.raises(SettingError, match=r"beliefs.uptake.*by beliefs.profiles"):
         resolve({"beliefs": beliefs, "events": [{"step": 2, "set": {"beliefs.uptake": 0.9}}]})
-    with pytest.raises(SettingError, match=r"beliefs.profiles cannot change"):
+    with raises_error(SettingError, do=r"beliefs.profiles cannot change"):
         resolve({"beliefs": {"rule": "log_odds"}, "events": [{"step": 2, "set": {"beliefs.profiles": str(file)}}]})
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.bank_files import bundled_topics
 from townsquare.core.errors import RecordError, RunBusy, SettingError, WrongVersion
 from townsquare.debate.measures import Estimate, steps_between
@@ -71,7 +72,7 @@ def test_processes_give_what_one_gives(tmp_path):
 
 def test_other_settings_are_refused_in_the_same_folder(tmp_path):
     over_u(tmp_path, 0.2)
-    with pytest.raises(WrongVersion, match="a trial of other settings"):
+    with raises_error(WrongVersion, got="a trial of other settings"):
         over_u(tmp_path, 0.2, seed=2)
 
 
@@ -81,17 +82,17 @@ def test_a_damaged_trial_is_refused(tmp_path):
     record = json.loads(path.read_text())
     record["turns"][0]["text"] = "something else"
     path.write_text(json.dumps(record))
-    with pytest.raises(RecordError, match="damaged"):
+    with raises_error(RecordError, where="damaged"):
         read_trial(path)
-    with pytest.raises(RecordError, match="damaged"):
+    with raises_error(RecordError, where="damaged"):
         over_u(tmp_path, 0.2)
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path):
     (tmp_path / "thesis.txt").write_text("do not lose me")
-    with pytest.raises(RecordError, match="holds other things"):
+    with raises_error(RecordError, got="holds other things"):
         over_u(tmp_path, 0.2)
-    with pytest.raises(RecordError, match=r"no debates\.json"):
+    with raises_error(RecordError, got=r"no debates\.json"):
         DebateResults.open(tmp_path)
 
 
@@ -108,13 +109,13 @@ def test_two_writers_do_not_meet(tmp_path):
 def test_a_damaged_list_of_arms(tmp_path):
     over_u(tmp_path, 0.2)
     (tmp_path / FILE).write_text("{}")
-    with pytest.raises(RecordError, match="damaged"):
+    with raises_error(RecordError, where="damaged"):
         DebateResults.open(tmp_path)
 
 
 def test_arms_that_start_apart_hold_nothing(tmp_path):
     arms = arms_over({"a": [0.2, 0.8]})
-    with pytest.raises(SettingError, match=r"start\.tolerance"):
+    with raises_error(SettingError, allowed=r"start\.tolerance"):
         hold_debates([SHORT, {"start.prior_scale": 1.0}], arms, tmp_path / "new")
     assert not (tmp_path / "new").exists()
     loose = hold_debates([SHORT, {"start.prior_scale": 1.0, "start.tolerance": 1.0}], arms, tmp_path / "new")
@@ -123,9 +124,9 @@ def test_arms_that_start_apart_hold_nothing(tmp_path):
 
 def test_what_cannot_be_swept(tmp_path):
     for key in ("seed", "trials", "start.tolerance"):
-        with pytest.raises(SettingError, match=f"--over {key}"):
+        with raises_error(SettingError, where=f"--over {key}"):
             arms_over({key: [1, 2]})
-    with pytest.raises(SettingError, match="which are the same"):
+    with raises_error(SettingError, got="which are the same"):
         hold_debates([SHORT], arms_over({"uptake": [0.2, 0.3], "u": [0.4]}, one_at_a_time=False), tmp_path)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core import registry
 from townsquare.core.enums import HoldingChange, Origin
 from townsquare.core.errors import ContractError, SettingError, UnknownName
@@ -227,7 +228,7 @@ def test_settings_that_are_wrong(layer, message):
 
 
 def test_an_unknown_topic():
-    with pytest.raises(UnknownName, match="did you mean 'austerity'"):
+    with raises_error(UnknownName, do="did you mean 'austerity'"):
         resolved(topic="asterity")
 
 
@@ -260,7 +261,7 @@ def test_an_extractor_reads_what_a_speaker_does_not_declare():
 
     found = resolved()
     members = {**found.members, "speaker": (type(mute)("mine", Nothing, say), Nothing())}
-    with pytest.raises(ContractError, match="choose an extractor"):
+    with raises_error(ContractError, do="choose an extractor"):
         debate(ResolvedDebate(found.settings, members, found.bank), 1)
     reading = resolved({"evidence": {"extractor": "embedded", "strength": "constant"}})
     members = {**reading.members, "speaker": members["speaker"]}

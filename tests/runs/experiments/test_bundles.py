@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.core.errors import RecordError, SettingError, UnknownName
 from townsquare.experiments.bundle import Bundle, check, freeze, planned, recorded
@@ -106,7 +107,7 @@ def test_hypotheses_name_what_there_is(tmp_path: Path) -> None:
             freeze(plan, tmp_path / "h.yaml")
     (tmp_path / "h.md").write_text("We expect less.", encoding="utf-8")
     assert freeze(plan, tmp_path / "h.md").notes == "We expect less."
-    with pytest.raises(SettingError, match="no run"):
+    with raises_error(SettingError, got="no run"):
         freeze([])
 
 

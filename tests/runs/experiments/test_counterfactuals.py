@@ -12,6 +12,7 @@ import pytest
 
 import townsquare as ts
 from belief_blocks import shown, wrote
+from raised_errors import raises_error
 from running_viewer import record
 from small_worlds import run_of, settings_of
 from townsquare.beliefs.contract import BeliefInputs, per_agent
@@ -208,15 +209,15 @@ def test_the_viewer_says_the_same_of_one_step(tmp_path: Path, rule: str) -> None
 def test_what_is_not_there_is_refused() -> None:
     run = lively("exposure-bounded")
     for texts in (["post"], ["post=x"], ["veracity=maybe"], ["agents=3"]):
-        with pytest.raises(SettingError, match="--without"):
+        with raises_error(SettingError, where="--without"):
             Removal.parse(texts)
     for removal in (Removal(posts=(10**6,)), Removal(authors=(10**6,)), Removal(records=(0,))):
-        with pytest.raises(SettingError, match="--without"):
+        with raises_error(SettingError, where="--without"):
             without(run, removal, SCENARIO)
     written = int(run.table("posts").filter(pl.col("kind") == PostKind.ORIGINAL)["post"][0])
-    with pytest.raises(SettingError, match="author"):
+    with raises_error(SettingError, do="author"):
         leave_out_of(run, Removal(posts=(written,)), resolve(run.settings), SCENARIO)
-    with pytest.raises(SettingError, match="record"):
+    with raises_error(SettingError, where="record"):
         leave_out_of(lively("log_odds"), Removal(records=(0,)), resolve(run.settings), SCENARIO)
 
 

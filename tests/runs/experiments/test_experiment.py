@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import worker_jobs
+from raised_errors import raises_error
 from townsquare.core.errors import RecordError, SettingError, UnknownName, WrongVersion
 from townsquare.experiments.arms import Arm, arms_of, parse_seeds, parse_vary
 from townsquare.experiments.comparison import Experiment, Progress, compare
@@ -72,19 +73,19 @@ def test_folders_of_arms_are_different_and_harmless(values: list[Any]) -> None:
 
 @pytest.mark.parametrize("vary", [{"a": []}, {"a": [1, 1]}, {"seed": [1, 2]}])
 def test_arms_that_are_none(vary: dict[str, Sequence[Any]]) -> None:
-    with pytest.raises(SettingError, match="--vary"):
+    with raises_error(SettingError, where="--vary"):
         arms_of(vary)
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=", "=1,2", "a=[1", "a=1,,2"])
 def test_vary_that_is_none(text: str) -> None:
-    with pytest.raises(SettingError, match="--vary"):
+    with raises_error(SettingError, where="--vary"):
         parse_vary(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "x", "-1", "1.5", "3,3", "5-4", "1-3,2", "1,", "9999999", "1-99999999"])
 def test_seeds_that_are_none(text: str) -> None:
-    with pytest.raises(SettingError, match="--seeds"):
+    with raises_error(SettingError, where="--seeds"):
         parse_seeds(text, 1)
 
 
@@ -130,7 +131,7 @@ def test_no_difference_at_all_has_p_one() -> None:
 
 
 def test_the_baseline_must_be_an_arm() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'base'"):
+    with raises_error(UnknownName, do="did you mean 'base'"):
         paired(_runs({"base": [1.0]}), "bsae")
 
 
@@ -164,7 +165,7 @@ def test_nothing_more_is_begun_when_results_cannot_be_kept(tmp_path: Path) -> No
             for _ in results:
                 raise RecordError("the disk", got="no room", do="make some")
 
-    with pytest.raises(RecordError, match="no room"):
+    with raises_error(RecordError, got="no room"):
         keep([tmp_path / str(number) for number in range(40)])
     assert len(list(tmp_path.iterdir())) < 10
 
@@ -251,7 +252,7 @@ def test_finished_runs_are_not_run_again_and_seeds_can_be_added(experiment: Expe
 
 def test_other_settings_are_refused_before_anything_is_touched(experiment: Experiment) -> None:
     manifest = (experiment.folder / FILE).read_bytes()
-    with pytest.raises(WrongVersion, match=r"agents is 31, recorded 30"):
+    with raises_error(WrongVersion, got=r"agents is 31, recorded 30"):
         compare([BASE, {"agents": 31}], VARY, [1, 2], experiment.folder)
     assert (experiment.folder / FILE).read_bytes() == manifest
 
@@ -303,9 +304,9 @@ def test_a_comparison_that_cannot_be_is_refused(
 
 def test_folders_of_something_else_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(RecordError, match="holds other things"):
+    with raises_error(RecordError, got="holds other things"):
         compare([BASE], VARY, [1], tmp_path)
-    with pytest.raises(RecordError, match="a file"):
+    with raises_error(RecordError, got="a file"):
         compare([BASE], VARY, [1], tmp_path / "notes.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -313,7 +314,7 @@ def test_folders_of_something_else_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "arms": 3}'])
 def test_a_damaged_manifest_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / FILE).write_text(content)
-    with pytest.raises(RecordError, match=FILE):
+    with raises_error(RecordError, where=FILE):
         Experiment.load(tmp_path)
 
 
@@ -338,8 +339,8 @@ def test_folders_of_runs(tmp_path: Path) -> None:
     assert state_of(folder, settings) == "new"
     go_on(folder, settings)
     assert state_of(folder, settings) == "finished"
-    with pytest.raises(RecordError, match="townsquare resume"):
+    with raises_error(RecordError, do="townsquare resume"):
         check_unused(folder)
     (tmp_path / FILE).touch()
-    with pytest.raises(RecordError, match="a comparison"):
+    with raises_error(RecordError, got="a comparison"):
         check_unused(tmp_path)

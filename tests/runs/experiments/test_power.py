@@ -14,6 +14,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 from scipy import stats
 
+from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.experiments.arms import Arm
@@ -77,9 +78,9 @@ def test_what_cannot_be_told_is_said() -> None:
     assert "no difference" in seeds_needed(pilot([0.5, -0.5]), "a").row(0, named=True)["note"]
     assert seeds_needed(pilot([0.5, 0.5]), "a", effect=0.5).row(0, named=True)["seeds"] == 2
     assert seeds_needed(pilot([-1.0, 1.0, 0.0]), "a", effect=1e-6).row(0, named=True)["seeds"] is None
-    with pytest.raises(UnknownName, match="shift"):
+    with raises_error(UnknownName, got="shift"):
         seeds_needed(pilot([0.1, 0.2]), "a", ["shift.tac"])
-    with pytest.raises(UnknownName, match="baseline"):
+    with raises_error(UnknownName, where="baseline"):
         seeds_needed(pilot([0.1, 0.2]), "c")
     for wrong in ({"effect": 0.0}, {"power": 1.0}, {"level": 0.0}):
         with pytest.raises(SettingError):

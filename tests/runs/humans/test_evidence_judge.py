@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from argument_tables import BAN, FUND, TEXTS, write_table
+from raised_errors import raises_error
 from repository import SHARED
 from townsquare.cli import main
 from townsquare.core.enums import PostKind
@@ -106,7 +107,7 @@ def test_errors_name_the_place(tmp_path: Path, text: str, said: str) -> None:
 
 def test_a_bank_needs_both_sides(tmp_path: Path) -> None:
     path = table(tmp_path, "topic,side,argument\nT,1,a\nT,1,b\n")
-    with pytest.raises(DataError, match="no argument against it"):
+    with raises_error(DataError, got="no argument against it"):
         banks_by_topic(read_arguments(path))
     with pytest.raises(DataError, match="allowed"):
         read_arguments(path, quality="rating")
@@ -243,7 +244,7 @@ def test_a_run_without_words_gives_no_sample() -> None:
         def table(self, name: str) -> pl.DataFrame:
             return super().table(name).clear() if name == "posts" else super().table(name)
 
-    with pytest.raises(RecordError, match="no texts"):
+    with raises_error(RecordError, got="no texts"):
         sample_to_label(Silent(), 3)  # type: ignore[arg-type]
 
 

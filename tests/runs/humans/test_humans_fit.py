@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from synthetic_people import CHOICE, population, row
 from townsquare.beliefs.grids import grid_of
 from townsquare.beliefs.profiles import read_profiles
@@ -137,9 +138,9 @@ def test_folds_hold_out_whole_groups(kind: str) -> None:
 
 
 def test_folds_need_two_groups() -> None:
-    with pytest.raises(DataError, match="give --folds group"):
+    with raises_error(DataError, do="give --folds group"):
         folds_by(["a", "a"], "topic", "made")
-    with pytest.raises(UnknownName, match="group, topic"):
+    with raises_error(UnknownName, allowed="group, topic"):
         fold_of(made(), "person")
 
 
@@ -248,7 +249,7 @@ def test_what_is_no_fit_is_refused(tmp_path: Path) -> None:
             read_fit(file)
     values = saved(found()).model_dump() | {"population": [1.0]}
     file.write_text(json.dumps(values), encoding="utf-8")
-    with pytest.raises(DataError, match="169, one a cell"):
+    with raises_error(DataError, allowed="169, one a cell"):
         read_fit(file)
 
 
@@ -273,7 +274,7 @@ def test_the_folder_of_a_fit(tmp_path: Path) -> None:
     assert len(people) == 600
     assert float(people[0]["u_low"]) <= float(people[0]["u"]) <= float(people[0]["u_high"])
     assert json.dumps(plain(found()))
-    with pytest.raises(Exception, match="a folder that can be written"):
+    with raises_error(Exception, allowed="a folder that can be written"):
         write_study(found(), tmp_path / "fit" / "fit.json")
 
 
@@ -291,7 +292,7 @@ def test_too_few_people_are_refused() -> None:
     people = joined(
         "made", [row(participant=f"p{k}", conversation=f"g{k}", messages=[Message("q", 1.0)]) for k in range(9)]
     )
-    with pytest.raises(DataError, match="9 trajectories"):
+    with raises_error(DataError, got="9 trajectories"):
         study(people, OPTIONS)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from raised_errors import raises_error
 from repository import SHARED
 from townsquare.cli import main
 from townsquare.core.errors import DataError
@@ -300,7 +301,7 @@ def test_effects_of_labels_on_made_headlines(tmp_path: Path) -> None:
 def test_a_share_outside_its_range_names_the_row(tmp_path: Path) -> None:
     path = headlines(tmp_path / "headlines.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("0.42", "1.42", 1), encoding="utf-8")
-    with pytest.raises(DataError, match=r"row 1 .*rate_share_forced"):
+    with raises_error(DataError, where=r"row 1 .*rate_share_forced"):
         read_labels(path)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from running_viewer import RECORDS, ask, data, record
 from townsquare.analysis.causes.why import why
 from townsquare.core.enums import TrailKind
@@ -215,9 +216,9 @@ def test_it_listens_on_this_machine_only_and_says_which_port_is_taken() -> None:
         host, port = taken.getsockname()
         assert host == "127.0.0.1"
         taken.listen()
-        with pytest.raises(SettingError, match="--port"):
+        with raises_error(SettingError, where="--port"):
             listen(port)
-    with pytest.raises(SettingError, match="no such folder"):
+    with raises_error(SettingError, where="no such folder"):
         app("no such folder")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from running_viewer import record
 from townsquare.analysis.causes.records import evidence
 from townsquare.core.errors import SettingError
@@ -53,7 +54,7 @@ def test_the_bounded_rule_gives_the_others_more_weight(tmp_path: Path) -> None:
 
 def test_a_row_that_is_not_there_is_refused(tmp_path: Path) -> None:
     of = snapshot(record(tmp_path / "run", agents=40, steps=2))
-    with pytest.raises(SettingError, match="row of the trail"):
+    with raises_error(SettingError, where="row of the trail"):
         without(of.run, of.cached, 5, 2, 0, 3, 123_456)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.core.errors import RecordError, RunBusy
 from townsquare.experiments.pruning import plan, remove
@@ -161,7 +162,7 @@ def test_row_18_a_run_that_is_being_written_stays(tmp_path: Path, capsys: pytest
     assert (folder / "run.db").is_file()
     lock.close()
     os.utime(folder / "run.db")
-    with pytest.raises(RecordError, match="written meanwhile"):
+    with raises_error(RecordError, got="written meanwhile"):
         remove(found, found.items[0])
     assert (folder / "run.db").is_file()
 
@@ -249,7 +250,7 @@ def test_row_18_a_link_that_was_put_there_since_the_list_was_made_is_not_followe
     (tmp_path / "diary").write_text("mine", encoding="utf-8")
     (folder / "run.lock").unlink()
     (folder / "run.lock").symlink_to(tmp_path / "diary")
-    with pytest.raises(RecordError, match="symbolic link"):
+    with raises_error(RecordError, got="symbolic link"):
         remove(found, found.items[0])
     assert (tmp_path / "diary").read_text(encoding="utf-8") == "mine"
     assert (folder / "run.db").is_file()

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from raised_errors import raises_error
 from random_records import KINDS, TEXTS, random_batches, recorded
 from townsquare.cli import main
 from townsquare.core import schema
@@ -91,7 +92,7 @@ def test_some_tables_in_a_database_have_the_views_they_answer(run: Run, tmp_path
     assert made == {
         "ts_note_ratings": "table", "ts_steps": "table", "ts_batches": "table", "note_ratings": "view",
     }  # fmt: skip
-    with pytest.raises(RecordError, match="holds no run"):
+    with raises_error(RecordError, got="holds no run"):
         Run.open(tmp_path / "out")
 
 
@@ -125,14 +126,14 @@ def test_nothing_is_written_over(simulated: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     export(run, tmp_path / "empty", plan)
     before = (tmp_path / "empty" / "steps.csv").read_bytes()
-    with pytest.raises(RecordError, match="not empty"):
+    with raises_error(RecordError, got="not empty"):
         export(run, tmp_path / "empty", plan)
     (tmp_path / "file").write_text("mine")
     with pytest.raises(RecordError, match="got a file"):
         export(run, tmp_path / "file", plan)
     (tmp_path / "other.part").mkdir()
     (tmp_path / "other.part" / "mine").touch()
-    with pytest.raises(RecordError, match="no export began"):
+    with raises_error(RecordError, got="no export began"):
         export(run, tmp_path / "other", plan)
     assert (tmp_path / "empty" / "steps.csv").read_bytes() == before
     assert (tmp_path / "file").read_text() == "mine"
@@ -197,7 +198,7 @@ def test_two_at_once(simulated: Path, tmp_path: Path) -> None:
 def test_a_part_that_is_lost_is_named(tmp_path: Path) -> None:
     run = recorded("parquet", tmp_path / "run", STEPS)
     (tmp_path / "run" / "parts" / "trail" / "step-000001.parquet").unlink()
-    with pytest.raises(RecordError, match="trail"):
+    with raises_error(RecordError, where="trail"):
         export(run, tmp_path / "out", Plan.of("csv"))
     (tmp_path / "run" / "parts" / "beliefs" / "step-000001.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(RecordError):
@@ -205,13 +206,13 @@ def test_a_part_that_is_lost_is_named(tmp_path: Path) -> None:
 
 
 def test_plans_that_make_no_sense() -> None:
-    with pytest.raises(SettingError, match="csv, parquet, jsonl, sqlite"):
+    with raises_error(SettingError, allowed="csv, parquet, jsonl, sqlite"):
         Plan.of("xlsx")
-    with pytest.raises(UnknownName, match="did you mean 'exposures'"):
+    with raises_error(UnknownName, do="did you mean 'exposures'"):
         Plan.of("csv", ["exposure"])
-    with pytest.raises(SettingError, match="--to csv"):
+    with raises_error(SettingError, allowed="--to csv"):
         Plan.of("jsonl", safe_cells=True)
-    with pytest.raises(SettingError, match="numbers anyway"):
+    with raises_error(SettingError, do="numbers anyway"):
         Plan.of("sqlite", codes=True)
     assert Plan.of("csv", ["posts", "texts", "posts"]).tables == ("texts", "posts")
 

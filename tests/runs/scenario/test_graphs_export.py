@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from raised_errors import raises_error
 from townsquare.analysis.follow_graph import FORMATS, GraphAt, graph_at, write_graph
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.errors import SettingError
@@ -110,5 +111,5 @@ def test_names_cannot_break_the_file(tmp_path: Path) -> None:
 
 
 def test_another_format_has_a_hint(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="did you mean 'graphml'"):
+    with raises_error(SettingError, do="did you mean 'graphml'"):
         write_graph(graph_at(run), tmp_path / "graph", "graphlm")

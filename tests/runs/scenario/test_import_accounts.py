@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core.enums import AgentKind, PostKind
 from townsquare.core.errors import DataError, SettingError
 from townsquare.record.run import Run
@@ -188,7 +189,7 @@ def test_settings_that_say_otherwise_are_refused(tmp_path: Path, sets: list[str]
 
 
 def test_no_follows_are_given_without_accounts() -> None:
-    with pytest.raises(SettingError, match="the scenario gives no follows"):
+    with raises_error(SettingError, got="the scenario gives no follows"):
         simulate(resolve_for("made:20", None, ["graph.kind=given"], agents=5, steps=1))
 
 
@@ -241,7 +242,7 @@ def test_a_scenario_that_does_not_fit_is_refused(tmp_path: Path, yaml: str, says
 def test_what_is_no_parquet(tmp_path: Path) -> None:
     path = tmp_path / "posts.parquet"
     path.write_text("text\nhello\n", encoding="utf-8")
-    with pytest.raises(DataError, match="no Parquet that can be read"):
+    with raises_error(DataError, got="no Parquet that can be read"):
         load_scenario(path)
     pl.DataFrame({"text": ["a"], "account": [["u1"]]}).write_parquet(path)
     (tmp_path / "scenario.yaml").write_text("accounts: [{id: u1}]\nposts: posts.parquet\n", encoding="utf-8")

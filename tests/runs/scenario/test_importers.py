@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from repository import ROOT
 from townsquare.cli import main
 from townsquare.core import registry
@@ -207,5 +208,5 @@ def test_rows_that_no_scenario_may_hold_are_refused_with_their_place(tmp_path: P
     file = tmp_path / "dump.csv"
     file.write_text("text\nHello\n")
     bad = [Record("dump.csv, row 7", {"text": ""})]
-    with pytest.raises(DataError, match=r"dump\.csv, row 7"):
+    with raises_error(DataError, where=r"dump\.csv, row 7"):
         check_importer(Importer("mine", NoSettings, lambda files, params: Imported(bad)), [file])

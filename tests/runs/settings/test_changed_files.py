@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core.errors import WrongVersion
 from townsquare.experiments.run_folders import settings_of
 from townsquare.record.contract import StepSummary
@@ -48,7 +49,7 @@ def test_a_run_does_not_go_on_with_a_changed_file(tmp_path: Path) -> None:
     recorded = settings_of(Run.open(tmp_path / "run"), "run")
     assert recorded == settings
     settings_with_files(tmp_path, follows="0,1\n2,3\n")
-    with pytest.raises(WrongVersion, match="follows"):
+    with raises_error(WrongVersion, where="follows"):
         simulate(recorded, tmp_path / "run")
     settings_with_files(tmp_path)
     assert simulate(recorded, tmp_path / "run").state == "finished"

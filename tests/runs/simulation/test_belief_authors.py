@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import end_step, feed_of, follow, post, run_of, settings_of, show, town
 from townsquare.analysis.contract import CachedRun
 from townsquare.beliefs.averaging import RULE as AVERAGING
@@ -105,20 +106,18 @@ def rule(monkeypatch: pytest.MonkeyPatch) -> BeliefRule:
 def test_the_public_check_passes_it_and_catches_what_is_not_declared() -> None:
     check_belief_rule(KIN)
     for need in ("authors", "ties", "groups"):
-        with pytest.raises(
-            ContractError, match=f"LookupError: authors.* is not there: add '{need}' to the rule's needs"
-        ):
+        with raises_error(ContractError, got=f"LookupError: authors.* is not there: add '{need}' to the rule's needs"):
             check_belief_rule(replace(KIN, needs=ALL - {need}))
 
     def writes(state: Any, inputs: BeliefInputs, params: Any, rng: Any) -> Any:
         inputs.authors.tie[:] = 1.0
         return step(state, inputs, params, rng)
 
-    with pytest.raises(ContractError, match="array it was given"):
+    with raises_error(ContractError, got="array it was given"):
         check_belief_rule(replace(KIN, step=writes))
-    with pytest.raises(ContractError, match="needs groups without a setting `group_by`"):
+    with raises_error(ContractError, got="needs groups without a setting `group_by`"):
         check_belief_rule(replace(KIN, params=type(AVERAGING.params())))
-    with pytest.raises(ContractError, match="beside exposures"):
+    with raises_error(ContractError, allowed="beside exposures"):
         check_belief_rule(replace(KIN, needs=frozenset({"ties"})))
 
 
@@ -157,5 +156,5 @@ def test_groups_are_answers_to_a_trait(rule: BeliefRule) -> None:
     assert inputs.authors.reader_group.tolist() == [own.get(agent, -1) for agent in range(n)]
     assert inputs.authors.group.tolist() == [own.get(author, -1) for author in inputs.exposures.author.tolist()]
     assert set(inputs.authors.group.tolist()) >= {-1, 0, 1}  # sources have none
-    with pytest.raises(SettingError, match=r"beliefs\.group_by"):
+    with raises_error(SettingError, where=r"beliefs\.group_by"):
         run_of(settings_of(beliefs={"rule": "kin", "group_by": "shoe size"}))

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of
 from townsquare.analysis.causes.records import evidence
 from townsquare.analysis.causes.why import why
@@ -107,7 +108,7 @@ def test_a_belief_without_a_record(run: Run) -> None:
     assert left.log_odds == pytest.approx(one.log_odds - record.amount, abs=1e-12)
     archived = next((record for record in one.records if not record.active), None)
     assert archived is None or one.without(archived.claim).log_odds == one.log_odds
-    with pytest.raises(SettingError, match="record of agent 0"):
+    with raises_error(SettingError, where="record of agent 0"):
         one.without(10**6)
 
 
@@ -201,7 +202,7 @@ def test_a_threshold_outside_its_range_is_refused(theta: float) -> None:
 def test_arms_that_start_far_apart_are_not_compared(tmp_path: Path) -> None:
     vary = {"beliefs.anchoring": [0.2, 1.0]}
     base = [{"scenario": "made:20", "agents": 50, "steps": 2, "beliefs": {"rule": "log_odds"}}]
-    with pytest.raises(SettingError, match=r"starts that are .* apart") as caught:
+    with raises_error(SettingError, got=r"starts that are .* apart") as caught:
         compare(base, vary, [1], tmp_path / "out")
     assert caught.value.where == "arms beliefs.anchoring=0.2 and beliefs.anchoring=1.0"
     assert not (tmp_path / "out").exists()

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from small_worlds import act, choices, equal_columns, feed_of, post, settings_of, show, shown_to, town
 from townsquare.analysis.diffusion import cascades
 from townsquare.core import registry
@@ -133,7 +134,7 @@ def test_a_policy_says_it_of_every_row(examined: object, says: str) -> None:
     def wrong(views: Views, draws: StageDraws, params: Params) -> ProposedActions:
         return replace(decide(views, draws, params), examined=examined)  # type: ignore[arg-type]
 
-    with pytest.raises(ContractError, match=says):
+    with raises_error(ContractError, got=says):
         check_policy(Policy("wrong", Params, wrong))
 
 
@@ -142,5 +143,5 @@ def test_what_others_do_changes_nothing_of_what_one_examines() -> None:
         rank = np.asarray(views.rows["rank"])
         return replace(decide(views, draws, params), examined=rank < views.agents.size // 4)
 
-    with pytest.raises(ContractError, match="asked alone, agents have other rows examined"):
+    with raises_error(ContractError, got="asked alone, agents have other rows examined"):
         check_policy(Policy("crowded", Params, crowded))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.core.actions import SPECS, ActionKind
 from townsquare.core.errors import UnknownName
@@ -148,7 +149,7 @@ def test_a_part_is_never_filled_in_again() -> None:
     assert "$statement" in filled("stance_judge", statement="s", message=quoted("$statement"))
     with pytest.raises(KeyError):
         filled("stance_judge", statement="s")
-    with pytest.raises(UnknownName, match="did you mean 'react'"):
+    with raises_error(UnknownName, do="did you mean 'react'"):
         template("reakt")
 
 

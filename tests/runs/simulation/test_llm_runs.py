@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from townsquare.cli import main
 from townsquare.cli.calls import Calls
 from townsquare.core.errors import BudgetReached, ModelError, NotRecorded, RecordError, SettingError
@@ -117,7 +118,7 @@ def test_replay_stops_at_what_was_never_recorded(tmp_path: Path) -> None:
     run = simulate(settings(), tmp_path / "run")
     with sqlite3.connect(tmp_path / "run" / "calls.db") as calls:
         calls.execute("DELETE FROM ts_calls WHERE purpose = 'react' AND step = 2 AND agent = 3")
-    with pytest.raises(NotRecorded, match="purpose react, agent 3, step 2"):
+    with raises_error(NotRecorded, where="purpose react, agent 3, step 2"):
         replay(tmp_path / "run", settings_of(run, ""))
 
 
@@ -150,7 +151,7 @@ def test_several_settings_of_one_section_make_a_branch(tmp_path: Path) -> None:
 
 def test_a_budget_pauses_between_steps_and_more_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = simulate(settings(steps=4)).content_hash
-    with pytest.raises(BudgetReached, match=r"budget\.calls after step 2"):
+    with raises_error(BudgetReached, where=r"budget\.calls after step 2"):
         simulate(settings("budget.calls=30", steps=4), tmp_path / "run")
     stopped = Run.open(tmp_path / "run")
     assert (stopped.state, stopped.last_step) == ("stopped", 2)
@@ -185,7 +186,7 @@ def test_many_agents_are_asked_while_the_step_before_is_written(tmp_path: Path) 
         own.meanwhile()  # the client is its owner's again
 
     told.clear()
-    with pytest.raises(BudgetReached, match=r"budget\.calls after step 1"):
+    with raises_error(BudgetReached, where=r"budget\.calls after step 1"):
         simulate(crowd("budget.calls=1"), tmp_path / "run", on_step=lambda mark: told.append(mark.step))
     assert told == [0, 1]
     stopped = Run.open(tmp_path / "run")
@@ -206,9 +207,9 @@ def test_calls_of_another_run_answer_without_a_server(tmp_path: Path) -> None:
     new = simulate(settings(lent, model="recorded/fake"), tmp_path / "new")
     assert new.content_hash == old.content_hash
     assert replay(tmp_path / "new", settings_of(new, "")) == 4, "they were copied"
-    with pytest.raises(NotRecorded, match=r"serving\.calls"):
+    with raises_error(NotRecorded, do=r"serving\.calls"):
         simulate(settings(lent, model="recorded/fake", seed=2), tmp_path / "other")
-    with pytest.raises(ModelError, match="no such file"):
+    with raises_error(ModelError, got="no such file"):
         simulate(settings(f"serving.calls={tmp_path / 'nowhere'}"), tmp_path / "third")
 
 
@@ -229,7 +230,7 @@ def test_what_is_shown_while_a_run_goes_on() -> None:
 
 
 def test_without_a_model_there_is_one_clear_error() -> None:
-    with pytest.raises(SettingError, match="--set model="):
+    with raises_error(SettingError, do="--set model="):
         simulate(resolve_for("health-rumor", None, ["policy=llm"], agents=5, steps=1))
 
 

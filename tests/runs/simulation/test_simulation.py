@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from raised_errors import raises_error
 from small_worlds import run_of, settings_of, steps_of
 from townsquare.core import registry
 from townsquare.core.actions import ActionKind
@@ -274,5 +275,5 @@ def test_marks_count_what_was_recorded() -> None:
 
 
 def test_a_kind_of_action_that_does_not_exist_is_refused_at_the_door() -> None:
-    with pytest.raises(TownsquareError, match=r"actions\.enabled"):
+    with raises_error(TownsquareError, where=r"actions\.enabled"):
         settings_of(actions={"enabled": ["lik"]})

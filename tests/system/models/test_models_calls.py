@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chat_requests import client, questions
+from raised_errors import raises_error
 from repository import HELPERS, environment_with_helpers
 from townsquare.core.errors import ModelError
 from townsquare.models.contract import Call, CallStore, Outcome
@@ -80,16 +81,16 @@ def test_a_file_holds_them_for_the_next_one_and_for_readers_beside_it(tmp_path: 
     again = SqliteCalls(tmp_path / FILE, read_only=True)
     assert list(again) == [call(i) for i in range(5)]
     assert len(again) == 5
-    with pytest.raises(ModelError, match="reading only"):
+    with raises_error(ModelError, do="reading only"):
         again.put_all([call(6)])
     again.close()
 
 
 def test_a_replay_needs_calls_and_changes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="removed or never recorded"):
+    with raises_error(ModelError, do="removed or never recorded"):
         SqliteCalls(tmp_path, read_only=True)
     (tmp_path / FILE).write_bytes(b"no database at all" * 100)
-    with pytest.raises(ModelError, match=FILE):
+    with raises_error(ModelError, where=FILE):
         SqliteCalls(tmp_path)
     (tmp_path / FILE).unlink()
     store = SqliteCalls(tmp_path)

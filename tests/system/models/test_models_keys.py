@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from chat_requests import client, question, questions
+from raised_errors import raises_error
 from townsquare.core.errors import SettingError, TownsquareError
 from townsquare.models.contract import Outcome
 from townsquare.models.providers import find_key
@@ -44,7 +45,7 @@ def test_keys_come_from_the_environment_before_the_file(tmp_path: Path, monkeypa
     assert find_key("MY_KEY") == KEY
     assert find_key("NOTED") == "abc"
     assert find_key("MISSING") is None
-    with pytest.raises(SettingError, match="QUOTED") as raised:
+    with raises_error(SettingError, where="QUOTED") as raised:
         find_key("QUOTED")
     assert "a b" not in str(raised.value)
     monkeypatch.setenv("MY_KEY", "from-outside")
@@ -52,12 +53,12 @@ def test_keys_come_from_the_environment_before_the_file(tmp_path: Path, monkeypa
 
 
 def test_a_public_service_needs_its_key_and_gives_it_to_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingError, match="set OPENAI_API_KEY in the environment"):
+    with raises_error(SettingError, do="set OPENAI_API_KEY in the environment"):
         client("openai/gpt-4o-mini")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     client("openai/gpt-4o-mini").close()
     with ChatServer(Behavior(key=KEY)) as server:
-        with client("openai/m", None, server.url) as opened, pytest.raises(TownsquareError, match="401"):
+        with client("openai/m", None, server.url) as opened, raises_error(TownsquareError, got="401"):
             opened.ask(questions(1))
         with client("openai/m", None, server.url, key_env="OPENAI_API_KEY") as opened:
             assert opened.ask(questions(1))[0].ok
@@ -67,7 +68,7 @@ def test_a_public_service_needs_its_key_and_gives_it_to_no_other_address(monkeyp
 
 
 def test_the_key_itself_where_its_variable_should_stand_is_not_repeated() -> None:
-    with pytest.raises(SettingError, match="never put the key itself here") as raised:
+    with raises_error(SettingError, do="never put the key itself here") as raised:
         resolve({"serving": {"key_env": KEY}})
     assert KEY not in str(raised.value)
 
@@ -79,7 +80,7 @@ def test_the_key_itself_where_its_variable_should_stand_is_not_repeated() -> Non
 )  # fmt: skip
 def test_addresses_that_are_none_or_hold_secrets_are_refused_and_not_repeated(url: str) -> None:
     for given in (url, ["http://a/v1", url]):
-        with pytest.raises(SettingError, match="write http://HOST:PORT/v1") as raised:
+        with raises_error(SettingError, do="write http://HOST:PORT/v1") as raised:
             resolve({"model": {"name": "server/m", "base_url": given}})
         assert "s3cret" not in str(raised.value)
 
@@ -90,11 +91,11 @@ def test_addresses_lose_the_slash_at_their_end_and_may_be_one_or_several() -> No
 
 
 def test_names_without_a_model_or_a_server() -> None:
-    with pytest.raises(SettingError, match="openai/MODEL"):
+    with raises_error(SettingError, allowed="openai/MODEL"):
         client("openai", key_env="MY_KEY")
-    with pytest.raises(SettingError, match="say where the server is"):
+    with raises_error(SettingError, do="say where the server is"):
         client("server/m")
-    with pytest.raises(SettingError, match="same address twice"):
+    with raises_error(SettingError, got="same address twice"):
         client("server/m", None, "http://a/v1", "http://a/v1/")
 
 

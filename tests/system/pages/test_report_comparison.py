@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from browser_pages import HOSTILE, Elements, Visit, assert_self_contained
+from raised_errors import raises_error
 from townsquare.core.errors import UnknownName
 from townsquare.experiments.comparison import compare
 from townsquare.pages.report import Comparison, write_comparison
@@ -111,7 +112,7 @@ def test_hostile_names_are_shown_as_text(tmp_path: Path) -> None:
 
 
 def test_unknown_outcomes_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'recall'"):
+    with raises_error(UnknownName, do="did you mean 'recall'"):
         page_of(comparison({"none": {"recal": [0.5]}}), tmp_path)
 
 

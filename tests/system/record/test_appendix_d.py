@@ -17,6 +17,7 @@ import townsquare as ts
 from appendix_d import COLUMNS, NUMBERS, typed
 from appendix_d_queries import CASES, STEPS, Rows
 from postgres_server import new_address
+from raised_errors import raises_error
 from repository import ROOT
 from townsquare.core.errors import UnknownName
 from townsquare.core.schema import TABLES
@@ -205,7 +206,7 @@ def test_views_are_answered_in_the_dialect_of_sqlite(query: str, runs: Runs) -> 
 
 def test_a_misspelled_view(runs: Runs) -> None:
     for run in runs:
-        with pytest.raises(UnknownName, match="did you mean 'spread_metrics'"):
+        with raises_error(UnknownName, do="did you mean 'spread_metrics'"):
             run.sql("SELECT * FROM spread_metric")
 
 

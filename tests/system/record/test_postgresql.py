@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 import postgres_server
 import townsquare as ts
 from postgres_server import ask, new_address
+from raised_errors import raises_error
 from random_records import header, random_batches, record, summary_of, wait_while_running
 from record_writer import start_writer
 from townsquare.cli import main
@@ -114,7 +115,7 @@ def test_the_viewer_reads_it(address: Address, tmp_path: Path) -> None:
 def test_a_second_writer_is_refused(address: Address, tmp_path: Path) -> None:
     first = PostgresRecorder(tmp_path / "a", address)
     first.open(header())
-    with pytest.raises(RunBusy, match=r"process \d+ of the server is writing it, for 127\.0\.0\.1"):
+    with raises_error(RunBusy, got=r"process \d+ of the server is writing it, for 127\.0\.0\.1"):
         PostgresRecorder(tmp_path / "b", address).open(header())
     assert Run.open(str(address)).state == "running"
     first.close("stopped")
@@ -150,7 +151,7 @@ def test_a_lost_connection_loses_no_committed_step(address: Address, tmp_path: P
     recorder.open(header())
     recorder.save_step(STEPS[0], summary_of(STEPS[0], chain))
     ask(f"SELECT pg_terminate_backend({_writer(address)})")
-    with pytest.raises(RecordError, match="steps up to 0 are safe"):
+    with raises_error(RecordError, do="steps up to 0 are safe"):
         recorder.save_step(STEPS[1], summary_of(STEPS[1], chain))
     with pytest.raises(RecordError):
         recorder.close("stopped")
@@ -169,7 +170,7 @@ def _writer(address: Address) -> int:
 def test_a_reader_connects_again(address: Address, tmp_path: Path) -> None:
     run = _recorded(address, tmp_path)
     ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL")
-    with pytest.raises(RecordError, match="see that the server runs"):
+    with raises_error(RecordError, do="see that the server runs"):
         _ = run.last_step
     assert run.last_step == 2
     assert pickle.loads(pickle.dumps(run)).content_hash == run.content_hash  # noqa: S301 - our own
@@ -193,13 +194,13 @@ def test_rows_that_were_changed_are_found(address: Address, tmp_path: Path) -> N
     run = _recorded(address, tmp_path)
     table = f"{address.schema}.ts_beliefs"
     ask(f"UPDATE {table} SET proposition = proposition # 1 WHERE rowid = 1")
-    with pytest.raises(HashMismatch, match="rows were changed"):
+    with raises_error(HashMismatch, do="rows were changed"):
         run.verify()
     ask(f"UPDATE {address.schema}.ts_posts SET kind = kind + 256 WHERE rowid = 1")
     with pytest.raises(RecordError, match=r"ts_posts\.kind: got a value that its column cannot have"):
         run.table("posts")
     ask(f"DELETE FROM {table} WHERE rowid = 1")
-    with pytest.raises(RecordError, match="as were recorded"):
+    with raises_error(RecordError, allowed="as were recorded"):
         run.table("beliefs")
 
 
@@ -238,9 +239,9 @@ def test_names_of_schemas(name: str) -> None:
 
 def test_a_schema_that_holds_something_else(address: Address, tmp_path: Path) -> None:
     ask(f"CREATE SCHEMA {address.schema} CREATE TABLE mine (a int)")
-    with pytest.raises(RecordError, match="holds something else than a run"):
+    with raises_error(RecordError, got="holds something else than a run"):
         PostgresRecorder(tmp_path / "run", address).open(header())
-    with pytest.raises(RecordError, match="holds something else than a run"):
+    with raises_error(RecordError, got="holds something else than a run"):
         Run.open(str(address))
 
 
@@ -248,9 +249,9 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     if not postgres_server.is_here():
         pytest.skip(postgres_server.MISSING)
     nowhere = Address.parse("postgresql://me@127.0.0.1:1/db", "run")
-    with pytest.raises(RecordError, match="see that the server runs"):
+    with raises_error(RecordError, do="see that the server runs"):
         PostgresRecorder(tmp_path / "run", nowhere).open(header())
-    with pytest.raises(RecordError, match="no recorded run"):
+    with raises_error(RecordError, got="no recorded run"):
         Run.open(str(new_address()))
 
 
@@ -264,10 +265,10 @@ def test_a_database_without_unicode(address: Address, tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_another_run(address: Address, tmp_path: Path) -> None:
     _recorded(address, tmp_path / "run")
-    with pytest.raises(RecordError, match=f"recorded at .*{address.schema}"):
+    with raises_error(RecordError, got=f"recorded at .*{address.schema}"):
         PostgresRecorder(tmp_path / "run", new_address()).open(header())
     (tmp_path / "run" / "record.yaml").write_text("postgresql: 3\n")
-    with pytest.raises(RecordError, match=r"record\.yaml"):
+    with raises_error(RecordError, where=r"record\.yaml"):
         Run.open(tmp_path / "run")
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from raised_errors import raises_error
 from random_records import header, random_batches, record, recorded
 from repository import environment_with_helpers
 from townsquare.core import schema
@@ -50,16 +51,16 @@ def change(folder: Path, *statements: str) -> None:
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="no such folder"):
+    with raises_error(RecordError, got="no such folder"):
         Run.open(tmp_path / "nothing")
     with pytest.raises(RecordError, match=r"a folder without run\.db; name the folder of a recorded run"):
         Run.open(tmp_path)
     (tmp_path / "run.db").mkdir()
     for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
-        with pytest.raises(RecordError, match=re.escape(str(tmp_path))):
+        with raises_error(RecordError, where=re.escape(str(tmp_path))):
             use()
     (tmp_path / "file").touch()
-    with pytest.raises(RecordError, match="File exists"):
+    with raises_error(RecordError, got="File exists"):
         FolderRecorder(tmp_path / "file").open(header())
 
 
@@ -68,7 +69,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run.db").write_bytes(content)
     with pytest.raises(RecordError, match=r"run\.db: got not an SQLite database"):
         Run.open(tmp_path)
-    with pytest.raises(RecordError, match=r"run\.db"):
+    with raises_error(RecordError, where=r"run\.db"):
         FolderRecorder(tmp_path).open(header())
     assert (tmp_path / "run.db").read_bytes() == content
 
@@ -76,7 +77,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
 def test_the_database_of_something_else(tmp_path: Path) -> None:
     change(tmp_path, "CREATE TABLE posts (id INTEGER)")
     for use in (lambda: Run.open(tmp_path), lambda: FolderRecorder(tmp_path).open(header())):
-        with pytest.raises(RecordError, match="holds no run"):
+        with raises_error(RecordError, got="holds no run"):
             use()
 
 
@@ -85,7 +86,7 @@ def test_a_database_that_was_cut(tmp_path: Path, kept: float) -> None:
     recorded("sqlite", tmp_path, STEPS)
     path = tmp_path / "run.db"
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
-    with pytest.raises(RecordError, match=r"run\.db"):
+    with raises_error(RecordError, where=r"run\.db"):
         Run.open(tmp_path).verify()
 
 
@@ -124,7 +125,7 @@ def test_a_changed_value_is_found_in_its_step(tmp_path: Path, table: str) -> Non
     new = "'changed'" if column.dtype == "str" else f"CASE WHEN {column.name} = 1 THEN 0 ELSE 1 END"
     first = STEPS[0].count(table) + 1  # the first row of step 1
     change(tmp_path, f"UPDATE ts_{table} SET {column.name} = {new} WHERE rowid = {first}")
-    with pytest.raises(HashMismatch, match="step 1"):
+    with raises_error(HashMismatch, where="step 1"):
         Run.open(tmp_path).verify()
 
 
@@ -146,7 +147,7 @@ def test_lost_and_torn_parts(tmp_path: Path) -> None:
     content = part.read_bytes()
     part.write_bytes(content[: len(content) // 2])
     for read in (lambda: run.table("trail"), run.verify):
-        with pytest.raises(RecordError, match="trail"):
+        with raises_error(RecordError, where="trail"):
             read()
     part.unlink()
     for ask in (lambda: run.table("trail"), lambda: run.lazy("trail"), lambda: run.sql("SELECT * FROM ts_trail")):
@@ -154,7 +155,7 @@ def test_lost_and_torn_parts(tmp_path: Path) -> None:
             ask()
     assert run.table("trail", steps=(0, 0)).height == STEPS[0].count("trail")
     pl.read_parquet(part.with_name("step-000000.parquet")).write_parquet(part)
-    with pytest.raises(RecordError, match="rows"):
+    with raises_error(RecordError, got="rows"):
         run.verify()
 
 
@@ -162,7 +163,7 @@ def test_a_changed_part_is_found_in_its_step(tmp_path: Path) -> None:
     recorded("parquet", tmp_path, STEPS)
     part = tmp_path / "parts" / "beliefs" / "step-000002.parquet"
     pl.read_parquet(part).with_columns(pl.col("proposition") ^ 1).write_parquet(part)
-    with pytest.raises(HashMismatch, match="step 2"):
+    with raises_error(HashMismatch, where="step 2"):
         Run.open(tmp_path).verify()
 
 
@@ -192,7 +193,7 @@ def test_a_table_with_other_columns_is_left_to_its_version(tmp_path: Path, monke
         run.table("notes")
     assert run.table("gossip").height == 0
     assert run.table("posts").height == sum(out.count("posts") for out in STEPS)
-    with pytest.raises(WrongVersion, match="other tables or columns"):
+    with raises_error(WrongVersion, got="other tables or columns"):
         FolderRecorder(tmp_path).open(header())
 
 

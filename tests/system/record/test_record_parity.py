@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
+from raised_errors import raises_error
 from random_records import (
     KINDS,
     KINDS_HERE,
@@ -111,7 +112,7 @@ def test_lazy_frames_read_as_frames_do(run: Run) -> None:
 def test_columns_come_as_asked(run: Run) -> None:
     assert run.table("exposures", columns=["root", "agent"]).columns == ["root", "agent"]
     assert_frame_equal(run.table("exposures", columns=["weight"]), run.table("exposures").select("weight"))
-    with pytest.raises(UnknownName, match="did you mean 'author'"):
+    with raises_error(UnknownName, do="did you mean 'author'"):
         run.table("exposures", columns=["autor"])
 
 
@@ -121,13 +122,13 @@ def test_rows_are_picked_by_their_values(run: Run) -> None:
     wanted = frame.filter(pl.col("agent").is_in(some), pl.col("step") == 1)
     assert_frame_equal(run.rows_where("exposures", agent=some, step=1), wanted)
     assert run.rows_where("steps", step=10**6).schema == run.steps.schema
-    with pytest.raises(UnknownName, match="did you mean 'author'"):
+    with raises_error(UnknownName, do="did you mean 'author'"):
         run.rows_where("exposures", autor=1)
 
 
 def test_unknown_tables(run: Run) -> None:
     for ask in (run.table, run.lazy, run.words):
-        with pytest.raises(UnknownName, match="did you mean 'exposures'"):
+        with raises_error(UnknownName, do="did you mean 'exposures'"):
             ask("exposure")
 
 
@@ -174,7 +175,7 @@ def test_only_one_select(run: Run, query: str) -> None:
 
 
 def test_sql_names_the_nearest_table(run: Run) -> None:
-    with pytest.raises(UnknownName, match="did you mean 'ts_posts'"):
+    with raises_error(UnknownName, do="did you mean 'ts_posts'"):
         run.sql("SELECT * FROM ts_post")
 
 
@@ -219,7 +220,7 @@ def test_text_of_any_kind_and_length(tmp_path: Path) -> None:
 
 def test_a_recorder_in_memory_says_what_it_lacks() -> None:
     run = Run.of(MemoryRecorder())
-    with pytest.raises(RecordError, match="nothing recorded yet"):
+    with raises_error(RecordError, got="nothing recorded yet"):
         _ = run.settings
     recorder = MemoryRecorder()
     assert recorder.open(header()) == -1

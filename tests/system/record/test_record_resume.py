@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from raised_errors import raises_error
 from random_records import (
     KINDS,
     ON_DISK,
@@ -61,7 +62,7 @@ def test_a_step_that_comes_out_otherwise_is_refused_and_shown(kind: str, tmp_pat
     recorder.close("stopped")
     fewer = Batches(1)
     fewer.add({name: value for name, value in rows.items() if name != "posts"})
-    with pytest.raises(HashMismatch, match="posts has 0 rows in the step, recorded"):
+    with raises_error(HashMismatch, do="posts has 0 rows in the step, recorded"):
         record(recorder, [STEPS[0], fewer], close=None, bulky=kind == "parquet")
     recorder.close("stopped")
 
@@ -74,9 +75,9 @@ def test_another_version_or_other_settings_are_refused(kind: str, tmp_path: Path
     with pytest.raises(WrongVersion, match=r"version: got 0\.2\.0; allowed: 0\.1\.0"):
         recorder.open(header(version="0.2.0", bulky=bulky))
     changed = {"feed": {"followed": 15, "others": 12}, "seed": 8}
-    with pytest.raises(WrongVersion, match=r"feed\.others is 12, recorded 10; seed is 8, recorded 7"):
+    with raises_error(WrongVersion, got=r"feed\.others is 12, recorded 10; seed is 8, recorded 7"):
         recorder.open(header(bulky=bulky, **changed))
-    with pytest.raises(WrongVersion, match="bulky"):
+    with raises_error(WrongVersion, where="bulky"):
         recorder.open(header(bulky=not bulky))
     assert recorder.open(header(bulky=bulky)) == 1
     recorder.close("stopped")
@@ -121,7 +122,7 @@ def test_others_see_committed_steps_while_a_run_goes_on(kind: str, tmp_path: Pat
 def test_a_second_writer_is_refused(tmp_path: Path) -> None:
     first = FolderRecorder(tmp_path)
     first.open(header())
-    with pytest.raises(RunBusy, match=f"process {os.getpid()} is writing it"):
+    with raises_error(RunBusy, got=f"process {os.getpid()} is writing it"):
         FolderRecorder(tmp_path).open(header())
     first.close("stopped")
     assert FolderRecorder(tmp_path).open(header()) == -1
@@ -132,7 +133,7 @@ def test_a_writer_in_another_process_is_named(tmp_path: Path) -> None:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "open -1\n"
         assert Run.open(tmp_path).state == "running"
-        with pytest.raises(RunBusy, match=f"process {writer.pid} is writing it"):
+        with raises_error(RunBusy, got=f"process {writer.pid} is writing it"):
             FolderRecorder(tmp_path).open(header())
         writer.kill()
     assert Run.open(tmp_path).state == "stopped"
@@ -188,6 +189,6 @@ def test_closing_twice_or_unopened_is_harmless(tmp_path: Path) -> None:
 
 def test_a_run_killed_before_its_tables_were_made_starts_anew(tmp_path: Path) -> None:
     (tmp_path / "run.db").touch()
-    with pytest.raises(RecordError, match="before its first step"):
+    with raises_error(RecordError, got="before its first step"):
         Run.open(tmp_path)
     assert FolderRecorder(tmp_path).open(header()) == -1

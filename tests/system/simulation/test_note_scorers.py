@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import townsquare as ts
+from raised_errors import raises_error
 from repository import HELPERS
 from running_viewer import Visit, data, place
 from small_worlds import draws_of, end_step, moderator_of, note, post, rate, run_of, settings_of, town
@@ -264,7 +265,7 @@ def test_one_section_holds_the_settings_of_both() -> None:
     kept = resolve(found.plain(), {"moderation": {"strategy": "none", "note_scorer": "threshold"}})
     assert kept.plain()["moderation"]["unused"]["shown_at"] == 0.3
     assert resolve({"moderation": "community"}).member("moderation") == "community"
-    with pytest.raises(SettingError, match="shown_at"):
+    with raises_error(SettingError, where="shown_at"):
         resolve({"moderation": {"note_scorer": "factors", "shown_at": "high"}})
     with pytest.raises(SettingError, match=r"moderation\.note_scorer.*threshold"):
         resolve({"moderation.note_scorer": "treshold"})

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from handwritten_runs import FrameRun, injected, settings
+from raised_errors import raises_error
 from townsquare.analysis import describe, outcomes
 from townsquare.analysis.outcomes import MEASURES, groups, numbered
 from townsquare.core import registry
@@ -72,7 +73,7 @@ def test_groups_share_a_unit() -> None:
 
 
 def test_unknown_outcomes_are_refused_with_a_hint() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'precision'"):
+    with raises_error(UnknownName, do="did you mean 'precision'"):
         describe("precison")
     for wrong in ("shift", "precision.tax"):
         with pytest.raises(UnknownName):

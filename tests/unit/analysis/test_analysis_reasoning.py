@@ -14,6 +14,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.duration.survfunc import SurvfuncRight
 
 from handwritten_runs import FrameRun, injected, settings
+from raised_errors import raises_error
 from townsquare.analysis import people
 from townsquare.analysis.moderation_effects import (
     implied_truth,
@@ -97,7 +98,7 @@ def test_motives_are_whole_words_with_any_ending_where_said(tmp_path: Path) -> N
     assert found["news"].to_list() == [False, False, True, False]
     path = tmp_path / "lists.yaml"
     path.write_text("agreement: [agree*]\nfun: joke\n")
-    with pytest.raises(DataError, match="fun"):
+    with raises_error(DataError, where="fun"):
         read_motives(path)
 
 
@@ -243,7 +244,7 @@ def test_effects_are_paired_by_post() -> None:
 
 def test_runs_that_are_no_pair_are_refused() -> None:
     other = FrameRun({**WITHOUT.tables, "posts": [injected(0, Veracity.TRUE, key=1)]}, WITHOUT.settings, 4)
-    with pytest.raises(RecordError, match="none of the same injected posts"):
+    with raises_error(RecordError, got="none of the same injected posts"):
         moderation_effects(WITH, other)
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from townsquare.beliefs.averaging import RULE as AVERAGING
 from townsquare.beliefs.averaging import Params as AveragingParams
 from townsquare.beliefs.contract import BeliefRule, BeliefState, Exposed, Trail
@@ -244,7 +245,7 @@ BROKEN = [
 
 @pytest.mark.parametrize(("step", "said"), BROKEN, ids=[step.__name__ for step, _ in BROKEN])
 def test_a_broken_step_is_caught(step, said: str) -> None:
-    with pytest.raises(ContractError, match=said) as caught:
+    with raises_error(ContractError, got=said) as caught:
         check_belief_rule(broken(step))
     assert caught.value.where.startswith("belief rule 'broken'")
 
@@ -296,7 +297,7 @@ def test_what_a_fit_reads_is_checked(changes: dict, said: str) -> None:
 
 
 def test_ignoring_labels_is_caught_without_the_hull_too() -> None:
-    with pytest.raises(ContractError, match="label weight 0"):
+    with raises_error(ContractError, got="label weight 0"):
         check_belief_rule(broken(ignores_labels, bounded=False))
 
 
@@ -305,12 +306,12 @@ def test_what_is_not_promised_is_not_asked_for() -> None:
 
 
 def test_trust_in_feed_order_is_ordered() -> None:
-    with pytest.raises(ContractError, match=r"order of an agent's rows changes pairs\.trust"):
+    with raises_error(ContractError, got=r"order of an agent's rows changes pairs\.trust"):
         check_belief_rule(broken(None, EXPOSURE, ordered=False))
 
 
 def test_the_exact_rule_is_not_bounded() -> None:
-    with pytest.raises(ContractError, match="hull"):
+    with raises_error(ContractError, got="hull"):
         check_belief_rule(broken(None, EXPOSURE, bounded=True))
 
 
@@ -347,7 +348,7 @@ LOG_ODDS = BeliefRule("mine", frozenset({"exposures"}), LogOddsParams, log_odds_
 
 def test_a_rule_in_log_odds_passes_and_its_trail_is_held_to_log_odds() -> None:
     check_belief_rule(LOG_ODDS)
-    with pytest.raises(ContractError, match="does not sum to the move"):
+    with raises_error(ContractError, got="does not sum to the move"):
         check_belief_rule(broken(leaves_no_trail, LOG_ODDS))
 
 
@@ -355,7 +356,7 @@ def test_the_stance_of_log_odds_is_theirs() -> None:
     def detached(after, trail, state, inputs, params, rng):
         return replace(after, stance=after.stance * 0.9), trail
 
-    with pytest.raises(ContractError, match="other than that of its log odds"):
+    with raises_error(ContractError, got="other than that of its log odds"):
         check_belief_rule(broken(detached, LOG_ODDS))
 
 
@@ -392,9 +393,9 @@ def test_a_rule_over_argument_records_passes() -> None:
     rule = BeliefRule("records", needs, LogOddsParams, records_init, records_step, unit="log odds")
     for seed in range(3):
         check_belief_rule(rule, seed)
-    with pytest.raises(ContractError, match="does not sum to the move"):
+    with raises_error(ContractError, got="does not sum to the move"):
         check_belief_rule(broken(leaves_no_trail, rule))
-    with pytest.raises(ContractError, match="trail row of kind"):
+    with raises_error(ContractError, got="trail row of kind"):
         check_belief_rule(broken(names_a_post_not_shown, rule))
 
 

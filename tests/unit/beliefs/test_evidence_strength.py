@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from argument_tables import BAN, FUND
+from raised_errors import raises_error
 from repository import ROOT
 from townsquare.beliefs.evidence.fitted import fitted
 from townsquare.beliefs.evidence.strength import Params, judge_strength
@@ -39,7 +39,7 @@ def test_the_family_gives_the_same_numbers() -> None:
 
 
 def test_one_statement_for_each_text() -> None:
-    with pytest.raises(DataError, match="2 texts, 1 statements"):
+    with raises_error(DataError, got="2 texts, 1 statements"):
         judge_strength(["a", "b"], [BAN])
 
 
@@ -58,7 +58,7 @@ def test_a_long_text_is_no_outlier() -> None:
 
 def test_the_transformer_says_what_it_needs() -> None:
     judge = registry.get("strength", "transformer")
-    with pytest.raises(SettingError, match=r"quality|strength\.model"):
+    with raises_error(SettingError, do=r"quality|strength\.model"):
         judge.estimate(["a"], [BAN], judge.params())
 
 

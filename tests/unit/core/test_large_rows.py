@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from raised_errors import raises_error
 from random_records import header, random_rows, summary_of
 from townsquare.core import schema
 from townsquare.core.coded_rows import CodedRows, PartedRows, column_at, row_count
@@ -142,7 +143,7 @@ def test_a_second_file_that_is_damaged_is_named(damage: str, tmp_path: Path) -> 
     else:
         beside.write_bytes(beside.read_bytes()[:40])
         run.table("exposures", columns=["post"])
-    with pytest.raises(RecordError, match="exposures"):
+    with raises_error(RecordError, where="exposures"):
         run.table("exposures", columns=["likes"])
     with pytest.raises(RecordError):
         run.verify()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.bank_files import bundled_topics, load_bank
 from townsquare.core.errors import DataError, UnknownName
 
@@ -91,7 +92,7 @@ def test_a_topic_is_chosen_or_asked_for(tmp_path):
     assert load_bank(path, "Two").statement == "Two"
     with pytest.raises(DataError, match="got no choice of topic; allowed: One; Two"):
         load_bank(path)
-    with pytest.raises(DataError, match="did you mean 'Two'"):
+    with raises_error(DataError, do="did you mean 'Two'"):
         load_bank(path, "Tow")
 
 
@@ -132,7 +133,7 @@ def test_a_broken_bank_is_one_clear_error(tmp_path, text, message):
 
 
 def test_an_unknown_topic_has_a_nearest_one():
-    with pytest.raises(UnknownName, match="did you mean 'austerity'"):
+    with raises_error(UnknownName, do="did you mean 'austerity'"):
         load_bank("austertiy")
 
 

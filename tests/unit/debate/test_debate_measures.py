@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from raised_errors import raises_error
 from townsquare.core.errors import SettingError
 from townsquare.debate.expression import expression, fit
 from townsquare.debate.measures import Estimate, judged_course, pair_measures, single_measures, steps_between
@@ -101,5 +102,5 @@ def test_the_embedded_speaker_shows_its_stance_to_a_judge_that_knows_the_argumen
 
 
 def test_an_expression_needs_levels():
-    with pytest.raises(SettingError, match="at least 2 levels"):
+    with raises_error(SettingError, allowed="at least 2 levels"):
         expression([], ["austerity"], levels=1)

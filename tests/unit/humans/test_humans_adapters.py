@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from repository import SHARED
 from synthetic_people import row, write_csv, write_jsonl
 from townsquare.core.cells import Scale
@@ -276,20 +277,20 @@ def test_what_joined_refuses() -> None:
         joined("made", [row(messages=[Message("q", 2.0)])])
     with pytest.raises(DataError, match="reading after 1 messages: got -3"):
         joined("made", [row(readings=[Reading(1, -3.0)])])
-    with pytest.raises(DataError, match="no trajectory that can be used"):
+    with raises_error(DataError, got="no trajectory that can be used"):
         joined("made", [row(final=9.0)], skip_bad=True)
 
 
 def test_what_read_humans_refuses(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing there"):
+    with raises_error(DataError, got="nothing there"):
         read_humans(tmp_path / "none")
-    with pytest.raises(DataError, match="a folder of no known form"):
+    with raises_error(DataError, got="a folder of no known form"):
         read_humans(tmp_path)
-    with pytest.raises(SettingError, match="did you mean 'nyu'"):
+    with raises_error(SettingError, do="did you mean 'nyu'"):
         read_humans(tmp_path, form="nyuu")
     wrong = tmp_path / "m.yaml"
     wrong.write_text("name: x\npeople: {file: a.csv, particpant: who}\nmessages: {}\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"m.yaml, people"):
+    with raises_error(DataError, where=r"m.yaml, people"):
         read_humans(tmp_path, mapping=str(wrong))
 
 

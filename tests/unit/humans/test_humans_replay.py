@@ -11,6 +11,7 @@ import pytest
 
 from belief_blocks import shown
 from conflict_oracle import resolve_conflict
+from raised_errors import raises_error
 from synthetic_people import CHOICE, population, row
 from townsquare.beliefs.contract import (
     BeliefInputs,
@@ -179,7 +180,7 @@ def test_grids_are_those_of_appendix_e() -> None:
     assert (grid.x_short, grid.x_bounds, grid.y_bounds) == ("u", (0.0, 20.0), (0.0, 5.0))
     near = grid_of("bounded_confidence")
     assert (near.x_name, near.y_short, near.y_bounds) == ("convergence", "eps", (0.0, 2.0))
-    with pytest.raises(UnknownName, match="did you mean 'averaging'"):
+    with raises_error(UnknownName, do="did you mean 'averaging'"):
         grid_of("averagin")
 
 
@@ -250,11 +251,11 @@ def test_judges_of_messages() -> None:
     says = "We should ban human cloning"
     messages = [Message("q", text="I think that cloning people is cruel."), Message("q", text="I had soup for lunch.")]
     people = joined("made", [row(proposition=says, messages=messages)])
-    with pytest.raises(DataError, match="messages without sides"):
+    with raises_error(DataError, got="messages without sides"):
         judged(people, EvidenceChoice(polarity="given"))
-    with pytest.raises(DataError, match="without an option"):
+    with raises_error(DataError, got="without an option"):
         judged(people, EvidenceChoice(polarity="named"))
-    with pytest.raises(DataError, match="messages without strengths"):
+    with raises_error(DataError, got="messages without strengths"):
         judged(people, EvidenceChoice(strength="given"))
     found = judged(people, EvidenceChoice(strength="embedded"))
     assert (found.message.tolist(), found.polarity.tolist()) == ([0], [1.0])

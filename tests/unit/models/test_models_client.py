@@ -13,6 +13,7 @@ from dataclasses import astuple, replace
 import pytest
 
 from chat_requests import SCHEMA, client, question, questions
+from raised_errors import raises_error
 from townsquare.core.errors import ModelError, NotRecorded, SettingError
 from townsquare.models.client import ModelClient
 from townsquare.models.contract import Answer, Call, Message, Outcome, Request
@@ -167,7 +168,7 @@ def test_a_store_that_cannot_write_stops_the_batch() -> None:
         def put_all(self, calls: Sequence[Call]) -> None:
             raise ModelError("calls.db", got="no space left")
 
-    with ModelClient(Scripted(), Full(), 1, concurrency=4) as opened, pytest.raises(ModelError, match="no space left"):
+    with ModelClient(Scripted(), Full(), 1, concurrency=4) as opened, raises_error(ModelError, got="no space left"):
         opened.ask(questions(5, schema={}))
 
 
@@ -224,7 +225,7 @@ def test_usage_counts_money_tokens_and_failures() -> None:
 
 
 def test_without_a_model_asking_says_how_to_choose_one() -> None:
-    with client("none") as opened, pytest.raises(SettingError, match=r"--set model=.*docs/models\.md"):
+    with client("none") as opened, raises_error(SettingError, do=r"--set model=.*docs/models\.md"):
         opened.ask(questions(1))
     with pytest.raises(ValueError, match="closed"):
         opened.ask(questions(1))
@@ -249,7 +250,7 @@ def test_recorded_answers_name_what_was_never_recorded() -> None:
         with pytest.raises(NotRecorded, match=r"purpose act, agent 7, step 1.*openai/gpt-4o-mini"):
             opened.ask([question(7)])
     for wrong in ("recorded", "recorded/", "recorded/recorded/fake"):
-        with pytest.raises(SettingError, match="recorded/MODEL"):
+        with raises_error(SettingError, allowed="recorded/MODEL"):
             client(wrong)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chat_requests import client, questions
+from raised_errors import raises_error
 from townsquare.core.errors import ModelError
 from townsquare.models import usage
 from townsquare.models.usage import bundled, estimate
@@ -63,9 +64,9 @@ def test_a_table_of_your_own_is_used_instead(tmp_path: Path) -> None:
 def test_a_table_that_is_none_is_refused_by_name(tmp_path: Path, text: str) -> None:
     path = tmp_path / "my-prices.yaml"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ModelError, match=r"my-prices\.yaml"):
+    with raises_error(ModelError, where=r"my-prices\.yaml"):
         usage.read(path)
-    with pytest.raises(ModelError, match=r"docs/models\.md"):
+    with raises_error(ModelError, do=r"docs/models\.md"):
         usage.read(tmp_path / "missing.yaml")
 
 

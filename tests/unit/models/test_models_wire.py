@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat_requests import SCHEMA, client, question, questions
+from raised_errors import raises_error
 from townsquare.core.errors import SettingError, Unreachable
 from townsquare.models import http
 from townsquare.models.capabilities import Mode, fits_strict, without_lengths
@@ -257,7 +258,7 @@ def test_a_server_that_is_not_there_stops_the_run_and_says_what_to_do() -> None:
 )
 def test_a_wrong_model_or_key_stops_the_run(behavior: Behavior, said: str) -> None:
     with ChatServer(behavior) as server, client("server/m", None, server.url) as opened:
-        with pytest.raises(Unreachable, match=said):
+        with raises_error(Unreachable, got=said):
             opened.ask(questions(5))
         assert server.seen.requests <= 5
         server.behavior = Behavior()

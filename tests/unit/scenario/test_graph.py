@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.core import registry
 from townsquare.core.draws import U64, Draws, Stage, StageDraws, uniform_oracle
 from townsquare.core.errors import DataError, SettingError
@@ -163,7 +164,7 @@ def test_more_followed_than_agents_is_everyone() -> None:
 
 @pytest.mark.parametrize(("kind", "params"), [(RANDOM, RandomParams(p=0.5)), (SCALE_FREE, ScaleFreeParams(m=1000))])
 def test_a_graph_too_large_is_refused(kind: GraphKind, params) -> None:
-    with pytest.raises(SettingError, match="at most 2,147,483,647 follows"):
+    with raises_error(SettingError, allowed="at most 2,147,483,647 follows"):
         kind.build(100_000_000, params, draws())
 
 
@@ -276,10 +277,10 @@ def test_a_bad_edge_list_names_the_line(tmp_path: Path, text: str, says: str) ->
 
 
 def test_an_unknown_name_has_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="did you mean 'ann'"):
+    with raises_error(DataError, do="did you mean 'ann'"):
         from_file(tmp_path, "follower,followed\nanne,bo\n", 4, ("ann", "bo", "cy", "di"))
 
 
 def test_a_missing_edge_list(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing at"):
+    with raises_error(DataError, got="nothing at"):
         FILE.build(4, FileParams(path="nowhere.csv"), draws(), folder=tmp_path)

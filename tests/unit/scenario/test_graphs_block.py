@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.core.draws import Draws, Stage, StageDraws, uniform_oracle
 from townsquare.core.errors import SettingError, UnknownName
 from townsquare.scenario.graphs.block import BLOCK, BlockParams, blocks_of
@@ -144,7 +145,7 @@ def test_what_cannot_be_is_refused(params: dict[str, object], says: str) -> None
 
 
 def test_without_people_there_are_no_traits() -> None:
-    with pytest.raises(SettingError, match="a graph without people has no traits"):
+    with raises_error(SettingError, do="a graph without people has no traits"):
         build(50, by="gender")
     assert issubclass(UnknownName, SettingError)
 

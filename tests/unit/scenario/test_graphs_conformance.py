@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core import registry
 from townsquare.core.errors import ContractError
 from townsquare.scenario.graphs.block import BLOCK, BlockParams
@@ -76,11 +77,11 @@ CALLS = count()
     ],
 )
 def test_each_fault_is_found(make: Callable[[int], object], says: str) -> None:
-    with pytest.raises(ContractError, match=says) as error:
+    with raises_error(ContractError, got=says) as error:
         check_graph(broken(make), sizes=(4,))
     assert "broken" in str(error.value)
 
 
 def test_newcomers_follow_a_whole_number() -> None:
-    with pytest.raises(ContractError, match=r"follows_at_birth is 2\.5"):
+    with raises_error(ContractError, got=r"follows_at_birth is 2\.5"):
         check_graph(broken(lambda n: edges([], []), 2.5))

@@ -7,6 +7,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
+from raised_errors import raises_error
 from townsquare.core.draws import Draws, Stage
 from townsquare.core.errors import DataError
 from townsquare.scenario.graphs.file import FILE, FileParams
@@ -79,7 +80,7 @@ def test_a_bad_graph_names_the_edge(tmp_path: Path, ending: str, edges: list, na
 
 def test_a_follow_twice(tmp_path: Path) -> None:
     path = written(tmp_path, ".graphml", nx.MultiDiGraph([("0", "1"), ("0", "1")]))
-    with pytest.raises(DataError, match="the follow of '0' to '1' again"):
+    with raises_error(DataError, got="the follow of '0' to '1' again"):
         read(path)
 
 
@@ -91,7 +92,7 @@ BOMB = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaa">]><graphml>&a;</grap
 def test_what_is_no_such_file(tmp_path: Path, ending: str, text: str) -> None:
     path = tmp_path / f"graph{ending}"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=f"no {ending[1:]} that can be read"):
+    with raises_error(DataError, got=f"no {ending[1:]} that can be read"):
         read(path)
 
 
@@ -99,5 +100,5 @@ def test_what_is_no_such_file(tmp_path: Path, ending: str, text: str) -> None:
 def test_definitions_are_refused(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"graph{ending}"
     path.write_text(BOMB, encoding="utf-8")
-    with pytest.raises(DataError, match="DOCTYPE or ENTITY"):
+    with raises_error(DataError, got="DOCTYPE or ENTITY"):
         read(path)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from raised_errors import raises_error
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.population.margins import effective_size, fit, rake_bank, rake_people, read_margins
 from townsquare.scenario.population.personas import read_personas, write_personas
@@ -218,7 +219,7 @@ def test_respondents_without_the_answer_are_named(tmp_path: Path, bank: Question
 
 
 def test_a_margin_that_no_respondent_fits(respondents: Path) -> None:
-    with pytest.raises(SettingError, match="nobody is so"):
+    with raises_error(SettingError, got="nobody is so"):
         sample(50, file=str(respondents), margins={"age": {"18-60": 0.5, "70+": 0.5}})
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.core.errors import DataError, SettingError
 from townsquare.scenario.population.personas import (
     missing_attributes,
@@ -70,7 +71,7 @@ def test_codes_and_answers_are_inverse(bank: QuestionBank) -> None:
     [("gendre", "Male", "gender"), ("gender", "Mael", "Male"), ("age", "old", "0 to 120"), ("age", "121", "0 to 120")],
 )
 def test_an_unknown_answer_has_a_hint(bank: QuestionBank, label: str, answer: str, hint: str) -> None:
-    with pytest.raises(SettingError, match=hint):
+    with raises_error(SettingError, allowed=hint):
         bank.code(label, answer)
 
 
@@ -323,7 +324,7 @@ def test_a_file_of_personas_is_a_population(tmp_path: Path, bank: QuestionBank) 
     assert np.array_equal(late.traits, made.traits[10:])
     with pytest.raises(DataError, match="got 12 personas, but 13 are needed"):
         sample(n=13, file=path)
-    with pytest.raises(DataError, match="nothing at"):
+    with raises_error(DataError, got="nothing at"):
         sample(file=str(tmp_path / "none.jsonl"))
 
 

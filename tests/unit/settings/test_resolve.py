@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from townsquare.core import registry
 from townsquare.core.errors import DataError, SettingError, TownsquareError, UnknownName, WrongVersion
 from townsquare.core.files import bundled_folder
@@ -157,7 +158,7 @@ def test_a_changed_scenario_is_another_configuration(tmp_path: Path) -> None:
     after = resolve_for(str(folder))
     assert after.scenario_digest != before.scenario_digest
     assert after.digest != before.digest
-    with pytest.raises(DataError, match="changed since"):
+    with raises_error(DataError, got="changed since"):
         resolve_with_scenario(before.plain())
 
 
@@ -275,7 +276,7 @@ def test_everything_that_is_wrong_is_listed() -> None:
 def test_a_wrong_setting_of_a_file_names_its_line(tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text("steps: 3\nfeed:\n  others: 2\n  folowed: 3\n")
-    with pytest.raises(UnknownName, match=r"feed\.folowed \(.*config\.yaml, line 4\)"):
+    with raises_error(UnknownName, where=r"feed\.folowed \(.*config\.yaml, line 4\)"):
         resolve_for(None, file)
     with pytest.raises(SettingError) as caught:
         resolve_for(None, file, ["feed.folowed=4"])
@@ -286,7 +287,7 @@ def test_a_wrong_setting_of_a_scenario_names_the_scenario(tmp_path: Path) -> Non
     folder = shutil.copytree(bundled_folder() / "scenarios" / "health-rumor", tmp_path / "mine")
     text = (folder / "scenario.yaml").read_text(encoding="utf-8").replace("agents: 300", "agents: 0")
     (folder / "scenario.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(SettingError, match=r"agents.*scenario"):
+    with raises_error(SettingError, where=r"agents.*scenario"):
         resolve_for(str(folder))
 
 
@@ -315,9 +316,9 @@ def test_files_that_are_no_settings(tmp_path: Path, content: bytes, words: str) 
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="No such file"):
+    with raises_error(DataError, got="No such file"):
         read_yaml(tmp_path / "no.yaml")
-    with pytest.raises(DataError, match="irectory"):
+    with raises_error(DataError, got="irectory"):
         read_yaml(tmp_path)
 
 
@@ -331,7 +332,7 @@ def test_an_empty_file_and_one_with_a_mark_are_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["a", "=1", "a.=1", ".a=1", "a..b=1", "a=[1", "a=@x", "a=\x00", ""])
 def test_set_that_is_none(text: str) -> None:
-    with pytest.raises(SettingError, match="--set"):
+    with raises_error(SettingError, where="--set"):
         parse_set(text)
 
 
@@ -352,5 +353,5 @@ def test_what_was_meant_in_a_line_of_a_script_is_not_looked_for_elsewhere() -> N
         resolve({"policy": {"name": "scripted", "script": [line]}})
     assert "did you mean" not in str(caught.value)
     del line["kind"]
-    with pytest.raises(UnknownName, match=r"did you mean 'policy\.script\.0\.agent'"):
+    with raises_error(UnknownName, do=r"did you mean 'policy\.script\.0\.agent'"):
         resolve({"policy": {"name": "scripted", "script": [{**line, "agents": 1}]}})

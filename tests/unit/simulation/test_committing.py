@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raised_errors import raises_error
 from random_records import header, random_batches, summary_of
 from townsquare.core.errors import RecordError
 from townsquare.record.batches import Batches
@@ -100,7 +101,7 @@ def test_what_is_told_of_a_step_can_end_the_run(tmp_path: Path) -> None:
     def no_more(mark: StepSummary) -> None:
         raise RecordError("the caller", got=f"step {mark.step}", do="stop")
 
-    with pytest.raises(RecordError, match="step 0"):
+    with raises_error(RecordError, got="step 0"):
         commit_all(recorder, STEPS, behind=True, on_step=no_more)
     recorder.close("stopped")
     assert Run.open(tmp_path).last_step == 1  # the step in hand is recorded before anything is told of the last one

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evidence_world import NoParams, argue, end_step, judges_of, shown, square, take_in
+from raised_errors import raises_error
 from townsquare.beliefs.evidence.contract import Extractor, Found, StrengthJudge, Topics, no_claims
 from townsquare.beliefs.evidence.hashing import EMBEDDER, embed
 from townsquare.beliefs.evidence.hashing import Params as HashingParams
@@ -156,7 +157,7 @@ def test_a_judge_outside_its_range_is_told_of() -> None:
     bad = StrengthJudge("bad", NoParams, lambda texts, statements, params: np.full(len(texts), 1.5))
     world = square()
     argue(world, 3, "a", 0.5)
-    with pytest.raises(ContractError, match="strength judge 'bad'"):
+    with raises_error(ContractError, where="strength judge 'bad'"):
         claims.make(world, claims.Judges(judges.extractor, (bad, NoParams()), judges.vectors, judges.topics, 0.8, 0.5))
 
 
@@ -200,7 +201,7 @@ def test_equal_texts_are_near_whatever_their_vectors() -> None:
 
 def test_an_embedder_that_gives_nonsense_is_told_of() -> None:
     vectors = judges_of({"a": [float("nan"), 0.0]}).vectors
-    with pytest.raises(ContractError, match="embedder 'given vectors'"):
+    with raises_error(ContractError, where="embedder 'given vectors'"):
         vectors.of(["a"])
 
 
@@ -224,9 +225,9 @@ def test_vectors_can_be_given(tmp_path: Path) -> None:
     settings = resolve({"embedder": {"name": "given", "file": str(file)}, "evidence": {"theta": 0.6}})
     embedder, params = settings.members["embedder"], settings.params["embedder"]
     assert embedder.embed(["b", "a"], params).tolist() == [[0.6, 0.8], [1.0, 0.0]]
-    with pytest.raises(DataError, match="no vector for 'c'"):
+    with raises_error(DataError, got="no vector for 'c'"):
         embedder.embed(["c"], params)
-    with pytest.raises(SettingError, match=r"embedder\.file"):
+    with raises_error(SettingError, where=r"embedder\.file"):
         embedder.embed(["a"], type(params)())
 
 

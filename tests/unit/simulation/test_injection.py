@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from raised_errors import raises_error
 from small_worlds import posts_of
 from townsquare.core.errors import SettingError
 from townsquare.scenario.contents import Posts
@@ -56,7 +56,7 @@ def test_false_posts_are_evenly_spread(veracity: list[int], share: float, shuffl
     injection = Injection(false_share=share, order="shuffled" if shuffled else "file")
     n_false = veracity.count(2)
     if (share > 0 and n_false == 0) or (share < 1 and n_false == len(veracity)):
-        with pytest.raises(SettingError, match="false_share"):
+        with raises_error(SettingError, where="false_share"):
             injection_order(posts, injection, 1)
         return
     order = injection_order(posts, injection, 1)

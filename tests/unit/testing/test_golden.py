@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import repository
+from raised_errors import raises_error
 from simswarm_oracle import Believer, update
 from townsquare.beliefs.stance.vader import SCORER, score_text
 from townsquare.core.errors import DataError
@@ -246,8 +247,8 @@ def test_malformed_files_are_told_with_file_and_line(text: str, where: str, tmp_
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="No such file"):
+    with raises_error(DataError, got="No such file"):
         check(tmp_path / "nothing.jsonl")
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match="UTF-8"):
+    with raises_error(DataError, allowed="UTF-8"):
         check(tmp_path / "bytes.jsonl")
