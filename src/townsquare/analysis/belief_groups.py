@@ -14,7 +14,7 @@ BANDS_OF_EXPOSURE = 3
 
 
 def exposure_groups(run: Reads) -> pl.DataFrame:
-    """Each person by how often it was shown posts of each class of veracity, and labeled ones.
+    """Return each person by how often it was shown posts of each class of veracity, and labeled ones.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def exposure_groups(run: Reads) -> pl.DataFrame:
 
 
 def belief_change_by(run: Reads, groups: pl.DataFrame) -> pl.DataFrame:
-    """How far the persons of each group moved.
+    """Return how far the persons of each group moved.
 
     Parameters
     ----------

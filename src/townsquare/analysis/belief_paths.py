@@ -17,12 +17,12 @@ _PERSON = ["agent", "proposition"]
 
 
 def _with_start(run: Reads) -> pl.LazyFrame:
-    """Rows of beliefs of persons from the step each was born in, with ``start``, the stance of that step."""
+    """Return rows of beliefs of persons from the step each was born in, with ``start``, the stance of that step."""
     return person_beliefs(run).select("step", *_PERSON, "stance").join(first_stances(run), on=_PERSON)
 
 
 def distance_to_start(run: Reads) -> pl.DataFrame:
-    """How far persons stand from where they started, after each step.
+    """Distance of stances from initial stances after each step.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def crossings(run: Reads) -> pl.DataFrame:
 
 
 def crossing_counts(run: Reads) -> pl.DataFrame:
-    """Changes of side, counted.
+    """Number of persons who changed sides, by direction.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def crossing_counts(run: Reads) -> pl.DataFrame:
 
 
 def persistence(run: Reads, veracity: str | None = None) -> pl.DataFrame:
-    """What is left of a move when exposure has ended, by the steps since.
+    """Persistence of belief change after exposure ends, by number of steps since.
 
     For each person and proposition the exposure ends with the last row it was shown that speaks to the proposition.
     The displacement is its stance then less its start. ``kept`` is what of the displacements, each in its own

@@ -60,7 +60,7 @@ def polarization_course(run: Reads) -> pl.DataFrame:
 
 
 def convergence(run: Reads) -> pl.DataFrame:
-    """Whether opinions draw together: spread kept of the same persons, and when half of it was gone.
+    """Convergence: spread relative to the start for the same persons, and the step at which it halves.
 
     Only persons who were there from the start count, so that newcomers cannot look like spread.
 
@@ -87,7 +87,7 @@ def convergence(run: Reads) -> pl.DataFrame:
 
 
 def accuracy_course(run: Reads) -> pl.DataFrame:
-    """How near beliefs stand to what the scenario's true posts say, after each step.
+    """Accuracy of beliefs after each step, relative to the side that the true posts take.
 
     Returns
     -------

@@ -27,19 +27,19 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def person_beliefs(run: Reads) -> pl.LazyFrame:
-    """The rows of ``beliefs`` that belong to persons."""
+    """Return the rows of ``beliefs`` that belong to persons."""
     sources = run.table("agents").filter(pl.col("kind") != AgentKind.PERSON)["agent"]
     beliefs = run.lazy("beliefs")
     return beliefs.filter(~pl.col("agent").is_in(sources.implode())) if sources.len() else beliefs
 
 
 def names(run: Reads) -> pl.DataFrame:
-    """The propositions: ``proposition`` (int16), ``name``, ``text``."""
+    """Return the propositions: ``proposition`` (int16), ``name``, ``text``."""
     return run.table("propositions").select("proposition", "name", "text").sort("proposition")
 
 
 def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
-    """The rows of a frame, which has a column ``proposition``, about one proposition; all for None.
+    """Return the rows of a frame, which has a column ``proposition``, about one proposition; all for None.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.Data
 
 
 def true_sides(run: Reads) -> pl.DataFrame:
-    """Which side the truth supports: the sign of the mean stance of injected true posts.
+    """Return which side the truth supports: the sign of the mean stance of injected true posts.
 
     Returns
     -------
@@ -75,13 +75,13 @@ def true_sides(run: Reads) -> pl.DataFrame:
 
 
 def _accuracy(stance: pl.Expr) -> pl.Expr:
-    """1 on the side of the truth, 0 on the other extreme, NaN where the truth takes no side."""
+    """Return accuracy: 1 on the side of the truth, 0 at the other extreme, NaN where the truth takes no side."""
     return 1.0 - (stance - pl.col("side")).abs() / 2.0
 
 
 @once_a_run
 def belief_course(run: Reads) -> pl.DataFrame:
-    """The distribution of stances after each step.
+    """Distribution of stances after each step.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def _humps(row: dict[str, float | None]) -> float:
 
 @once_a_run
 def stance_bins(run: Reads) -> pl.DataFrame:
-    """How many persons stand where after each step, in ``BINS`` equal bins.
+    """Number of persons by stance after each step, in 20 equal bins.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def stance_bins(run: Reads) -> pl.DataFrame:
 
 
 def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
-    """As :func:`stance_bins`, of rows of beliefs."""
+    """Return the counts of :func:`stance_bins` from rows of beliefs."""
     bin_of = ((pl.col("stance") + 1.0) * (BINS / 2)).floor().clip(0, BINS - 1).cast(pl.Int32).alias("bin")
     known = beliefs.filter(pl.col("stance").is_not_nan())
     return known.group_by("step", "proposition", bin_of).agg(row_count("agents"))
@@ -151,7 +151,7 @@ def counts_by_bin(beliefs: pl.LazyFrame) -> pl.LazyFrame:
 
 @once_a_run
 def belief_change(run: Reads) -> pl.DataFrame:
-    """How far each person moved from its first recorded stance to its last.
+    """Change from first to last stance, per proposition.
 
     Returns
     -------
@@ -167,32 +167,32 @@ def belief_change(run: Reads) -> pl.DataFrame:
 
 
 def first_stances(run: Reads) -> pl.LazyFrame:
-    """``agent``, ``proposition``, ``start``, ``born``: the stance of each person after the step in which it joined."""
+    """Return the stance of each person after joining: ``agent``, ``proposition``, ``start``, ``born`` (step)."""
     born = run.table("agents").lazy().select("agent", pl.col("born").cast(pl.Int32))
     first = person_beliefs(run).join(born, on="agent").filter(pl.col("step") == pl.col("born"))
     return first.select("agent", "proposition", pl.col("stance").alias("start"), "born")
 
 
 def last_stances(run: Reads) -> pl.LazyFrame:
-    """``agent``, ``proposition``, ``end``: the stance of each person after the last step."""
+    """Return ``agent``, ``proposition``, ``end``: the stance of each person after the last step."""
     last = person_beliefs(run).filter(pl.col("step") == run.last_step)
     return last.select("agent", "proposition", pl.col("stance").alias("end"))
 
 
 def stances_before(run: Reads) -> pl.LazyFrame:
-    """``step``, ``agent``, ``proposition``, ``before``: the stance of each person with which it went into a step."""
+    """Return each person's stance before a step: ``step``, ``agent``, ``proposition``, ``before``."""
     step = (pl.col("step") + 1).cast(pl.Int32).alias("step")
     return person_beliefs(run).select(step, "agent", "proposition", pl.col("stance").alias("before"))
 
 
 def starts_and_ends(run: Reads) -> pl.LazyFrame:
-    """Each person's first and last stance: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``."""
+    """Return first and last stances: ``agent``, ``proposition``, ``name``, ``side``, ``start``, ``end``."""
     sides = true_sides(run).lazy().select("proposition", "name", "side")
     return first_stances(run).join(last_stances(run), on=["agent", "proposition"]).join(sides, on="proposition")
 
 
 def moves_of() -> list[pl.Expr]:
-    """The columns of :func:`belief_change`, of the rows of :func:`starts_and_ends`."""
+    """Return the columns of :func:`belief_change`, of the rows of :func:`starts_and_ends`."""
     start, end = pl.col("start"), pl.col("end")
     before, after = start.std(ddof=0), end.std(ddof=0)
     return [
@@ -213,7 +213,7 @@ def moves_of() -> list[pl.Expr]:
 
 
 def stance_lines(run: Reads, lines: int = 12) -> pl.DataFrame:
-    """The courses of some single persons, chosen evenly over the order of starting stances; no draw decides.
+    """Return the courses of some single persons, chosen evenly over the order of starting stances; no draw decides.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ SEED = 0
 def bertopic_topics(
     texts: Sequence[str], most: int = MOST_TOPICS, vectors: npt.NDArray[np.float64] | None = None
 ) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """Topics of texts by BERTopic, in place of :func:`townsquare.analysis.topics.found_topics`.
+    """Return topics of texts by BERTopic, in place of :func:`townsquare.analysis.topics.found_topics`.
 
     Parameters
     ----------

@@ -39,14 +39,14 @@ from townsquare.core.registry import did_you_mean
 
 
 def measures() -> list[Measure]:
-    """Every registered measure."""
+    """Return every registered measure."""
     return [measure(name) for name in registry.names(FAMILY)]
 
 
 def analyze(
     run: Reads, only: Sequence[str] | None = None, without: Reads | None = None
 ) -> Iterator[tuple[str, pl.DataFrame | MissingExtra]]:
-    """Every analysis of a run, one after the other; tables are read once for all.
+    """Return every analysis of a run, one after the other; tables are read once for all.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def analyze(
 
 
 def _table(what: Measure, run: Reads, other: Reads | None) -> pl.DataFrame:
-    """The frame of one measure."""
+    """Return the frame of one measure."""
     run = given_to(FAMILY, what.name, run)
     if what.table is not None:
         frame: object = call_member(FAMILY, what.name, "table", partial(what.table, run))
@@ -108,7 +108,7 @@ def community_groups(run: Reads) -> pl.DataFrame:
 
 
 def _change_by(groups: TableOf, run: Reads) -> pl.DataFrame:
-    """How far the persons of each group moved."""
+    """Return how far the persons of each group moved."""
     return belief_change_by(run, groups(run))
 
 
@@ -118,7 +118,7 @@ _GROUPINGS: dict[str, TableOf] = {
 
 
 def treatment_effects(run: Reads) -> pl.DataFrame:
-    """What every treatment did to those who got it, and to those who follow them."""
+    """Direct effects and spillover of every treatment."""
     listed = list(setting(run, "treatments", default=()))
     parts = [
         treatment_effect(run, at).select(pl.lit(str(treatment["name"])).alias("treatment"), pl.all())

@@ -48,10 +48,10 @@ class Reads(Protocol):
         """Version of the package that recorded it."""
 
     def table(self, name: str) -> pl.DataFrame:
-        """All rows of a table."""
+        """Return all rows of a table."""
 
     def lazy(self, name: str) -> pl.LazyFrame:
-        """The same, read only when collected: for tables that may have millions of rows."""
+        """Return the same, read only when collected: for tables that may have millions of rows."""
 
 
 MOST_KEPT = 5_000_000
@@ -91,25 +91,25 @@ class CachedRun:
         self.content_hash = run.content_hash
 
     def once(self, name: str, answer: Callable[[], T]) -> T:
-        """What ``answer`` gives, asked once: a run does not change behind a step."""
+        """Return what ``answer`` gives, asked once: a run does not change behind a step."""
         if name not in self._answers:
             self._answers[name] = answer()
         stored: T = self._answers[name]
         return stored
 
     def table(self, name: str) -> pl.DataFrame:
-        """All rows of a table, read at the first call."""
+        """Return all rows of a table, read at the first call."""
         return self.once(f"table {name}", lambda: self._so_far(name, self._run.table(name).lazy()).pipe(collected))
 
     def lazy(self, name: str) -> pl.LazyFrame:
-        """The same, to be collected."""
+        """Return the same, to be collected."""
         rows = self._so_far(name, self._run.lazy(name))
         if name not in self._light or (name in _LARGE and not self.once(f"fits {name}", lambda: fits(rows))):
             return rows
         return self.once(f"lazy {name}", lambda: rows.select(self._light[name].split()).pipe(collected)).lazy()
 
     def whole(self) -> CachedRun:
-        """The same run with all columns in lazy frames, not only those that bundled members ask for."""
+        """Return the same run with all columns in lazy frames, not only those that bundled members ask for."""
         whole_run = copy(self)
         whole_run._light = {}
         return whole_run
@@ -203,7 +203,7 @@ class Measure:
         return self.number is not None or self.by_proposition is not None
 
     def numbers(self, run: Reads) -> dict[str, float]:
-        """Its values by name, those of propositions as ``name.proposition``; nothing where it is a table only.
+        """Return its values by name, those of propositions as ``name.proposition``; nothing where it is a table only.
 
         Raises
         ------
@@ -224,12 +224,12 @@ class Measure:
 
 
 def given_to(family: str, name: str, run: Reads) -> Reads:
-    """The run as a member gets it: those of other packages may ask for any column."""
+    """Return the run as a member gets it: those of other packages may ask for any column."""
     return run.whole() if isinstance(run, CachedRun) and name not in registry.bundled(family) else run
 
 
 def measure(name: str) -> Measure:
-    """The registered measure called ``name``. Of a function that gives a table, its docstring says what it is.
+    """Return the registered measure called ``name``. Of a function that gives a table, its docstring says what it is.
 
     Raises
     ------
@@ -258,7 +258,7 @@ def definition_of(function: Callable[..., pl.DataFrame]) -> str:
 
 
 def fits(rows: pl.LazyFrame) -> bool:
-    """Whether a large table may be kept in memory."""
+    """Return whether a large table may be kept in memory."""
     return int(rows.select(pl.len()).pipe(collected).item()) <= MOST_KEPT
 
 
@@ -266,7 +266,7 @@ _DTYPES = {"": pl.Float64, "str": pl.String, "int": pl.Int64, "row": pl.Int32}
 
 
 def columns(described: str) -> pl.Schema:
-    """The schema of a result: names of columns, each a real number unless it says ``:str``, ``:int`` or ``:row``.
+    """Return the schema of a result: names of columns, floats unless marked ``:str``, ``:int`` or ``:row``.
 
     A ``row`` is a step or a row of a table (int32).
 
@@ -287,7 +287,7 @@ def int_sum(values: pl.Expr, name: str) -> pl.Expr:
 
 
 def setting(run: Reads, *path: str, default: Any = None) -> Any:
-    """One value of the configuration, or ``default`` where a run has none.
+    """Return one value of the configuration, or ``default`` where a run has none.
 
     A run of a member from outside may lack sections; a measure then falls back instead of failing.
     """

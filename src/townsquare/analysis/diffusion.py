@@ -39,7 +39,7 @@ TESTS = columns("measure:str unit:str n_true:int n_false:int value low high p_we
 
 @once_a_run
 def cascades(run: Reads) -> pl.DataFrame:
-    """The cascade of every root but comments.
+    """Size, depth, breadth and speed of the cascade of each root other than comments.
 
     Returns
     -------
@@ -66,7 +66,7 @@ def cascades(run: Reads) -> pl.DataFrame:
 
 
 def _tree(run: Reads) -> tuple[pl.DataFrame, np.ndarray]:
-    """Roots that are no comments, and all shares, by row; and the place of each one's parent among them."""
+    """Return roots that are no comments, and all shares, by row; and the place of each one's parent among them."""
     posts = run.table("posts").select("post", "root", "parent", "kind", "step").sort("post")
     posts = posts.filter(pl.col("root").is_in(posts.filter(pl.col("kind") != PostKind.COMMENT)["root"].implode()))
     rows = posts["post"].to_numpy()
@@ -94,7 +94,7 @@ def _shapes(run: Reads) -> pl.DataFrame:
 
 
 def _half_reach(counts: pl.DataFrame) -> pl.DataFrame:
-    """``half``: the step in which half of the agents that ever saw a root had seen it."""
+    """Return ``half``: the step in which half of the agents that ever saw a root had seen it."""
     so_far = pl.col("newly").cum_sum().over("root")
     met = counts.filter(pl.col("newly") > 0).sort("root", "step").with_columns(so_far.alias("so_far"))
     enough = pl.col("so_far") * 2 >= pl.col("newly").sum().over("root")
@@ -102,7 +102,7 @@ def _half_reach(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def diffusion_by_veracity(run: Reads) -> pl.DataFrame:
-    """Each measure of :func:`cascades` by class of veracity.
+    """Means of each cascade measure by veracity.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def _known(frame: pl.DataFrame, measure: str, veracity: str) -> np.ndarray:
 
 
 def diffusion_tests(run: Reads) -> pl.DataFrame:
-    """Whether false posts spread otherwise than true ones.
+    """Tests of whether false posts spread differently from true posts.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def diffusion_tests(run: Reads) -> pl.DataFrame:
 
 
 def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
-    """:func:`diffusion_tests` from the frame of :func:`cascades`."""
+    """Return :func:`diffusion_tests` from the frame of :func:`cascades`."""
     rows = []
     for measure, unit in MEASURES.items():
         true, false = (_known(frame, measure, word) for word in ("true", "false"))
@@ -156,7 +156,7 @@ def veracity_tests(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def cascade_growth(run: Reads) -> pl.DataFrame:
-    """How cascades grow with their age.
+    """Reach, shares and depth of cascades by age of the post.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def cascade_growth(run: Reads) -> pl.DataFrame:
 
 
 def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Mean of ``value`` by ``keys`` with Student's interval: ``n``, ``value``, ``low``, ``high``."""
+    """Return mean of ``value`` by ``keys`` with Student's interval: ``n``, ``value``, ``low``, ``high``."""
     value = pl.col("value").cast(pl.Float64)
     grouped = frame.group_by(keys).agg(row_count("n"), value.mean().alias("value"), value.std().alias("sd"))
     n = grouped["n"].to_numpy()
@@ -199,7 +199,7 @@ def mean_by(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 @once_a_run
 def spread_metrics(run: Reads) -> pl.DataFrame:
-    """MOSAIC's measures of spread of each post at each step, appendix D: distinct agents so far.
+    """MOSAIC's spread metrics of each post at each step (appendix D), as distinct agents so far.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def spread_metrics(run: Reads) -> pl.DataFrame:
 
 
 def _first_shown(run: Reads, table: Table) -> pl.LazyFrame:
-    """The rows of a table that spread is counted from: of exposures, the first of each root to each agent."""
+    """Return the rows of a table that spread is counted from: of exposures, the first of each root to each agent."""
     rows = run.lazy(table.name)
     if table.name != "exposures":
         return rows
@@ -236,7 +236,7 @@ _SPREAD = columns(
 
 
 def depths(parent: npt.ArrayLike) -> Int64:
-    """Links from each node up to its root.
+    """Return links from each node up to its root.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def depths(parent: npt.ArrayLike) -> Int64:
 
 
 def tree_shapes(parent: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
-    """Measures of each tree of a forest.
+    """Return measures of each tree of a forest.
 
     Parameters
     ----------
@@ -305,7 +305,7 @@ def tree_shapes(parent: npt.ArrayLike) -> dict[str, npt.NDArray[np.float64]]:
 
 
 def _breadth(root: Int64, depth: Int64) -> npt.NDArray[np.float64]:
-    """Most nodes at one depth, at the row of each root."""
+    """Return most nodes at one depth, at the row of each root."""
     most = np.zeros(root.size)
     if root.size:
         width = int(depth.max()) + 1

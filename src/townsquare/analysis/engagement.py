@@ -33,7 +33,7 @@ def accepted_engagement(run: Reads, kinds: Mapping[str, Iterable[ActionKind]] = 
 
 @once_a_run
 def engagement(run: Reads) -> pl.DataFrame:
-    """Accepted likes, dislikes, shares and comments by the veracity of the root, in each step and so far.
+    """Accepted likes, dislikes, shares and comments by veracity of the root, per step and cumulative.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def engagement_balance(run: Reads) -> pl.DataFrame:
 
 
 def gaps(levels: pl.DataFrame) -> pl.DataFrame:
-    """What can be said of levels of engagement of true and false posts.
+    """Return what can be said of levels of engagement of true and false posts.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def gaps(levels: pl.DataFrame) -> pl.DataFrame:
 
 @once_a_run
 def engagement_by_post(run: Reads) -> pl.DataFrame:
-    """Engagement with each root over the whole run, those without any left out.
+    """Total engagement with each root that had any.
 
     Returns
     -------

@@ -23,7 +23,7 @@ MOSAIC_COUNTS = ("num_likes", "num_shares", "num_comments")
 
 
 def engagement_levels(run: Reads) -> pl.DataFrame:
-    """The level of engagement with each class of posts after each step, with intervals; two measures of it.
+    """Mean engagement per post by veracity and step, with 95% CI, by two definitions.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def engagement_levels(run: Reads) -> pl.DataFrame:
 
 
 def engagement_gaps(run: Reads) -> pl.DataFrame:
-    """True against false posts after each step: levels, gap, gap summed over steps (figure 3), ratio.
+    """Engagement with true and false posts by step: levels, gap, cumulative gap (figure 3) and ratio.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def engagement_gaps(run: Reads) -> pl.DataFrame:
 
 
 def engagement_rates(run: Reads) -> pl.DataFrame:
-    """Engagement per exposure over the whole run: what agents do when they are shown a post, whoever is shown more.
+    """Engagement per exposure by veracity, over the whole run.
 
     Returns
     -------

@@ -57,12 +57,12 @@ class FollowGraph:
     followed: Int64
 
     def directed(self) -> Any:
-        """As a directed graph of igraph."""
+        """Return the graph as a directed graph of igraph."""
         edges = np.stack([self.follower, self.followed], axis=1)
         return library("igraph").Graph(n=self.agents.size, edges=edges, directed=True)
 
     def of_persons(self) -> FollowGraph:
-        """Persons and the follows between them."""
+        """Return persons and the follows between them."""
         new_row = np.cumsum(self.person) - 1
         between = self.person[self.follower] & self.person[self.followed]
         ends = (new_row[self.follower[between]], new_row[self.followed[between]])
@@ -70,7 +70,7 @@ class FollowGraph:
 
 
 def standing_follows(run: Reads, step: int) -> pl.DataFrame:
-    """The follows that stood after a step, sorted: ``follower``, ``followed``, ``since`` (int32, a step)."""
+    """Return the follows that stood after a step, sorted: ``follower``, ``followed``, ``since`` (int32, a step)."""
     return (
         run.lazy("follows")
         .filter(pl.col("step") <= step)
@@ -84,7 +84,7 @@ def standing_follows(run: Reads, step: int) -> pl.DataFrame:
 
 
 def follow_graph(run: Reads, step: int | None = None) -> FollowGraph:
-    """The follow graph after ``step``, by default the last."""
+    """Return the follow graph after ``step``, by default the last."""
     step = run.last_step if step is None else step
     accounts = run.table("agents").filter(pl.col("born") <= step).sort("agent")
     agents = accounts["agent"].to_numpy().astype(np.int64)
@@ -94,7 +94,7 @@ def follow_graph(run: Reads, step: int | None = None) -> FollowGraph:
 
 
 def measured_steps(run: Reads, most: int = MOST_STEPS) -> list[int]:
-    """Steps at which networks are measured: all from 0 to the last, or ``most`` evenly spread ones.
+    """Return steps at which networks are measured: all from 0 to the last, or ``most`` evenly spread ones.
 
     >>> class Long:
     ...     last_step = 10
@@ -108,7 +108,7 @@ def measured_steps(run: Reads, most: int = MOST_STEPS) -> list[int]:
 
 @contextmanager
 def seeded(seed: int = 0) -> Iterator[None]:
-    """Around calls of igraph that draw: they draw from a generator with this seed."""
+    """Seed the generator of igraph for the calls inside the context."""
     igraph = library("igraph")
     igraph.set_random_number_generator(random.Random(seed))
     try:
@@ -118,7 +118,7 @@ def seeded(seed: int = 0) -> Iterator[None]:
 
 
 def null_draws(follows: int) -> int:
-    """How many null graphs are drawn for a graph of so many follows.
+    """Return how many null graphs are drawn for a graph of so many follows.
 
     >>> null_draws(3_000), null_draws(40_000), null_draws(10**6), null_draws(0)
     (100, 50, 0, 0)
@@ -129,7 +129,7 @@ def null_draws(follows: int) -> int:
 
 
 def rewired(graph: Any, draws: int, seed: int = 0) -> Iterator[Any]:
-    """Random graphs with the degrees of ``graph``, one after the other; each is valid until the next is asked for.
+    """Yield random graphs with the degrees of ``graph``; each is valid until the next is requested.
 
     Ten swaps a follow are tried before the first, and one between one and the next.
     """
@@ -141,7 +141,7 @@ def rewired(graph: Any, draws: int, seed: int = 0) -> Iterator[Any]:
 
 
 def against(value: float, null: list[float]) -> tuple[float, float, float, float, float]:
-    """A value beside those of null graphs: mean, 2.5 % and 97.5 % of them, distance in their sd, two-sided p.
+    """Return a value beside those of null graphs: mean, 2.5 % and 97.5 % of them, distance in their sd, two-sided p.
 
     p is the part of null graphs, the value itself counted among them, whose distance from their mean is as large.
     """
@@ -185,7 +185,7 @@ class GraphAt:
 
 
 def graph_at(run: Reads, step: int | None = None) -> GraphAt:
-    """The follow graph after ``step``; after the last one recorded if it is not given.
+    """Return the follow graph after ``step``; after the last one recorded if it is not given.
 
     Raises
     ------
@@ -274,14 +274,14 @@ def write_graph(graph: GraphAt, path: Path, format: str, *, safe_cells: bool = F
 
 
 def _attributes(nodes: pl.DataFrame) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Id and attributes of each node. Empty ones are left out; a name is its label, as viewers of graphs expect."""
+    """Yield id and attributes of each node without empty ones; a name becomes the label."""
     for row in nodes.iter_rows(named=True):
         known = {name: _printable(value) for name, value in row.items() if value is not None and name != "agent"}
         yield str(row["agent"]), {"label": known.pop("name") or str(row["agent"]), **known}
 
 
 def _printable(value: Any) -> Any:
-    """Text without the control characters that XML cannot hold, however they are written."""
+    """Return text without the control characters that XML cannot hold, however they are written."""
     if not isinstance(value, str):
         return value
     return "".join(letter if letter.isprintable() or letter in "\t\n" else "\ufffd" for letter in value)

@@ -18,12 +18,12 @@ GROUPS = columns("agent:row grouping:str group:str")
 
 
 def persons(run: Reads) -> pl.DataFrame:
-    """Every person: ``agent`` (int32)."""
+    """Return every person: ``agent`` (int32)."""
     return run.table("agents").filter(pl.col("kind") == AgentKind.PERSON).select("agent").sort("agent")
 
 
 def trait_groups(run: Reads) -> pl.DataFrame:
-    """Each person's answers as groups.
+    """Return each person's answers as groups.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def trait_groups(run: Reads) -> pl.DataFrame:
 
 
 def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
-    """Each number as the band it falls into.
+    """Return each number as the band it falls into.
 
     >>> number_bands(np.array([18, 18, 30, 40, 50]), 2)
     ['18 to 29', '18 to 29', '30 to 50', '30 to 50', '30 to 50']
@@ -59,7 +59,7 @@ def number_bands(values: np.ndarray, bands: int = BANDS) -> list[str]:
 
 
 def stance_groups(run: Reads) -> pl.DataFrame:
-    """Each person's starting stance toward each proposition as a group.
+    """Return each person's starting stance toward each proposition as a group.
 
     Returns
     -------
@@ -83,6 +83,6 @@ def stance_groups(run: Reads) -> pl.DataFrame:
 
 
 def all_groups(run: Reads) -> pl.DataFrame:
-    """Groups by trait and by starting stance, and ``all`` persons as one: as :func:`trait_groups`."""
+    """Return groups by trait and by starting stance, and ``all`` persons as one: as :func:`trait_groups`."""
     everyone = persons(run).with_columns(grouping=pl.lit("all"), group=pl.lit("all")).cast(GROUPS)
     return pl.concat([everyone, stance_groups(run), trait_groups(run)])

@@ -61,7 +61,7 @@ class RunHealth(NamedTuple):
 
 
 def run_health(run: Reads) -> RunHealth:
-    """What can be said of the health of a run without a look at its large tables."""
+    """Return what can be said of the health of a run without a look at its large tables."""
     steps, planned = run.table("steps"), setting(run, "steps")
     done = max(run.last_step, 0)
     tried, refused = int(steps["actions"].sum()), int(steps["refused"].sum())
@@ -69,7 +69,7 @@ def run_health(run: Reads) -> RunHealth:
 
 
 def _windows(run: Reads) -> Iterator[tuple[int, int]]:
-    """First and last steps, both included, that together cover 1 to the last, in pieces that fit in memory."""
+    """Return first and last steps, both included, that together cover 1 to the last, in pieces that fit in memory."""
     a_step = max(1, run.table("agents").height * names(run).height)
     width = max(1, ROWS_AT_ONCE // a_step - 1)
     for first in range(1, run.last_step + 1, width):
@@ -78,7 +78,7 @@ def _windows(run: Reads) -> Iterator[tuple[int, int]]:
 
 @once_a_run
 def belief_movement(run: Reads) -> pl.DataFrame:
-    """How much beliefs moved in each step, and how often a move went too far.
+    """Belief change in each step, and how many changes overshoot.
 
     A move *overshoots* when the exposures alone carry a person beyond its own stance and everything it was shown: the
     sum of their contributions leaves the hull of the stance before and the stances of the posts that moved it. A rule
@@ -116,7 +116,7 @@ def _moves_in(run: Reads, first: int, last: int) -> pl.DataFrame:
 
 
 def _stance_trail(run: Reads) -> bool:
-    """Whether the run recorded why beliefs moved, in units of stance."""
+    """Return whether the run recorded why beliefs moved, in units of stance."""
     if not setting(run, "record", "trail", default=True):
         return False
     try:
@@ -145,7 +145,7 @@ def _overshoots(run: Reads, before: pl.LazyFrame, first: int, last: int) -> pl.L
 
 
 def participation(run: Reads) -> pl.DataFrame:
-    """Who was there and who did something, in each step.
+    """Persons online and acting, actions and exposures in each step.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def participation(run: Reads) -> pl.DataFrame:
 
 
 def diagnostics(run: Reads) -> pl.DataFrame:
-    """What else is recorded of each step: the columns of ``steps`` that came after version 1 of the record.
+    """Further diagnostics of each step: columns of ``steps`` added after version 1 of the record.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def diagnostics(run: Reads) -> pl.DataFrame:
 
 
 def refusals(run: Reads) -> pl.DataFrame:
-    """Why actions were refused.
+    """Rejected actions by reason.
 
     Returns
     -------
@@ -211,7 +211,7 @@ _VALUES = {"check": pl.String, "proposition": pl.Int16, "value": pl.Float64}
 
 
 def rule_health(run: Reads) -> pl.DataFrame:
-    """Every check of the rule.
+    """Checks of the belief rule, with limits and flags.
 
     Returns
     -------
@@ -273,7 +273,7 @@ def _trust(run: Reads) -> pl.DataFrame:
 
 
 def _frozen(run: Reads, moves: pl.DataFrame) -> pl.DataFrame:
-    """Only where posts that take a stance were shown, and the rule is one that moves."""
+    """Return only where posts that take a stance were shown, and the rule is one that moves."""
     if str(setting(run, "beliefs", "rule", default="")) == "no_change":
         return pl.DataFrame(schema=_VALUES)
     stances = run.table("post_stances").lazy().select(pl.col("post").alias("root"), "proposition").unique()

@@ -28,7 +28,7 @@ _TAKES_PART = "share of exposures"
 
 
 def homophily(run: Reads) -> pl.DataFrame:
-    """Whether persons follow persons like themselves, at the first and the last step, against a null model.
+    """Homophily: whether persons follow similar persons, compared with a null model, at the first and the last step.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def homophily(run: Reads) -> pl.DataFrame:
 
 
 def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
-    """By attribute, a code (traits, -1 for none) or a number (stances, NaN for none) of each node."""
+    """Return the code (traits, -1 for none) or stance (NaN for none) of each node, by attribute."""
     nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
     codes_of: dict[str, np.ndarray] = {}
     for (label,), rows in trait_groups(run).group_by("grouping", maintain_order=True):
@@ -73,7 +73,7 @@ def _attributes(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
 
 
 def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
-    """By ``stance:<proposition>``, the stance of each node after the step; NaN for none."""
+    """Return the stance of each node after the step, by ``stance:<proposition>``; NaN for none."""
     nodes = pl.DataFrame({"agent": follows.agents}, schema={"agent": pl.Int32})
     beliefs = person_beliefs(run).filter(pl.col("step") == follows.step).pipe(collected)
     by_name = {
@@ -85,7 +85,7 @@ def _stances(run: Reads, follows: FollowGraph) -> dict[str, np.ndarray]:
 
 
 def _likeness(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, str], tuple[float, int]]:
-    """By attribute and measure, its value and the follows it was taken over."""
+    """Return value and number of follows by attribute and measure."""
     edges = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
     follower, followed = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
     values_of: dict[tuple[str, str], tuple[float, int]] = {}
@@ -106,7 +106,7 @@ def _likeness(graph: Any, attributes: dict[str, np.ndarray]) -> dict[tuple[str, 
 
 
 def equal_ends(follower: np.ndarray, followed: np.ndarray) -> tuple[float, float]:
-    """Of codes of either end of each follow: the share of equals, and Newman's assortativity, NaN where all are one.
+    """Return the share of follows with equal codes at both ends, and Newman's assortativity; NaN for a single code.
 
     The second is what ``assortativity_nominal`` of igraph gives; from the ends, so that follows of unknown ends can be
     left out, and both come from one count.
@@ -124,7 +124,7 @@ def equal_ends(follower: np.ndarray, followed: np.ndarray) -> tuple[float, float
 
 
 def communities(run: Reads) -> pl.DataFrame:
-    """The communities of the follow graph after the last step.
+    """Size, cohesion and mean stance of the communities of the follow graph.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def communities(run: Reads) -> pl.DataFrame:
 
 
 def echo_chambers(run: Reads) -> pl.DataFrame:
-    """How far persons are surrounded by their own side, over time.
+    """Agreement between persons and those they follow or are shown, over time.
 
     Returns
     -------

@@ -29,7 +29,7 @@ INEQUALITY = columns("measure:str unit:str of:str n:int value low high")
 
 @once_a_run
 def influence(run: Reads) -> pl.DataFrame:
-    """What each account received by the last step, with MOSAIC's score.
+    """Likes, shares, comments and followers of each account, with MOSAIC's influence score.
 
     Returns
     -------
@@ -74,12 +74,12 @@ def _made(run: Reads) -> pl.DataFrame:
 
 
 def _popularity(run: Reads) -> np.ndarray:
-    """Popularity of persons, most first. Sources are left out: a few of them receive most of everything."""
+    """Return popularity of persons, most first. Sources are left out: a few of them receive most of everything."""
     return influence(run).filter(pl.col("kind") == "person")["popularity"].to_numpy().astype(np.float64)
 
 
 def popularity_ranks(run: Reads) -> pl.DataFrame:
-    """Curves fitted to the popularity of the fifty most popular persons by rank: MOSAIC's fit, and better ones.
+    """Curves fitted to popularity by rank of the 50 most popular persons: MOSAIC's fit and alternatives.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def popularity_ranks(run: Reads) -> pl.DataFrame:
 
 
 def popularity_sizes(run: Reads) -> pl.DataFrame:
-    """A discrete power law of the popularity of persons by maximum likelihood, against other distributions.
+    """Power law of popularity by maximum likelihood, compared with other distributions.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def popularity_sizes(run: Reads) -> pl.DataFrame:
 
 
 def inequality(run: Reads) -> pl.DataFrame:
-    """How unequally attention and activity are shared out among persons.
+    """Inequality of popularity, followers and activity among persons.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def inequality(run: Reads) -> pl.DataFrame:
 
 
 def unequal(frame: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
-    """:func:`inequality` of columns of amounts of at least 0."""
+    """Return :func:`inequality` of columns of amounts of at least 0."""
     rows = []
     for name in columns:
         values = frame[name].cast(pl.Float64).to_numpy()
@@ -130,7 +130,7 @@ def unequal(frame: pl.DataFrame, columns: tuple[str, ...]) -> pl.DataFrame:
 
 
 def top_tenth(values: np.ndarray) -> float:
-    """The share of a total that the tenth of its holders with the most has, at least one; NaN for a total of 0.
+    """Return the share of a total that the tenth of its holders with the most has, at least one; NaN for a total of 0.
 
     >>> top_tenth(np.array([9.0, 1, 0, 0, 0, 0, 0, 0, 0, 0]))
     0.9

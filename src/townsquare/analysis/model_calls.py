@@ -18,7 +18,7 @@ _TOKENS = [int_sum(pl.col(name).filter(pl.col(name) >= 0), name) for name in ("t
 
 
 def model_calls(run: Reads) -> pl.DataFrame:
-    """Calls by purpose and outcome.
+    """Calls of language models by purpose and outcome.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def model_calls(run: Reads) -> pl.DataFrame:
 
 
 def calls_by_server(run: Reads) -> pl.DataFrame:
-    """What each server did: of several, whether they shared the work as they should.
+    """Calls, failures and response times by server.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def calls_by_server(run: Reads) -> pl.DataFrame:
 
 
 def tokens_of_turns(run: Reads) -> pl.DataFrame:
-    """What agents that a language model speaks for were told in a step, in tokens, and what was shortened for it.
+    """How long the prompts of agents were in tokens, and what was truncated or omitted to make them fit.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def tokens_of_turns(run: Reads) -> pl.DataFrame:
 
 
 def calls_in_short(run: Reads) -> dict[str, Any]:
-    """What was asked of a language model, and how it ended; empty for a run that asked none.
+    """Return what was asked of a language model, and how it ended; empty for a run that asked none.
 
     ``asked``, ``failed``, ``failed_by_outcome`` (counts); ``unhealthy``: whether too many failed; ``silent_agents``:
     agent-steps that said nothing because a question for a post or for reactions failed; ``tokens_in``, ``tokens_out``
@@ -110,7 +110,7 @@ def calls_in_short(run: Reads) -> dict[str, Any]:
 
 
 def _of_a_turn(turns: pl.DataFrame) -> dict[str, float | None]:
-    """Means over agents and steps."""
+    """Return means over agents and steps."""
     if turns.is_empty():
         return {}
     agents = pl.col("agents")

@@ -47,17 +47,17 @@ def strategies(run: Reads) -> list[str]:
 
 
 def strategy(run: Reads) -> str:
-    """The strategies in words, as ``none, then community``."""
+    """Return the strategies in words, as ``none, then community``."""
     return ", then ".join(strategies(run))
 
 
 def moderated(run: Reads) -> bool:
-    """Whether anything moderated the run at any time."""
+    """Return whether anything moderated the run at any time."""
     return strategies(run) != ["none"]
 
 
 def added_kinds(run: Reads) -> frozenset[ActionKind]:
-    """Kinds of action that agents had from a strategy of the run, as its moderator says.
+    """Return kinds of action that agents had from a strategy of the run, as its moderator says.
 
     Of a moderator that is not installed here, the record says whether there were notes.
     """
@@ -69,7 +69,7 @@ def added_kinds(run: Reads) -> frozenset[ActionKind]:
 
 
 def note_scores(run: Reads) -> pl.DataFrame:
-    """What the note scorer last found of each note that has a row of ``note_scores``.
+    """Return what the note scorer last found of each note that has a row of ``note_scores``.
 
     Returns
     -------
@@ -85,14 +85,14 @@ def note_scores(run: Reads) -> pl.DataFrame:
 
 
 def _first(run: Reads, table: str, name: str, *where: pl.Expr) -> pl.DataFrame:
-    """The first step in which a root has a row of ``table`` that fits: ``root``, ``name`` (int32)."""
+    """Return the first step in which a root has a row of ``table`` that fits: ``root``, ``name`` (int32)."""
     rows = run.table(table).filter(*where).select("post", "step").join(root_of_post(run), on="post")
     return rows.group_by("root").agg(pl.col("step").min().alias(name))
 
 
 @once_a_run
 def labels(run: Reads) -> pl.DataFrame:
-    """What moderation did to each injected post whose truth is known, and when.
+    """Acts of moderation on each injected post of known veracity, with their steps.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def notes_informative(run: Reads) -> bool:
 
 
 def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
-    """Precision tp/(tp + fp), recall tp/(tp + fn) and F1 2tp/(2tp + fp + fn); NaN where the divisor is 0.
+    """Return precision tp/(tp + fp), recall tp/(tp + fn) and F1 2tp/(2tp + fp + fn); NaN where the divisor is 0.
 
     >>> scores(30, 18, 20)
     {'precision': 0.625, 'recall': 0.6, 'f1': 0.6122448979591837}
@@ -136,7 +136,7 @@ def scores(tp: int, fp: int, fn: int) -> dict[str, float]:
 
 
 def moderation(run: Reads) -> pl.DataFrame:
-    """Quality, errors, speed and effect of moderation, in one row.
+    """Quality, errors, speed and effect of moderation in one row.
 
     Returns
     -------

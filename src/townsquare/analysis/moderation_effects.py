@@ -42,7 +42,7 @@ _PER_POST = {
 
 
 def time_to_moderation(run: Reads) -> pl.DataFrame:
-    """The share of injected posts that had got a verdict, a label or a takedown by each age.
+    """Share of injected posts with a verdict, label or takedown by age of the post.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def time_to_moderation(run: Reads) -> pl.DataFrame:
 
 
 def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float, float, float]]:
-    """Kaplan and Meier's share that it happened to by each time; ``after`` is NaN where it did not."""
+    """Return Kaplan and Meier's share that it happened to by each time; ``after`` is NaN where it did not."""
     did = ~np.isnan(after)
     if not did.any():
         return []
@@ -80,7 +80,7 @@ def _happened(after: np.ndarray, watched: np.ndarray) -> list[tuple[float, float
 
 
 def _by_key(run: Reads) -> pl.DataFrame:
-    """Injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
+    """Return injected posts of known truth with their key and all that :func:`moderation_effects` compares."""
     known = known_posts(run).select("root")
     keys = run.table("posts").select(pl.col("post").alias("root"), "key")
     marks = labels(run).select("root", pl.col("label_step").is_not_null().alias("labeled"), "takedown_step")
@@ -102,7 +102,7 @@ def _pair(run: Reads, without: Reads) -> pl.DataFrame:
 
 
 def moderation_effects(run: Reads, without: Reads) -> pl.DataFrame:
-    """What moderation prevented and what it harmed, post by post, against the paired run without it.
+    """Effect of moderation on each injected post, compared with the paired run without moderation.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _paired_row(posts: pl.DataFrame, name: str) -> tuple[float, ...]:
 
 
 def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
-    """Whether posts that stay without a label gain when others carry one (Pennycook and others 2020).
+    """Implied truth effect: engagement with unlabeled posts when others carry a label (Pennycook et al. 2020).
 
     Returns
     -------
@@ -190,7 +190,7 @@ def implied_truth(run: Reads, without: Reads) -> pl.DataFrame:
 
 
 def moderation_by_group(run: Reads) -> pl.DataFrame:
-    """Whom moderation meets, by trait and by starting stance.
+    """Exposures and moderated posts by trait and by initial stance.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def moderation_by_group(run: Reads) -> pl.DataFrame:
 
 
 def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
-    """What moderation changed for whom, person by person, against the paired run without it.
+    """Effect of moderation on each group of persons, compared with the paired run without moderation.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def moderation_effects_by_group(run: Reads, without: Reads) -> pl.DataFrame:
 
 
 def _of_persons(run: Reads) -> pl.DataFrame:
-    """``agent``, ``measure``, ``value``: exposures and the last stance of each person."""
+    """Return ``agent``, ``measure``, ``value``: exposures and the last stance of each person."""
     met = persons(run).join(_met(run), on="agent", how="left").select("agent", "false_exposures", "true_exposures")
     shown = met.fill_null(0).unpivot(index="agent", variable_name="measure").cast({"value": pl.Float64})
     beliefs = person_beliefs(run).filter(pl.col("step") == run.last_step).pipe(collected)

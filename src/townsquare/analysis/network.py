@@ -34,7 +34,7 @@ MOST_EXACT = 20_000_000
 
 
 def _two_path_closure(graph: Any) -> float:
-    """Of the chains a → b → c of different accounts, the part in which a follows c too.
+    """Return the share of chains a → b → c of different accounts in which a follows c too.
 
     Of more chains than ``MOST_CHAINS``, those that start at a sample of accounts with a fixed seed.
     """
@@ -52,7 +52,7 @@ def _two_path_closure(graph: Any) -> float:
 
 
 def _degree_correlation(graph: Any) -> float:
-    """Correlation over follows of the followers of either end."""
+    """Return correlation over follows of the followers of either end."""
     return float(graph.assortativity(graph.indegree(), directed=True)) if graph.ecount() > 1 else math.nan
 
 
@@ -73,7 +73,7 @@ _SIZE: dict[str, tuple[str, Callable[[FollowGraph, Any], float]]] = {
 
 
 def _communities(graph: Any) -> Any:
-    """Communities by the algorithm of Leiden (Traag and others 2019), for modularity, directions left aside."""
+    """Return communities by the algorithm of Leiden (Traag and others 2019), for modularity, directions left aside."""
     with seeded():
         return graph.as_undirected().community_leiden(objective_function="modularity", n_iterations=2)
 
@@ -84,7 +84,7 @@ def _largest(graph: Any) -> float:
 
 
 def network_over_time(run: Reads) -> pl.DataFrame:
-    """The shape of the follow graph after up to six steps, against random graphs with the same degrees.
+    """Structure of the follow graph at up to six steps, compared with random graphs of equal degrees.
 
     Returns
     -------
@@ -127,7 +127,7 @@ def _shape(graph: Any) -> dict[str, float]:
 
 
 def centralities(run: Reads) -> pl.DataFrame:
-    """Where each account stands in the follow graph after the last step.
+    """Centralities of each account in the follow graph after the last step.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def centralities(run: Reads) -> pl.DataFrame:
 
 
 def _by_paths(graph: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Betweenness as a share of pairs, and harmonic centrality; of paths from all nodes, or from a sample of them."""
+    """Return betweenness as a share of pairs, and harmonic centrality, from all nodes or from a sample."""
     pairs = max(1, (n - 1) * (n - 2))
     if n * graph.ecount() <= MOST_EXACT:
         betweenness = np.asarray(graph.betweenness(), np.float64) / pairs
@@ -183,7 +183,7 @@ def _by_paths(graph: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_size(membership: list[int]) -> np.ndarray:
-    """Numbers of communities anew, 0 for the largest; ties by the smallest member.
+    """Return numbers of communities anew, 0 for the largest; ties by the smallest member.
 
     >>> by_size([4, 7, 7, 2]).tolist()
     [1, 0, 0, 2]
@@ -196,7 +196,7 @@ def by_size(membership: list[int]) -> np.ndarray:
 
 
 def community_of(run: Reads) -> pl.DataFrame:
-    """The community of each account after the last step: ``agent`` (int32), ``community`` (int64, 0 for the largest).
+    """Return the community of each account after the last step: ``agent`` and ``community`` (int64, 0 for the largest).
 
     Raises ``MissingExtra`` if igraph is not installed.
     """

@@ -25,7 +25,7 @@ from townsquare.settings.layers import read_yaml
 
 
 def numbered() -> list[Measure]:
-    """Every registered measure that sums up a run in numbers: those below, then those of other packages."""
+    """Return every registered measure that sums up a run in numbers: those below, then those of other packages."""
     bundled = registry.bundled(FAMILY)
     wanted = [name for name in registry.names(FAMILY) if name in MEASURES or name not in bundled]
     return [member for member in map(measure, wanted) if member.is_number]
@@ -48,7 +48,7 @@ _TABLE = columns("outcome:str title:str value unit:str direction:str definition:
 
 
 def outcome_table(run: Reads) -> pl.DataFrame:
-    """Every measure that sums up the run in a number, with its unit, direction and definition.
+    """Every outcome of the run with its unit, direction and definition.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def outcome_table(run: Reads) -> pl.DataFrame:
 
 
 def describe(name: str) -> Measure:
-    """The measure behind the outcome called ``name``, with the proposition in its title where it has one.
+    """Return the measure behind the outcome called ``name``, with the proposition in its title where it has one.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def describe(name: str) -> Measure:
 
 
 def is_outcome(name: str) -> bool:
-    """Whether a registered measure gives an outcome of this name."""
+    """Return whether a registered measure gives an outcome of this name."""
     base, dot, _ = name.partition(".")
     if base not in registry.names(FAMILY):
         return False
@@ -94,7 +94,7 @@ def is_outcome(name: str) -> bool:
 
 
 def groups() -> dict[str, str]:
-    """Titles of the groups of outcomes, in the order in which pages show them; those of other packages come last."""
+    """Return the titles of the groups of outcomes in the order of pages, those of other packages last."""
     others = {what.group or what.name: what.heading for what in numbered() if what.name not in MEASURES}
     return {**_GROUPS, **{group: title for group, title in others.items() if group not in _GROUPS}}
 
@@ -141,14 +141,14 @@ def _activity(run: Reads) -> dict[str, float]:
 
 
 def _of_beliefs(run: Reads, column: str, *, at_the_end: bool) -> dict[str, float]:
-    """A column of the change of beliefs, or of their course at the last step, by proposition."""
+    """Return a column of the change of beliefs, or of their course at the last step, by proposition."""
     end = belief_course(run).filter(pl.col("step") == run.last_step) if at_the_end else belief_change(run)
     both = names(run).join(end.select("proposition", column), on="proposition", how="left").sort("proposition")
     return {str(name): _number(value) for name, value in both.select("name", column).iter_rows()}
 
 
 def _one_of(numbers: Numbers, name: str, run: Reads) -> float:
-    """One of several numbers, which are computed once of a :class:`CachedRun`."""
+    """Return one of several numbers, which are computed once of a :class:`CachedRun`."""
     values = run.once(numbers.__name__, lambda: numbers(run)) if isinstance(run, CachedRun) else numbers(run)
     return values[name]
 

@@ -29,7 +29,7 @@ ACTED = columns("person:row post:row action:str")
 def compare_means(
     first: Sequence[float] | np.ndarray, second: Sequence[float] | np.ndarray, seed: int = 0
 ) -> pl.DataFrame:
-    """Is the mean of one sample that of another? Four tests.
+    """Compare the means of two samples by four tests.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _permuted(a: np.ndarray, b: np.ndarray, *, paired: bool, seed: int) -> float
 
 
 def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add_note")) -> pl.DataFrame:
-    """What persons of a run did with injected posts, each person, post and action once.
+    """Actions of persons on injected posts, each person, post and action once.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def acted(run: Reads, actions: Sequence[str] = ("like", "share", "comment", "add
 
 
 def counts(frame: pl.DataFrame, per: str, everyone: Sequence[object], action: str) -> np.ndarray:
-    """How often an action was done by each person, or to each post, in the order given; 0 where never.
+    """Return how often an action was done by each person, or to each post, in the order given; 0 where never.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def people_and_agents(
     posts: Sequence[object],
     actions: Sequence[str],
 ) -> pl.DataFrame:
-    """Differences between people and the agents that stand for them, per post and per person.
+    """Return differences between people and the agents that stand for them, per post and per person.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def people_and_agents(
 def differences_by_group(
     people: pl.DataFrame, agents: pl.DataFrame, groups: pl.DataFrame, actions: Sequence[str]
 ) -> pl.DataFrame:
-    """Paired differences between people and their agents in each group, with correction for their number.
+    """Return paired differences between people and their agents in each group, with correction for their number.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ ALIKE = columns("measure:str unit:str n:int value low high chance p")
 def likeness(
     people: pl.DataFrame, agents: pl.DataFrame, persons: Sequence[object], posts: Sequence[object], seed: int = 0
 ) -> pl.DataFrame:
-    """Whether an agent does what its own person did, and whether posts get what they got from people.
+    """Return whether an agent does what its own person did, and whether posts get what they got from people.
 
     Parameters
     ----------

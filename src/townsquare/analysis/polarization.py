@@ -17,7 +17,7 @@ import polars as pl
 
 
 def mean_distance(stance: pl.Expr) -> pl.Expr:
-    """Mean distance of all ordered pairs, each person with itself included, from sorted stances: no pair is looked at.
+    """Return the mean distance of all ordered pairs, self-pairs included, from sorted stances in linear time.
 
     >>> pl.DataFrame({"stance": [-1.0, 1.0]}).select(mean_distance(pl.col("stance"))).item()
     1.0
@@ -28,7 +28,7 @@ def mean_distance(stance: pl.Expr) -> pl.Expr:
 
 
 def pair_variance(stance: pl.Expr) -> pl.Expr:
-    """Variance of the distances between all ordered pairs, each person with itself included.
+    """Return variance of the distances between all ordered pairs, each person with itself included.
 
     With sorted stances x₁ … xₙ the mean distance is 2/n² Σ (2i − n − 1) xᵢ and the mean squared one is 2 Var(x), so
     that no pair has to be looked at.
@@ -55,7 +55,7 @@ def pair_variance(stance: pl.Expr) -> pl.Expr:
 
 
 def bimodality(skewness: float, excess_kurtosis: float, n: int) -> float:
-    """Bimodality coefficient with the sample correction; the uniform distribution has 5/9 = 0.555, two points have 1.
+    """Return the bimodality coefficient with the sample correction: 5/9 for a uniform distribution, 1 for two points.
 
     Parameters
     ----------

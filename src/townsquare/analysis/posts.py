@@ -35,7 +35,7 @@ def known_posts(run: Reads) -> pl.DataFrame:
 
 
 def root_of_post(run: Reads) -> pl.DataFrame:
-    """The root of every post.
+    """Return the root of every post.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def root_of_post(run: Reads) -> pl.DataFrame:
 
 @once_a_run
 def roots(run: Reads) -> pl.DataFrame:
-    """Every root with its class of veracity.
+    """Return every root with its class of veracity.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def roots(run: Reads) -> pl.DataFrame:
 
 
 def posts_so_far(run: Reads) -> pl.DataFrame:
-    """How many roots of each class there were at the end of each step.
+    """Return how many roots of each class there were at the end of each step.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def posts_so_far(run: Reads) -> pl.DataFrame:
 
 
 def step_grid(run: Reads) -> pl.DataFrame:
-    """Every pair of a committed step, from 1 on, and a class of veracity, so that a step of nothing counts as 0.
+    """Return every pair of a committed step, from 1 on, and a class of veracity, so that a step of nothing counts as 0.
 
     Returns
     -------
@@ -91,5 +91,5 @@ def step_grid(run: Reads) -> pl.DataFrame:
 
 
 def per(amount: pl.Expr, count: pl.Expr) -> pl.Expr:
-    """``amount / count`` in float64, NaN where there is nothing to divide by."""
+    """Return ``amount / count`` in float64, NaN where there is nothing to divide by."""
     return pl.when(count > 0).then(amount / count).otherwise(float("nan"))

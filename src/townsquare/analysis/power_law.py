@@ -57,7 +57,7 @@ _CURVES: tuple[tuple[str, str, Callable[..., Float], tuple[float, ...]], ...] = 
 
 
 def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
-    """Curves fitted by least squares to the largest values in falling order, against their rank.
+    """Return curves fitted by least squares to the largest values in falling order, against their rank.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def rank_fits(values: npt.ArrayLike, top: int = 50) -> pl.DataFrame:
 
 
 def size_models(values: npt.ArrayLike) -> pl.DataFrame:
-    """A discrete power law P(x) ~ x^−α, x ≥ x_min, by maximum likelihood, against other distributions of the tail.
+    """Fit a discrete power law P(x) ~ x^−α, x ≥ x_min, by maximum likelihood, and compare it with alternatives.
 
     Parameters
     ----------

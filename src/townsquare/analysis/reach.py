@@ -15,7 +15,7 @@ from townsquare.core.frames import all_collected, collected
 
 @once_a_run
 def exposure_counts(run: Reads) -> pl.DataFrame:
-    """Exposures by step and root: one pass over the largest table, from which reach and labels are measured.
+    """Return exposures by step and root: one pass over the largest table, from which reach and labels are measured.
 
     Returns
     -------
@@ -39,13 +39,13 @@ def exposure_counts(run: Reads) -> pl.DataFrame:
 
 
 def _first_exposures(run: Reads) -> pl.DataFrame:
-    """Agents by the step in which each root was first shown to them, from the exposures themselves."""
+    """Return agents by the step in which each root was first shown to them, from the exposures themselves."""
     first = run.lazy("exposures").group_by("root", "agent").agg(pl.col("step").min())
     return first.group_by("step", "root").agg(row_count("newly")).pipe(collected)
 
 
 def reach(run: Reads) -> pl.DataFrame:
-    """Exposures and reach of each root over the whole run; roots that nobody was shown have 0.
+    """Return exposures and reach of each root over the whole run; roots that nobody was shown have 0.
 
     Returns
     -------

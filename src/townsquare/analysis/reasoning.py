@@ -41,7 +41,7 @@ _UNIT = "share of actions"
 
 @once_a_run
 def reasons(run: Reads) -> pl.DataFrame:
-    """Accepted actions with a reasoning, each agent, kind and target once: the first.
+    """Return accepted actions with a reasoning, each agent, kind and target once: the first.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def reasons(run: Reads) -> pl.DataFrame:
 
 
 def tones(texts: Sequence[str]) -> list[str]:
-    """The tone of each text: ``positive``, ``neutral`` or ``negative``.
+    """Return the tone of each text: ``positive``, ``neutral`` or ``negative``.
 
     >>> tones(["What a wonderful idea", "It is a table", "A horrible lie"])
     ['positive', 'neutral', 'negative']
@@ -78,7 +78,7 @@ def tones(texts: Sequence[str]) -> list[str]:
 
 
 def reasoning_tone(run: Reads) -> pl.DataFrame:
-    """The tone of what agents say, by action: the left half of MOSAIC's table 4.
+    """Tone of agents' reasoning by action (left half of MOSAIC's table 4).
 
     Returns
     -------
@@ -89,7 +89,7 @@ def reasoning_tone(run: Reads) -> pl.DataFrame:
 
 
 def tone_by_action(frame: pl.DataFrame) -> pl.DataFrame:
-    """Actions and the tone of their reasoning.
+    """Return actions and the tone of their reasoning.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def tone_by_action(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def reasoning_motives(run: Reads, motives: Motives | None = None) -> pl.DataFrame:
-    """The motives that agents name, by action: keyword lists, as stated in ``data/motives.yaml``.
+    """Motives in agents' reasoning by action, from the keyword lists in ``data/motives.yaml``.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def reasoning_motives(run: Reads, motives: Motives | None = None) -> pl.DataFram
 
 
 def motives_by_action(frame: pl.DataFrame, motives: Motives | None = None) -> pl.DataFrame:
-    """:func:`reasoning_motives` of a frame with ``action`` and ``reasoning``."""
+    """Return :func:`reasoning_motives` of a frame with ``action`` and ``reasoning``."""
     lists = bundled_motives() if motives is None else motives
     marked = motives_of(frame["reasoning"], lists)
     marked = marked.with_columns((~pl.any_horizontal(pl.all())).alias("none"), frame["action"])
@@ -141,7 +141,7 @@ def motives_by_action(frame: pl.DataFrame, motives: Motives | None = None) -> pl
 
 
 def reasoning_agreement(run: Reads) -> pl.DataFrame:
-    """Whether the tone of a reasoning is that of the post it is about.
+    """Agreement between the tone of a reasoning and the tone of its post.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def reasoning_agreement(run: Reads) -> pl.DataFrame:
 
 
 def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
-    """Agreement in tone of reasoning and post.
+    """Return agreement in tone of reasoning and post.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def tone_agreement(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def compound(texts: Sequence[str]) -> np.ndarray:
-    """VADER's compound score of each text, −1 to 1."""
+    """Return VADER's compound score of each text, −1 to 1."""
     once = {text: score_text(text) for text in set(texts)}
     return np.array([once[text] for text in texts], np.float64)
 
@@ -200,7 +200,7 @@ Motives = Mapping[str, Sequence[str]]
 
 
 def read_motives(path: Path) -> Motives:
-    """The lists of a YAML file: motive to words.
+    """Return the lists of a YAML file: motive to words.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def read_motives(path: Path) -> Motives:
 
 @cache
 def bundled_motives() -> Motives:
-    """The lists that come with Townsquare, ``data/motives.yaml``.
+    """Return the lists that come with Townsquare, ``data/motives.yaml``.
 
     >>> sorted(bundled_motives())[:2]
     ['agreement', 'disagreement']
@@ -229,7 +229,7 @@ def bundled_motives() -> Motives:
 
 
 def pattern(words: Sequence[str]) -> str:
-    """One regular expression for a list: whole words, whatever the case.
+    """Return one regular expression for a list: whole words, whatever the case.
 
     >>> pattern(["agree*", "well said"])
     '(?i)\\\\b(?:agree\\\\w*|well\\\\ said)\\\\b'
@@ -239,5 +239,5 @@ def pattern(words: Sequence[str]) -> str:
 
 
 def motives_of(texts: pl.Series, motives: Motives) -> pl.DataFrame:
-    """Which motives each text has: a column of bool a motive."""
+    """Return which motives each text has: a column of bool a motive."""
     return pl.DataFrame({name: texts.str.contains(pattern(words)) for name, words in motives.items()})

@@ -36,12 +36,12 @@ UNKNOWN = Estimate(math.nan, math.nan, math.nan)
 
 
 def tidy(rows: Sequence[Sequence[Any]], schema: dict[str, Any]) -> pl.DataFrame:
-    """Rows as a frame of a stated schema, which an empty list has too."""
+    """Return rows as a frame of a stated schema, which an empty list has too."""
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def mean(values: npt.ArrayLike) -> Estimate:
-    """Mean of at least two values with Student's interval; of one, without.
+    """Return mean of at least two values with Student's interval; of one, without.
 
     >>> mean([1.0, 2.0, 3.0]).value
     2.0
@@ -58,7 +58,7 @@ def mean(values: npt.ArrayLike) -> Estimate:
 
 
 def difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
-    """Mean of ``one`` less mean of ``other``, two independent samples, with Welch's interval."""
+    """Return mean of ``one`` less mean of ``other``, two independent samples, with Welch's interval."""
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if min(a.size, b.size) < 1:
         return UNKNOWN
@@ -70,7 +70,7 @@ def difference(first: npt.ArrayLike, second: npt.ArrayLike) -> Estimate:
 
 
 def share(part: int, whole: int) -> Estimate:
-    """``part / whole`` with Wilson's interval.
+    """Return ``part / whole`` with Wilson's interval.
 
     >>> share(5, 10).value
     0.5
@@ -82,13 +82,13 @@ def share(part: int, whole: int) -> Estimate:
 
 
 def samples_of(frame: pl.DataFrame, by: str) -> list[Float]:
-    """The column ``value`` of each group that has two rows at least, groups in order of appearance."""
+    """Return the column ``value`` of each group that has two rows at least, groups in order of appearance."""
     groups = (rows["value"].to_numpy() for _, rows in frame.group_by(by, maintain_order=True))
     return [values for values in groups if values.size >= 2]
 
 
 def corrected(p: npt.ArrayLike) -> Float:
-    """P-values after the correction of Benjamini and Hochberg (1995) for as many tests as are not NaN."""
+    """Return P-values after the correction of Benjamini and Hochberg (1995) for as many tests as are not NaN."""
     values = np.array(p, np.float64)
     known = ~np.isnan(values)
     if known.any():
@@ -97,7 +97,7 @@ def corrected(p: npt.ArrayLike) -> Float:
 
 
 def with_corrected(frame: pl.DataFrame, p: str = "p", by: Sequence[str] = ()) -> pl.DataFrame:
-    """The frame with a column ``<p>_corrected``: :func:`corrected` over all rows, or over those of each group."""
+    """Add a column ``<p>_corrected``: :func:`corrected` over all rows, or over the rows of each group."""
     values = np.full(frame.height, math.nan)
     rows = frame.with_row_index("_row")
     for group in [part for _, part in rows.group_by(by)] if by else [rows]:
@@ -106,7 +106,7 @@ def with_corrected(frame: pl.DataFrame, p: str = "p", by: Sequence[str] = ()) ->
 
 
 def gini(values: npt.ArrayLike) -> float:
-    """Gini coefficient of amounts of at least 0: 0 all equal, 1 − 1/n all with one of n. NaN where all are 0.
+    """Return gini coefficient of amounts of at least 0: 0 all equal, 1 − 1/n all with one of n. NaN where all are 0.
 
     >>> gini([0, 0, 0, 8])
     0.75
@@ -120,7 +120,7 @@ def gini(values: npt.ArrayLike) -> float:
 
 
 def bootstrap(values: npt.ArrayLike, statistic: Callable[[Float], float], seed: int = 0) -> Estimate:
-    """A statistic of one sample with its percentile interval; equal samples have equal intervals.
+    """Return a statistic of one sample with its percentile interval; equal samples have equal intervals.
 
     There are ``RESAMPLES`` resamples; of more than 4,000 values fewer, down to 100. Above 100,000 values, of which the
     interval would be narrow, there is none.
@@ -161,7 +161,7 @@ NO_ASSOCIATION = Association(math.nan, 0, *[math.nan] * 6)
 
 
 def cramers_v(table: npt.ArrayLike) -> Association:
-    """Chi-square without continuity correction, and Cramér's V with an interval.
+    """Return chi-square without continuity correction, and Cramér's V with an interval.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def cramers_v(table: npt.ArrayLike) -> Association:
 
 
 def _noncentrality(chi2: float, dof: int) -> tuple[float, float]:
-    """Ends of the interval of the noncentrality under which ``chi2`` was drawn."""
+    """Return ends of the interval of the noncentrality under which ``chi2`` was drawn."""
 
     def end(tail: float) -> float:
         def excess(at: float) -> float:

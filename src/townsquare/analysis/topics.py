@@ -40,7 +40,7 @@ _UNIT = "actions per post"
 
 
 def found_topics(texts: Sequence[str], most: int = MOST_TOPICS) -> tuple[np.ndarray, list[str]]:
-    """Topics of texts by a non-negative factorization of their TF-IDF weights.
+    """Return topics of texts by a non-negative factorization of their TF-IDF weights.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ Find = Callable[[Sequence[str]], tuple[np.ndarray, list[str]]]
 
 
 def topics(run: Reads, find: Find = found_topics) -> pl.DataFrame:
-    """The topic of each post that is neither share nor comment.
+    """Topic of each post that is neither share nor comment.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _amounts(run: Reads) -> pl.DataFrame:
 
 
 def topic_engagement(run: Reads) -> pl.DataFrame:
-    """Engagement with the posts of each topic over the whole run.
+    """Engagement with posts by topic.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def topic_engagement(run: Reads) -> pl.DataFrame:
 
 
 def by_topic(amounts: pl.DataFrame) -> pl.DataFrame:
-    """Amounts by topic.
+    """Return amounts by topic.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def by_topic(amounts: pl.DataFrame) -> pl.DataFrame:
 
 
 def topic_tests(run: Reads) -> pl.DataFrame:
-    """Whether engagement differs between topics.
+    """Tests of whether engagement differs between topics.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def topic_tests(run: Reads) -> pl.DataFrame:
 
 
 def compare_topics(amounts: pl.DataFrame) -> pl.DataFrame:
-    """Tests of amounts between topics, with and without the largest amounts.
+    """Return tests of amounts between topics, with and without the largest amounts.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ def _differ(samples: list[np.ndarray]) -> tuple[float, ...]:
 
 
 def time_of_posting(run: Reads) -> pl.DataFrame:
-    """Whether posts of some steps are engaged with more than posts of others.
+    """Early engagement with posts by step of posting.
 
     Returns
     -------

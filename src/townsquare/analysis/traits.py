@@ -34,7 +34,7 @@ def _both(run: Reads) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def trait_engagement(run: Reads) -> pl.DataFrame:
-    """Whether the most and the least popular, and the most and the least active, differ in a trait.
+    """Tests of whether the most and the least popular (or active) persons differ in a trait.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def trait_engagement(run: Reads) -> pl.DataFrame:
 
 
 def trait_levels(run: Reads) -> pl.DataFrame:
-    """Popularity and activity of each group of persons.
+    """Mean popularity and activity by group of persons.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def trait_levels(run: Reads) -> pl.DataFrame:
 
 
 def least_and_most(values: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """Who has least and who has most, without parting equals.
+    """Return who has least and who has most, without parting equals.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def least_and_most(values: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndar
 
 
 def trait_tests(amounts: pl.DataFrame, groups: pl.DataFrame, wanted: int | None = None) -> pl.DataFrame:
-    """Tests of every grouping against every amount.
+    """Return tests of every grouping against every amount.
 
     Parameters
     ----------

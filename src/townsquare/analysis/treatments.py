@@ -66,14 +66,14 @@ class Assignment:
 
 
 def shares(follows: sparse.csr_array, treated: npt.NDArray[np.bool_]) -> Float:
-    """Share of treated ones among those each row follows; NaN where it follows nobody."""
+    """Return share of treated ones among those each row follows; NaN where it follows nobody."""
     degree = np.asarray(follows.sum(axis=1), np.float64)
     with np.errstate(invalid="ignore"):
         return np.asarray(follows @ treated.astype(np.float64) / degree, np.float64)
 
 
 def assignment(run: Reads, treatment: str | int = 0) -> Assignment:
-    """A treatment of a run, by its name or its place in the settings.
+    """Return a treatment of a run, by its name or its place in the settings.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def _number(listed: list[Any], treatment: str | int) -> int:
 
 
 def _follows(run: Reads, agents: npt.NDArray[np.int32], start: int) -> sparse.csr_array:
-    """Follows among ``agents`` that stood before ``start``."""
+    """Return follows among ``agents`` that stood before ``start``."""
     standing = standing_follows(run, start - 1).filter(pl.all_horizontal(pl.col("follower", "followed").is_in(agents)))
     row, column = (np.searchsorted(agents, standing[name].to_numpy()) for name in ("follower", "followed"))
     return sparse.csr_array((np.ones(row.size), (row, column)), shape=(agents.size, agents.size))
 
 
 def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
-    """What each person came to: numbers to compare treated and untreated persons by.
+    """Return what each person came to: numbers to compare treated and untreated persons by.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def person_outcomes(run: Reads, since: int = 0) -> pl.DataFrame:
 
 
 def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -> pl.DataFrame:
-    """The effects of a treatment on every outcome of :func:`person_outcomes`.
+    """Return the effects of a treatment on every outcome of :func:`person_outcomes`.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def treatment_effect(run: Reads, treatment: str | int = 0, draws: int = DRAWS) -
 
 
 def effects_of(given: Assignment, outcomes: pl.DataFrame, draws: int = DRAWS) -> pl.DataFrame:
-    """The effects of an assignment on outcomes by person: see :func:`treatment_effect`.
+    """Return the effects of an assignment on outcomes by person: see :func:`treatment_effect`.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _effects(given: Assignment, y: Float, draws: int) -> list[dict[str, object]]
 
 
 def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.bool_]) -> list[dict[str, object]]:
-    """Direct and spillover effect and their sum by least squares with robust errors; nothing where e does not vary."""
+    """Return direct effect, spillover and their sum by least squares with robust errors; none where e is constant."""
     use = known & ~np.isnan(e)
     if use.sum() < 2 * LEAST or np.ptp(e[use]) < 1e-12 or z[use].all() or not z[use].any():
         return []
@@ -223,7 +223,7 @@ def _fit(y: Float, z: npt.NDArray[np.bool_], e: Float, known: npt.NDArray[np.boo
 
 
 def _least_squares(design: Float, y: Float) -> tuple[Float, Float]:
-    """Coefficients and their HC1 covariance (MacKinnon and White 1985, Journal of Econometrics 29), (k,) and (k, k)."""
+    """Return coefficients and their HC1 covariance (MacKinnon and White 1985, Journal of Econometrics 29)."""
     inverse = np.linalg.pinv(design.T @ design)
     coefficients = inverse @ (design.T @ y)
     scores = design * (y - design @ coefficients)[:, None]
@@ -236,7 +236,7 @@ def _design(z: npt.NDArray[np.bool_], e: Float) -> Float:
 
 
 def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int) -> dict[str, Float]:
-    """Every estimate under assignments drawn anew, the outcomes held fixed: what chance alone would give."""
+    """Draw every estimate under assignments drawn anew, the outcomes held fixed: what chance alone would give."""
     rng = np.random.default_rng(20)
     linked = np.asarray(given.follows.sum(axis=1)) > 0
     use = known & linked
@@ -257,7 +257,7 @@ def _drawn(given: Assignment, y: Float, known: npt.NDArray[np.bool_], draws: int
 
 
 def _chance(value: float, drawn: Float | None) -> float:
-    """Two-sided: how often chance alone is as large; the observed one counts among them."""
+    """Return a two-sided p value: the share of draws at least as large, the observed value included."""
     if drawn is None or np.isnan(drawn).all():
         return float("nan")
     known = drawn[~np.isnan(drawn)]
@@ -265,7 +265,7 @@ def _chance(value: float, drawn: Float | None) -> float:
 
 
 def exposure_cells(given: Assignment, outcomes: pl.DataFrame, outcome: str) -> pl.DataFrame:
-    """Mean outcomes by own treatment and by how many of the followed are treated, without a model.
+    """Return mean outcomes by own treatment and by how many of the followed are treated, without a model.
 
     Each person is weighted by one over the chance that it came into its cell, given whom it follows (Hájek's
     estimator in Aronow and Samii 2017): who follows few is often in an extreme cell, and must not stand for all.

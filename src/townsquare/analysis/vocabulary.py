@@ -32,7 +32,7 @@ _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*")
 
 
 def reasoning_words(run: Reads) -> pl.DataFrame:
-    """Words that are typical of what agents say, by action and by answers to the question bank.
+    """Words typical of agents' reasoning, by action and by trait.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def reasoning_words(run: Reads) -> pl.DataFrame:
 
 
 def typical_words(frame: pl.DataFrame) -> pl.DataFrame:
-    """The words that set groups apart.
+    """Return the words that set groups apart.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def typical_words(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(extraction: Any, samples: Sequence[pl.Series]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Uses of each word, (groups, words), of words used often enough, and the words."""
+    """Return uses of each word, (groups, words), of words used often enough, and the words."""
     vectorizer = extraction.CountVectorizer(stop_words="english", token_pattern=r"(?u)\b[a-zA-Z][a-zA-Z'-]+\b")
     try:
         vectorizer.fit(pl.concat([sample.unique(maintain_order=True) for sample in samples]).to_list())
@@ -95,7 +95,7 @@ def _counts(extraction: Any, samples: Sequence[pl.Series]) -> tuple[np.ndarray, 
 
 
 def log_odds(counts: np.ndarray) -> np.ndarray:
-    """z of each word in each group against the others, (groups, words); the prior of a word is its uses in all."""
+    """Return z of each word in each group against the others, (groups, words); the prior is the use in all groups."""
     prior = counts.sum(axis=0)
     total, mass = counts.sum(axis=1, keepdims=True), float(prior.sum())
     rest, rest_total = prior - counts, counts.sum() - total
@@ -119,7 +119,7 @@ def _typical(groups: Sequence[str], counts: np.ndarray, words: np.ndarray) -> li
 
 
 def reasoning_terms(run: Reads) -> pl.DataFrame:
-    """Names and concepts in what agents say, by action.
+    """Most frequent names and concepts in agents' reasoning, by action.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def reasoning_terms(run: Reads) -> pl.DataFrame:
 
 
 def frequent_terms(frame: pl.DataFrame) -> pl.DataFrame:
-    """The most frequent names and concepts of texts by action.
+    """Return the most frequent names and concepts of texts by action.
 
     Parameters
     ----------

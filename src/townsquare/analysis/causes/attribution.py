@@ -51,7 +51,7 @@ _KEYS: dict[str, tuple[pl.Expr, pl.Expr]] = {
 
 
 def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFrame]:
-    """:func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
+    """Return :func:`attribution` by several kinds; the trail of a run that is not large is read once for all."""
     rows = contributions(run, shown=bool(_READS_SHOWN & set(kinds)))
     if fits(run.lazy("trail")):
         rows = rows.pipe(collected).lazy()
@@ -59,7 +59,7 @@ def attributions(run: Reads, kinds: Sequence[str] = BY) -> dict[str, pl.DataFram
 
 
 def attribution(run: Reads, by: str = "author", agent: int | None = None) -> pl.DataFrame:
-    """What each post, author, class of veracity or label state contributed to the change of beliefs.
+    """Return what each post, author, class of veracity or label state contributed to the change of beliefs.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _summed(run: Reads, by: str, agent: int | None, rows: pl.LazyFrame) -> pl.Da
 
 
 def attribution_error(run: Reads) -> float:
-    """The largest difference, in stance, between a person's recorded change and the sum of its contributions.
+    """Return the largest difference, in stance, between a person's recorded change and the sum of its contributions.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def check_person(run: Reads, agent: int | None) -> None:
 
 
 def _in_words(run: Reads, sums: pl.DataFrame, by: str) -> pl.DataFrame:
-    """With ``what``: the text of a post, the name of an author, the word of a class; else the cause."""
+    """Add ``what``: the text of a post, the name of an author, the word of a class, or else the cause."""
     texts = run.table("texts").select("text", pl.col("content").str.slice(0, LONGEST_WHAT))
     if by == "post":
         called = run.table("posts").select(pl.col("post").alias("key"), "text").join(texts, on="text", how="left")

@@ -35,7 +35,7 @@ _BELIEF = ["step", "agent", "proposition"]
 
 
 def unit_of(run: Reads) -> str:
-    """Unit of the trail: ``stance`` or ``log odds``; that of a rule which is not registered here counts as stance."""
+    """Return the unit of the trail: ``stance`` or ``log odds``; ``stance`` for a rule that is not registered here."""
     rule = str(setting(run, "beliefs", "rule", default=""))
     return str(registry.get("beliefs", rule).unit) if rule in registry.names("beliefs") else "stance"
 
@@ -47,14 +47,14 @@ def check_trail(run: Reads) -> None:
 
 
 def agent_names(run: Reads) -> pl.DataFrame:
-    """What each agent is called: ``agent``, ``name`` (untrusted; null for persons without one)."""
+    """Return what each agent is called: ``agent``, ``name`` (untrusted; null for persons without one)."""
     agents = run.table("agents").select("agent", pl.col("name").alias("text"))
     texts = run.table("texts").rename({"content": "name"})
     return agents.join(texts, on="text", how="left").select("agent", "name")
 
 
 def changes(run: Reads) -> pl.DataFrame:
-    """How far each belief moved from the step its owner was born in to the last.
+    """Return how far each belief moved from the step its owner was born in to the last.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def changes(run: Reads) -> pl.DataFrame:
 
 
 def contributions(run: Reads, agent: int | None = None, *, shown: bool = True) -> pl.LazyFrame:
-    """Every row of the trail after its owner joined, in stance, with what brought it about.
+    """Return every row of the trail after its owner joined, in stance, with its cause.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def _with_causes(run: Reads, trail: pl.LazyFrame, *, shown: bool) -> pl.LazyFram
 
 
 def label_of() -> pl.Expr:
-    """What was shown with an exposure, in words: the verdict, ``note``, both, or ``none``."""
+    """Return what was shown with an exposure, in words: the verdict, ``note``, both, or ``none``."""
     words = {int(verdict): f"verdict {verdict.name.lower()}" if verdict else "" for verdict in Verdict}
     shown_verdict = as_words("verdict", words)
     note = pl.when(pl.col("note") >= 0).then(pl.lit("note")).otherwise(pl.lit(""))

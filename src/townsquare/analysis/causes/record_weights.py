@@ -24,7 +24,7 @@ _SHOWING = ["step", "rank", "post"]
 
 
 def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.DataFrame) -> dict[int, float]:
-    """Factor on the strength of each peer record, by claim; empty under rules that do not weigh records.
+    """Return factor on the strength of each peer record, by claim; empty under rules that do not weigh records.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def weights_of(run: Reads, agent: int, step: int, params: object, records: pl.Da
 
 
 def _claim_exposures(run: Reads, agent: int, step: int) -> pl.DataFrame:
-    """Every claim that the agent was shown, in order: claim (first of its kind), step, rank, post, likes, and so on."""
+    """Return every claim shown to the agent in order: claim (first of its kind), step, rank, post, likes and so on."""
     claims = run.table("claims").select(pl.col("post").alias("root"), pl.col("same_as").alias("claim"))
     return (
         run.lazy("exposures")
@@ -66,7 +66,7 @@ def _claim_exposures(run: Reads, agent: int, step: int) -> pl.DataFrame:
 
 
 def _acceptances(run: Reads, agent: int, step: int, shown: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """How each record became active for the first time: the exposure, and the trust that the trail says was read."""
+    """Return the first acceptance of each record: the exposure, and the trust that the trail recorded."""
     here = [pl.col("agent") == agent, pl.col("step") <= step]
     is_accepted = [pl.col("change") == HoldingChange.ACCEPTED, pl.col("rank") >= 0]
     accepted = run.lazy("holdings").filter(*here, *is_accepted).pipe(collected)

@@ -117,7 +117,7 @@ class Evidence:
         return abs(self.stance - self.recorded) <= TOLERANCE
 
     def without(self, claim: int) -> CounterfactualBelief:
-        """The belief if the agent did not hold a record.
+        """Return the belief if the agent did not hold a record.
 
         What the record had archived stays archived.
 
@@ -135,12 +135,12 @@ class Evidence:
 
 
 def has_records(run: Reads) -> bool:
-    """Whether beliefs of a run come from argument records that can be counted again."""
+    """Return whether beliefs of a run come from argument records that can be counted again."""
     return str(setting(run, "beliefs", "rule", default="")) in RULES
 
 
 def evidence(run: Reads, agent: int, step: int | None = None, proposition: str | None = None) -> tuple[Evidence, ...]:
-    """The records of an agent after a step, proposition by proposition.
+    """Return the records of an agent after a step, proposition by proposition.
 
     Parameters
     ----------
@@ -208,21 +208,21 @@ def _record(row: Mapping[str, Any], weight: float, params: log_odds.Params) -> H
 
 
 def _params(run: Reads, agent: int, step: int) -> Any:
-    """The settings of the rule in a step, with what the agent has of its own."""
+    """Return the settings of the rule in a step, with what the agent has of its own."""
     params = resolve(run.settings).at(step).params["beliefs"]
     own = _own(run, agent)
     return params.model_copy(update={name: own[name] for name in ("uptake", "anchoring")}) if own else params
 
 
 def _own(run: Reads, agent: int) -> dict[str, Any]:
-    """What the agent has of its own: ``uptake``, ``anchoring``, and ``content`` (the name of its profile)."""
+    """Return what the agent has of its own: ``uptake``, ``anchoring``, and ``content`` (the name of its profile)."""
     rows = run.lazy("profiles").filter(pl.col("agent") == agent).pipe(collected)
     named = rows.join(run.table("texts"), left_on="profile", right_on="text", how="left") if rows.height else rows
     return named.row(0, named=True) if named.height else {}
 
 
 def _prior(run: Reads, agent: int, proposition: int) -> float:
-    """The prior that is no record: that of the stated start, under the settings that held when the agent joined."""
+    """Return the prior in log odds, from the stated start and the settings in force when the agent joined."""
     of_belief = (pl.col("agent") == agent) & (pl.col("proposition") == proposition)
     start = run.lazy("starts").filter(of_belief).pipe(collected).row(0, named=True)
     params = _params(run, agent, start["step"])
@@ -232,7 +232,7 @@ def _prior(run: Reads, agent: int, proposition: int) -> float:
 
 
 def _held(run: Reads, agent: int, step: int) -> pl.DataFrame:
-    """One row a record, by claim: its last change, and with what it first came.
+    """Return one row a record, by claim: its last change, and with what it first came.
 
     Origin and ``agreed`` are those of its acceptance, which is what counts from then on.
     """

@@ -27,7 +27,7 @@ _SHOWN = ("verdict", "note", "weight", "first_seen")
 
 
 def total_of(amounts: Iterable[float]) -> float:
-    """The exact sum; NaN where there is none, as of infinities of both signs, which only an odd record holds."""
+    """Return the exact sum; NaN where there is none, as of infinities of both signs, which only an odd record holds."""
     try:
         return math.fsum(amounts)
     except (ValueError, OverflowError):
@@ -135,7 +135,7 @@ class Why:
     by_author: tuple[AuthorTotal, ...]
 
     def largest(self, n: int) -> tuple[Move, ...]:
-        """The ``n`` moves that were largest, largest first."""
+        """Return the ``n`` moves that were largest, largest first."""
         return tuple(sorted(self.moves, key=lambda move: (-abs(move.change), move.step, move.proposition))[:n])
 
     @property
@@ -152,7 +152,7 @@ class Belief(NamedTuple):
 
 
 def why(run: Reads, agent: int, step: int | None = None, proposition: str | None = None) -> Why:
-    """What moved one agent.
+    """Return what moved one agent.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _label(verdict: int | None, note: int | None) -> str:
 
 
 def _with_posts(run: Reads, trail: pl.DataFrame, agent: int) -> pl.DataFrame:
-    """The trail with what was shown: exposure, root, text, stance, and the name of who passed it on."""
+    """Return the trail with what was shown: exposure, root, text, stance, and the name of who passed it on."""
     columns = "step", "rank", "post", pl.col("author").alias("shown_author"), *_SHOWN
     shown = run.lazy("exposures").filter(pl.col("agent") == agent).select(columns).pipe(collected)
     posts = run.table("posts").select("post", "root")

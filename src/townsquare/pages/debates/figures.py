@@ -22,7 +22,7 @@ MARGIN = 1.05
 
 
 def course_figure(results: DebateResults, arm: DebateArm, key: str, caption: str, *, judged: bool = False) -> Figure:
-    """Stances of both over the rounds: trials thin, their mean thick; as kept, or as the judge reads."""
+    """Return stances of both over the rounds: trials thin, their mean thick; as kept, or as the judge reads."""
     course = results.judged(arm) if judged else results.stances(arm)
     rounds = np.arange(course.shape[1]) + judged
     what = "judged stance" if judged else "stance"
@@ -38,7 +38,7 @@ def course_figure(results: DebateResults, arm: DebateArm, key: str, caption: str
 
 
 def levels_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
-    """The mean stance of pro over the rounds, one line a level; trials thin."""
+    """Return the mean stance of pro over the rounds, one line a level; trials thin."""
     labels = [f"{name} {level:g}" for level in levels]
 
     def draw(axes: Axes, courses: Sequence[Float]) -> None:
@@ -53,7 +53,7 @@ def levels_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Seq
 
 
 def finals_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Sequence[float], name: str) -> Figure:
-    """Final stance of pro against the level of a setting: trials as dots, means with 95 % intervals."""
+    """Return final stance of pro against the level of a setting: trials as dots, means with 95 % intervals."""
     estimates = [results.measures(arm)["final_pro" if arm.is_pair else "final"] for arm in arms]
 
     def draw(axes: Axes, finals: Sequence[Float]) -> None:
@@ -72,7 +72,7 @@ def finals_figure(results: DebateResults, arms: Sequence[DebateArm], levels: Seq
 
 
 def key_of(name: str) -> str:
-    """The name of a setting as part of an identifier."""
+    """Return the name of a setting as part of an identifier."""
     return "".join(letter if letter.isalnum() else "-" for letter in name)
 
 

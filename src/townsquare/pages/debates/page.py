@@ -111,7 +111,7 @@ def _ordering(name: str, steps: list[tuple[float, float, Estimate]]) -> str:
 
 
 def _courses(results: DebateResults) -> list[Section]:
-    """Kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
+    """Return kept and judged courses of each arm (Figures 2 right, 3, A1 to A5)."""
     arms = results.arms[:MOST_PANELS]
     notes = [f"The first {MOST_PANELS} of {len(results.arms)} arms."] if len(arms) < len(results.arms) else []
     own = [course_figure(results, arm, f"k{at}", _caption(results, arm)) for at, arm in enumerate(arms)]

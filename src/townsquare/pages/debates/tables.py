@@ -31,7 +31,7 @@ NOTE = "95% CIs: Student's t over trials."
 
 
 def shown(name: str, estimate: Estimate) -> str:
-    """A mean with its interval.
+    """Return a mean with its interval.
 
     >>> shown("final_gap", Estimate(0.5, 0.25, 0.75, (0.25, 0.75)))
     '0.50 [0.25, 0.75]'
@@ -43,20 +43,20 @@ def shown(name: str, estimate: Estimate) -> str:
 
 
 def with_interval(estimate: Estimate, *, signed: bool = False) -> str:
-    """A mean with its interval, even where that is empty."""
+    """Return a mean with its interval, even where that is empty."""
     mean, low, high = (number(value, signed=signed) for value in (estimate.mean, estimate.low, estimate.high))
     return f"{mean} [{low}, {high}]"
 
 
 def measure_table(results: DebateResults, arm: DebateArm) -> Table:
-    """Measures of one arm: internal stances, and what the judge reads, side by side."""
+    """Return measures of one arm: internal stances, and what the judge reads, side by side."""
     own, judged = results.measures(arm), results.measures(arm, judged=True)
     rows = [[TITLES[name], shown(name, own[name]), shown(name, judged[name])] for name in own]
     return Table("Measures over trials", ["measure", "reported", "judged"], rows, note=NOTE)
 
 
 def arms_table(results: DebateResults, arms: Sequence[DebateArm], *, judged: bool = False) -> Table:
-    """Measures of all arms, one row each; arms are of one kind."""
+    """Return measures of all arms, one row each; arms are of one kind."""
     measures = [results.measures(arm, judged=judged) for arm in arms]
     names = list(measures[0])
     rows = [
@@ -86,7 +86,7 @@ def starts_table(results: DebateResults) -> Table:
 
 
 def cross_table(results: DebateResults, measure: str) -> Table | None:
-    """One measure by the values of two settings: rows of the first, columns of the second; None if not two vary."""
+    """Return one measure by two settings, rows by columns; None unless exactly two vary."""
     keys = list(results.arms[0].changes)
     if len(keys) != 2 or any(list(arm.changes) != keys for arm in results.arms):
         return None
@@ -106,7 +106,7 @@ def cross_table(results: DebateResults, measure: str) -> Table | None:
 
 
 def varied(results: DebateResults) -> dict[str, list[tuple[float, DebateArm]]]:
-    """Numeric settings that vary alone: name -> (level, arm), ascending; empty where arms differ in several."""
+    """Return numeric settings that vary alone: name -> (level, arm), ascending; empty where arms differ in several."""
     levels: dict[str, list[tuple[float, DebateArm]]] = {}
     for arm in results.arms:
         if len(arm.changes) != 1:

@@ -59,7 +59,7 @@ def _facts(results: DebateResults, arm: DebateArm) -> list[tuple[str, str]]:
 
 
 def _trial(record: Plain) -> Plain:
-    """One trial: its number, how each agent started, its turns in words, and the hash of its record."""
+    """Return one trial: its number, how each agent started, its turns in words, and the hash of its record."""
     return {
         "number": record["trial"],
         "starts": [_start(side, agent) for side, agent in record["agents"].items()],
@@ -82,7 +82,7 @@ def _start(side: str, agent: Plain) -> str:
 
 
 def _turn(turn: Plain) -> Plain:
-    """A turn in words; ``stances`` are (side, before, after) of agents, ``retrieved`` what the speaker had."""
+    """Return a turn in words; ``stances`` are (side, before, after) of agents, ``retrieved`` what the speaker had."""
     ends = zip(SIDES, turn["before"], turn["after"], strict=True)
     return {
         **turn,
@@ -94,7 +94,7 @@ def _turn(turn: Plain) -> Plain:
 
 
 def _move(turn: Plain, move: Plain) -> Plain:
-    """One line under a turn: whom it moved, by how much in stance and in log odds, and which record did it.
+    """Return one line under a turn: whom it moved, by how much in stance and in log odds, and which record did it.
 
     ``text`` is the claim if the message does not already say it, else ""; where a claim was refused, ``record`` and
     ``text`` are those of the record that stood against it.

@@ -27,7 +27,7 @@ def turns_of(record: Plain) -> list[Plain]:
 
 
 def _move(record: Plain, turn: Plain, move: Plain) -> Plain:
-    """In stance units a contribution c of L is c·ΔS/ΔL: the parts of one turn sum to its move."""
+    """Return a change of stance: in stance units a contribution c of L is c·ΔS/ΔL, so that parts sum to the change."""
     side = move["seat"]
     shift = (turn["after"][side] or 0.0) - (turn["before"][side] or 0.0)
     total = math.fsum(other["amount"] for other in turn["moves"] if other["seat"] == side)

@@ -27,7 +27,7 @@ _MOST_ABOVE = 0.25  # of the best RMSE: what is worse than that is drawn alike
 
 
 def figures_of(study: Study) -> dict[str, Figure]:
-    """Every figure of a fit, by the stem of its file."""
+    """Return every figure of a fit, by the stem of its file."""
     made = [scores_figure(study), groups_figure(study), surfaces_figure(study)]
     people = traces_of(study)
     return {figure.key: figure for figure in [*made, *([traces_figure(people, study)] if people else [])]}
@@ -37,7 +37,7 @@ METHOD_SHADES = {"no change": "unknown", "prior only": "fourth", "linear": "seco
 
 
 def groups_figure(study: Study) -> Figure:
-    """Tables 1 and A6 as points, each group under its own profile, beside its baselines; Table A7 with intervals."""
+    """Draw Tables 1 and A6 as points, with baselines by group, and Table A7 with CIs."""
     caption = "Held-out RMSE by group, and robustness over folds"
     height = 50.0 * len(study.groups) + 110
     return Figure("groups", caption, study, _draw_groups, height=height, width=WIDTH, grid=(1, 2))
@@ -64,7 +64,7 @@ def _draw_groups(panels: np.ndarray, study: Study) -> None:
 
 
 def scores_figure(study: Study) -> Figure:
-    """RMSE of rule and baselines with 95 % intervals, best first."""
+    """Return RMSE of rule and baselines with 95 % intervals, best first."""
     scores = study.scored.scores
     names = sorted(scores, key=lambda name: scores[name].rmse)
     rule = study.setup.grid.rule
@@ -83,7 +83,7 @@ def scores_figure(study: Study) -> Figure:
 
 
 def surfaces_figure(study: Study) -> Figure:
-    """RMSE of every cell above the best, for all and for each group; the star is the best cell (Figure 4)."""
+    """Return RMSE of every cell above the best, for all and for each group; the star is the best cell (Figure 4)."""
     final = study.ready.spans.final
     square = (study.predicted - final[:, None]) ** 2
     members = {ALL: np.ones(final.size, np.bool_), **groups_of(study.ready.spans, study.options.thresholds)}
@@ -127,7 +127,7 @@ def _surface(axes: Axes, surface: Float, study: Study) -> AxesImage:
 
 
 def traces_figure(people: list[Trace], study: Study) -> Figure:
-    """One person a group: the replay after each event, what the person said, no change and prior only (Figure 5)."""
+    """Draw one person per group: replayed and reported stances, no change, and prior only (Figure 5)."""
     grid = study.setup.grid
 
     def draw(panels: np.ndarray, people: list[Trace]) -> None:

@@ -68,7 +68,7 @@ def people_csv(study: Study) -> str:
 
 
 def plain(study: Study) -> dict[str, Any]:
-    """A fit as plain values, for ``--json``."""
+    """Return a fit as plain values, for ``--json``."""
     grid = study.setup.grid
     known = study.people.known
     return {
@@ -93,7 +93,7 @@ def plain(study: Study) -> dict[str, Any]:
 
 
 def plain_scores(scored: Scored) -> dict[str, Any]:
-    """Scores as plain values."""
+    """Return scores as plain values."""
     return {
         "rows": scored.n,
         "conversations": scored.groups,

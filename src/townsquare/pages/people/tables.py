@@ -26,7 +26,7 @@ SPLITS = {"group": "group-held-out", "topic": "topic-held-out"}
 
 
 def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of the rule and its baselines") -> Table:
-    """Rule and baselines in rows: errors, intervals, and the rule's paired difference to each."""
+    """Return rule and baselines in rows: errors, intervals, and the rule's paired difference to each."""
     own = NEXT if NEXT in scored.scores else RULE
     rows = [
         {**score._asdict(), "method": method(name, rule), **dict(zip(("less", "less_folds"), pair, strict=True))}
@@ -43,7 +43,7 @@ def scores_table(scored: Scored, rule: str, caption: str = "Held-out error of th
 
 
 def table_1(rows: Sequence[GroupRow], rule: str, names: tuple[str, str]) -> Table:
-    """Tables 1 and A6 of the paper, with the baselines that are fitted to the group as the rule is."""
+    """Return Tables 1 and A6 of the paper, with the baselines that are fitted to the group as the rule is."""
     return table(
         "Groups by evidence (Tables 1 and A6)", rows, (GROUP_NAMES.__getitem__, "group"), (number, "N=n"),
         (three, "|Δ|=mean_change", "no change=no_change", "linear", f"{rule}=rule"), (signed_three, "gain"),
@@ -54,7 +54,7 @@ def table_1(rows: Sequence[GroupRow], rule: str, names: tuple[str, str]) -> Tabl
 
 
 def table_a7(rows: Sequence[Robustness]) -> Table:
-    """Table A7: profiles by group over folds, against prior-only and against one profile for all."""
+    """Return Table A7: profiles by group over folds, against prior-only and against one profile for all."""
     better = [{**row._asdict(), "better": "{} and {} of {}".format(*row.folds_better, row.folds)} for row in rows]
     return table(
         "Robustness over folds (Table A7)", better, (SPLITS.__getitem__, "split"),
@@ -78,7 +78,7 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
 
 
 def tables_of(study: Study) -> dict[str, Table]:
-    """Every table of a fit, by the stem of its file."""
+    """Return every table of a fit, by the stem of its file."""
     grid = study.setup.grid
     names = (grid.x_short, grid.y_short)
     out = {

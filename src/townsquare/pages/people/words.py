@@ -27,7 +27,7 @@ def method(name: str, rule: str) -> str:
 
 
 def with_interval(interval: Interval | None, digits: int = 3, *, signed: bool = False) -> str:
-    """A number with its interval; the number alone where there is none, and nothing without a number.
+    """Return a number with its interval; the number alone where there is none, and nothing without a number.
 
     >>> with_interval(Interval(0.465, 0.45, 0.48)), with_interval(Interval(0.5, float("nan"), float("nan")))
     ('0.465 [0.450, 0.480]', '0.500')

@@ -21,7 +21,7 @@ FEW_STEPS = 30
 
 
 def over_steps(axes: Axes, last: int, label: str) -> None:
-    """A horizontal axis of whole steps, and what the other one shows."""
+    """Draw a horizontal axis of whole steps, and what the other one shows."""
     axes.set_xlabel("step")
     axes.set_ylabel(label)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=NICE))
@@ -32,18 +32,18 @@ def over_steps(axes: Axes, last: int, label: str) -> None:
 
 
 def amounts(axes: Axes) -> None:
-    """A vertical axis with few round ticks, thousands apart."""
+    """Draw a vertical axis with few round ticks, thousands apart."""
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=NICE))
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
 
 
 def tick(value: float, _: int) -> str:
-    """A number at an axis, as :class:`matplotlib.ticker.FuncFormatter` asks for it."""
+    """Return a number at an axis, as :class:`matplotlib.ticker.FuncFormatter` asks for it."""
     return f"{value:,.6g}".replace("-", "\u2212")
 
 
 def amounts_across(axes: Axes, label: str, *, ticks: int = 5, whole: bool = False) -> None:
-    """A horizontal axis of amounts with its grid, below rows that are read across."""
+    """Draw a horizontal axis of amounts with its grid, below rows that are read across."""
     axes.grid(False, axis="y")
     axes.grid(True, axis="x")
     axes.set_xlabel(label)
@@ -64,7 +64,7 @@ def course(
     level: tuple[float, str] | None = None,
     finish: Callable[[Axes], object] | None = None,
 ) -> Figure:
-    """A figure of courses over steps.
+    """Return a figure of courses over steps.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def course(
 
 
 def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict[str, tuple[str, str]]]:
-    """One column of a frame for each of the first propositions, and how each is drawn; as :func:`course` takes them."""
+    """Return one column of a frame by proposition, and how each line is drawn, as :func:`course` takes them."""
     names = dict(frame.select("proposition", "name").unique().sort("proposition").head(len(SERIES)).rows())
     wide = frame.filter(pl.col("proposition").is_in(list(names))).pivot("proposition", index="step", values=column)
     alone = frame["proposition"].n_unique() == 1
@@ -111,7 +111,7 @@ def by_proposition(frame: pl.DataFrame, column: str) -> tuple[pl.DataFrame, dict
 
 
 def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Sequence[str]) -> None:
-    """Horizontal bars, the first at the top."""
+    """Draw horizontal bars, the first at the top."""
     places = range(len(names))[::-1]
     axes.barh(places, list(values), color=[color(role) for role in roles], height=0.62)
     axes.set_yticks(places, [printable(name, 26) for name in names], fontsize=10.5)
@@ -119,7 +119,7 @@ def bars(axes: Axes, names: Sequence[str], values: Iterable[float], roles: Seque
 
 
 def intervals(axes: Axes, rows: Sequence[tuple[str, float, float, float, str]]) -> None:
-    """Values with intervals, (name, value, low, high, role) a row, the first at the top; NaN where there is none."""
+    """Draw values with CIs: (name, value, low, high, role) a row, the first at the top; NaN where there is none."""
     places = range(len(rows))[::-1]
     for at, (_, value, low, high, role) in zip(places, rows, strict=True):
         interval(axes, value, low, high, at, color(role))
@@ -128,14 +128,14 @@ def intervals(axes: Axes, rows: Sequence[tuple[str, float, float, float, str]]) 
 
 
 def interval(axes: Axes, value: float, low: float | None, high: float | None, y: float, shade: str) -> None:
-    """One value with its interval, if it has one."""
+    """Draw one value with its interval, if it has one."""
     if low is not None and high is not None and not math.isnan(low) and not math.isnan(high):
         axes.plot([low, high], [y, y], color=shade, linewidth=2.2, solid_capstyle="round", zorder=3)
     axes.plot([value], [y], marker="o", markersize=6, color=shade, zorder=4)
 
 
 def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "", dashed: bool = False) -> None:
-    """One course over steps; gaps where it is undefined, points where there are few."""
+    """Draw one course over steps; gaps where it is undefined, points where there are few."""
     few = frame.height <= FEW_STEPS
     axes.plot(
         frame["step"].to_numpy(),
@@ -149,7 +149,7 @@ def line(axes: Axes, frame: pl.DataFrame, column: str, role: str, label: str = "
 
 
 def reference(axes: Axes, value: float, label: str = "") -> None:
-    """A thin horizontal line that others are read against, named below the end where courses leave more room."""
+    """Draw a thin horizontal line that others are read against, named below the end where courses leave more room."""
     axes.axhline(value, color=color("muted"), linewidth=1.0, linestyle=(0, (1.5, 2)), zorder=1.5)
     if label:
         left, right = _room_below(axes, value)
@@ -168,7 +168,7 @@ def reference(axes: Axes, value: float, label: str = "") -> None:
 
 
 def _room_below(axes: Axes, value: float) -> tuple[float, float]:
-    """How far below ``value`` the first course is met, in the first and the last third; infinite where none is."""
+    """Return the distance from ``value`` down to the first line, in the first and the last third; infinite if none."""
     courses = [course for course in axes.get_lines() if course.get_transform() == axes.transData]
     x, y = (
         np.concatenate([np.empty(0), *(np.asarray(data, np.float64) for data in columns)])

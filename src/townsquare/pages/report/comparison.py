@@ -86,7 +86,7 @@ class Comparison:
 
     @classmethod
     def of(cls, experiment: Experiment) -> Comparison:
-        """From an experiment; what its runs share is read from the first that is done."""
+        """Make a comparison of an experiment; shared settings come from the first finished run."""
         wide = experiment.outcomes
         unknown = [name for name in wide.columns[2:] if not is_outcome(name)]
         long = wide.drop(unknown).unpivot(index=["arm", "seed"], variable_name="outcome", value_name="value")
@@ -103,7 +103,7 @@ class Comparison:
 
 
 def _shared(experiment: Experiment, varied: set[str]) -> dict[str, str]:
-    """What identifies all runs alike: the main settings of one of them, without those that vary."""
+    """Return what identifies all runs alike: the main settings of one of them, without those that vary."""
     if not experiment.finished:
         return {}
     run = Run.open(experiment.folder / experiment.finished[0].folder)

@@ -81,7 +81,7 @@ LEVEL = 0.05
 
 
 def _known(comparison: Comparison, group: str) -> list[Measure]:
-    """Outcomes of a group that some run has, in order of the data."""
+    """Return outcomes of a group that some run has, in order of the data."""
     names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
     return [what for what in map(describe, names.to_list()) if what.group == group]
 

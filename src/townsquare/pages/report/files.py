@@ -88,7 +88,7 @@ def write_multiverse_files(multiverse: Multiverse, folder: Path, *, safe_cells: 
 
 
 def _safe(name: str) -> str:
-    """A name of a file.
+    """Return a name of a file.
 
     >>> _safe("attribution-by/../post")
     'attribution-by-..-post'

@@ -24,7 +24,7 @@ FRAME = 42
 
 
 def roles(comparison: Comparison) -> dict[str, str]:
-    """The color of each arm: gray for the baseline."""
+    """Return the color of each arm: gray for the baseline."""
     others = {arm: SERIES[i % len(SERIES)] for i, arm in enumerate(comparison.others)}
     return {comparison.baseline: "unknown", **others}
 
@@ -79,7 +79,7 @@ def strip(comparison: Comparison, outcomes: Sequence[Measure], key: str, caption
 
 
 def _by_row(frame: pl.DataFrame, column: str) -> dict[tuple[str, str], list[float]]:
-    """Values by outcome and arm."""
+    """Return values by outcome and arm."""
     return {(str(what), str(arm)): part[column].to_list() for (what, arm), part in frame.group_by("outcome", "arm")}
 
 
@@ -88,7 +88,7 @@ def _height(outcomes: Sequence[Measure], n_arms: int) -> int:
 
 
 def _rows(axes: Axes, outcomes: Sequence[Measure], arms: Sequence[str]) -> list[tuple[Measure, str, float]]:
-    """Where each row stands, downward from 0; writes the title above each group."""
+    """Return where each row stands, downward from 0; writes the title above each group."""
     rows, top = [], 0.0
     for what in outcomes:
         title = _words(axes, printable(what.title, 58), 0.0, -(top + 0.62 * TITLE_ROW), "ink", 11.5)

@@ -161,7 +161,7 @@ def _action_figures(steps: pl.DataFrame, refused: pl.DataFrame, last: int) -> li
 
 
 def _step_figures(steps: pl.DataFrame, last: int) -> list[Figure]:
-    """A panel for each diagnostic column of the table of steps, named by its meaning and unit."""
+    """Return a panel for each diagnostic column of the table of steps, named by its meaning and unit."""
     return [
         course(
             f"step-{column.name.replace('_', '-')}", f"{column.meaning[0].upper()}{column.meaning[1:]}",

@@ -168,7 +168,7 @@ def _tables(row: dict[str, Any], events: pl.DataFrame) -> list[Table]:
 
 
 def _note_tables(scores: pl.DataFrame) -> list[Table]:
-    """The last scores of notes, highest first; none where the scorer gave none."""
+    """Return the last scores of notes, highest first; none where the scorer gave none."""
     if not scores.height:
         return []
     most = scores.sort("intercept", descending=True, nulls_last=True).head(_MOST_NOTES)
@@ -183,7 +183,7 @@ def _quality_table(row: dict[str, Any]) -> Table:
 
 
 def _total_table(events: pl.DataFrame) -> Table:
-    """Posts by event over the whole run; a post with two notes counts twice only if they were shown in two steps."""
+    """Return posts by event over the run; a post with two notes counts twice only if they were shown in two steps."""
     totals = {(e, v): n for e, v, n in events.group_by("event", "veracity").agg(pl.col("posts").sum()).rows()}
     rows = [
         [event, *(number(totals.get((event, word), 0)) for word in VERACITIES)]

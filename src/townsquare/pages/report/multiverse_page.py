@@ -27,7 +27,7 @@ ROW = 15
 
 
 def outcomes_shown(multiverse: Multiverse) -> list[str]:
-    """Names of the outcomes that the page shows: those of :data:`SHOWN` that are defined in some universe."""
+    """Return names of the outcomes that the page shows: those of :data:`SHOWN` that are defined in some universe."""
     frame = multiverse.experiment.outcomes
     names = [name for name in frame.columns if name.partition(".")[0] in SHOWN]
     return [name for name in names if multiverse.effects(name).height]
@@ -117,7 +117,7 @@ def _sentence(curve: pl.DataFrame, shares: pl.DataFrame, what: Measure) -> str:
 
 
 def _choices(curve: pl.DataFrame, across: list[str]) -> list[tuple[str, str]]:
-    """Every setting with each of its values, in order of appearance by name."""
+    """Return every setting with each of its values, in order of appearance by name."""
     return [(key, value) for key in across for value in sorted(curve[key].unique().to_list())]
 
 
@@ -152,7 +152,7 @@ def _draw_curve(axes: Axes, curve: pl.DataFrame, across: list[str], unit: str) -
 
 
 def _short(key: str) -> str:
-    """The last word of a setting, or that of its section where it is only a name.
+    """Return the last word of a setting, or that of its section where it is only a name.
 
     >>> _short("feed.ranker"), _short("policy.name")
     ('ranker', 'policy')

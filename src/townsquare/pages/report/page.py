@@ -18,7 +18,7 @@ from townsquare.pages.report.theme import SHADES, custom_properties
 
 
 def _printable(value: object) -> object:
-    """Control characters out of every text, the end of a line kept; escaping follows."""
+    """Replace control characters other than line ends; escaping follows."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return "".join(character if character.isprintable() or character == "\n" else " " for character in value)
@@ -57,7 +57,7 @@ class Page:
         return [figure for section in self.values.get("sections", ()) for figure in section.figures]
 
     def html(self) -> str:
-        """The whole page."""
+        """Return the whole page."""
         css = _ENVIRONMENT.get_template("style.css").render(
             light=Markup(custom_properties("light")), dark=Markup(custom_properties("dark")), roles=list(SHADES)
         )

@@ -54,7 +54,7 @@ def run_page(run: Reads) -> Page:
 
 
 def outcome_table(values: Mapping[str, float]) -> Table:
-    """All outcomes of a run, with which values are better and what a higher value means."""
+    """Return all outcomes of a run, with which values are better and what a higher value means."""
     rows = [
         (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.direction, what.higher)
         for name, value in values.items()

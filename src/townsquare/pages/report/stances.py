@@ -136,7 +136,7 @@ def _tables(row: dict[str, Any], course: pl.DataFrame) -> list[Table]:
 
 
 def _ends_table(name: str, row: dict[str, Any], course: pl.DataFrame) -> Table:
-    """Initial and final values over everybody present, then changes over the same persons."""
+    """Return initial and final values over everybody present, then changes over the same persons."""
     ends = [course.row(0, named=True), course.row(-1, named=True)]
     caption, head = f"{name}: initial and final", ["", "initial", "final"]
     both, each = turned(caption, head, ends, *_ENDS), turned(caption, ["", ""], [row], *_CHANGES)

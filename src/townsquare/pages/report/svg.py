@@ -73,11 +73,11 @@ class Figure:
         return self._saved("svg", metadata={"Date": None, "Creator": None}).decode()
 
     def png(self) -> bytes:
-        """The figure in pixels, 180 to an inch."""
+        """Return the figure in pixels, 180 to an inch."""
         return self._saved("png", dpi=2.5 * POINTS, metadata={"Software": None})
 
     def inline(self) -> str:
-        """One ``<svg>`` element for a page."""
+        """Return one ``<svg>`` element for a page."""
         return inline(self.svg, self.key, self.label or self.caption)
 
     @cached_property
@@ -100,7 +100,7 @@ class Figure:
 
 
 def inline(text: str, key: str, label: str) -> str:
-    """Matplotlib's SVG, made fit to stand in a page; see the module."""
+    """Return Matplotlib's SVG, made fit to stand in a page; see the module."""
     svg = ElementTree.fromstring(text)
     _prune(svg)
     for element in svg.iter():
@@ -126,7 +126,7 @@ def _prune(parent: ElementTree.Element) -> None:
 
 
 def _restyle(element: ElementTree.Element) -> None:
-    """``style`` to attributes, colors that have a role to classes beside them, places to hundredths of a point."""
+    """Turn ``style`` into attributes, add classes for colors with a role, and round coordinates to hundredths."""
     declared = element.attrib.pop("style", "")
     classes = []
     for declaration in filter(None, (part.strip() for part in declared.split(";"))):
@@ -142,7 +142,7 @@ def _restyle(element: ElementTree.Element) -> None:
 
 
 def _rename(element: ElementTree.Element, key: str) -> None:
-    """Identifiers, and what points at them, get the figure's key in front."""
+    """Prefix identifiers and references to them with the key of the figure."""
     for name, value in list(element.attrib.items()):
         if name == "id":
             element.attrib["id"] = f"{key}-{value}"

@@ -42,17 +42,17 @@ _SETTINGS_OF_COLOR = {
 
 
 def color(role: str) -> str:
-    """The light color of a role, ``#rrggbb``: what figures are drawn in."""
+    """Return the light color of a role, ``#rrggbb``: what figures are drawn in."""
     return SHADES[role].light
 
 
 @cache
 def style() -> dict[str, object]:
-    """Settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colors."""
+    """Return settings of matplotlib for every figure: those of ``templates/figure.mplstyle``, and the colors."""
     settings: Any = rc_params_from_file(TEMPLATES / "figure.mplstyle", use_default_template=False)
     return {**settings, **{name: color(role) for role, names in _SETTINGS_OF_COLOR.items() for name in names}}
 
 
 def custom_properties(scheme: str) -> str:
-    """CSS declarations ``--role: #rrggbb`` of one scheme, ``"light"`` or ``"dark"``."""
+    """Return CSS declarations ``--role: #rrggbb`` of one scheme, ``"light"`` or ``"dark"``."""
     return " ".join(f"--{role}: {getattr(shade, scheme)};" for role, shade in SHADES.items())

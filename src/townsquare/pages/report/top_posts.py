@@ -19,7 +19,7 @@ MOST = 10
 
 
 def top_posts(run: Reads) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The posts with most engagement, of any kind, and the false ones with most.
+    """Return the posts with most engagement, of any kind, and the false ones with most.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ _MINUS = "\u2212"
 
 
 def number(value: float | int | None, digits: int = 2, *, signed: bool = False) -> str:
-    """A number with at most ``digits`` decimals and thousands apart; whole numbers have none.
+    """Return a number with at most ``digits`` decimals and thousands apart; whole numbers have none.
 
     >>> number(1234567), number(0.5), number(-0.126, signed=True), number(float("nan"))
     ('1,234,567', '0.50', '−0.13', '–')
@@ -25,7 +25,7 @@ def number(value: float | int | None, digits: int = 2, *, signed: bool = False) 
 
 
 def significant(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
-    """A number of any size with so many significant digits; whole digits are kept.
+    """Return a number of any size with so many significant digits; whole digits are kept.
 
     >>> significant(63.333), significant(-0.011634, signed=True), significant(18566.2)
     ('63.3', '−0.0116', '18,566')
@@ -37,7 +37,7 @@ def significant(value: float | None, digits: int = 3, *, signed: bool = False) -
 
 
 def small(value: float | None) -> str:
-    """A number of any size in about two significant digits.
+    """Return a number of any size in about two significant digits.
 
     >>> small(0.00341), small(12.3), small(0.0)
     ('0.0034', '12', '0')
@@ -54,7 +54,7 @@ signed = partial(significant, signed=True)
 
 
 def percent(value: float | None) -> str:
-    """A share of 0 to 1 in percent; small shares keep a digit, and no share rounds to nothing or all.
+    """Return a share of 0 to 1 in percent; small shares keep a digit, and no share rounds to nothing or all.
 
     >>> percent(0.1234), percent(0.004), percent(0.00001), percent(1.0)
     ('12%', '0.4%', 'under 0.1%', '100%')
@@ -70,7 +70,7 @@ def percent(value: float | None) -> str:
 
 
 def count(n: int, singular: str, plural: str = "") -> str:
-    """``n`` of a thing in words.
+    """Return ``n`` of a thing in words.
 
     >>> count(1, "post"), count(2, "post"), count(0, "person", "people")
     ('1 post', '2 posts', 'no people')
@@ -80,7 +80,7 @@ def count(n: int, singular: str, plural: str = "") -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names in a row of words.
+    """Return names in a row of words.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
@@ -89,7 +89,7 @@ def listed(names: list[str]) -> str:
 
 
 def printable(text: str, longest: int = 200) -> str:
-    """Text without control characters, which XML may not hold, and cut to a length.
+    """Return text without control characters, which XML may not hold, and cut to a length.
 
     >>> printable("a\\x00b", 2)
     'a…'

@@ -35,12 +35,12 @@ _STYLE, _PAGE_TEXT = (
 
 
 def new_token() -> str:
-    """256 random bits as text that needs no quoting in an address."""
+    """Return 256 random bits as text that is safe in an address."""
     return secrets.token_urlsafe(_BYTES)
 
 
 def cookie_name(headers: Headers) -> str:
-    """The name of the cookie of a viewer at the port of the ``Host`` header.
+    """Return the name of the cookie of a viewer at the port of the ``Host`` header.
 
     >>> cookie_name(Headers({"host": "localhost:8150"})), cookie_name(Headers({"host": "localhost:x"}))
     ('townsquare-8150', 'townsquare-80')
@@ -85,7 +85,7 @@ class OnlyWithToken:
         return secrets.compare_digest(given.encode(errors="replace"), self._token.encode())
 
     def _signed_in(self, request: Request) -> Response:
-        """To the same page without the token. The browser keeps the part of the address behind ``#``."""
+        """Redirect to the same page without the token; the browser keeps the part of the address behind ``#``."""
         rest = urlencode([pair for pair in request.query_params.multi_items() if pair[0] != TOKEN])
         answer = RedirectResponse(f"{_PAGE}?{rest}" if rest else _PAGE, 303, _FRESH)
         answer.set_cookie(cookie_name(request.headers), self._token, httponly=True, samesite="strict")

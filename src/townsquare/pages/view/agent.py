@@ -24,7 +24,7 @@ _NO_MARGIN = 1e-15
 
 
 def agent(of: Snapshot, number: int) -> dict[str, Any]:
-    """Persona, course of its beliefs, size of its move in each step, neighbors."""
+    """Return persona, course of its beliefs, size of its move in each step, neighbors."""
     who = check_agent(of, number)
     course = queries.beliefs_of(of, number)
     around = network.neighbors(of, number)
@@ -49,7 +49,7 @@ def check_agent(of: Snapshot, number: int) -> dict[str, Any]:
 
 
 def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
-    """What an agent was shown in a step, what it did, and what it remembers after it."""
+    """Return what an agent was shown in a step, what it did, and what it remembers after it."""
     return {
         "memories": queries.memories_of(of, number, step).head(MOST_MEMORIES).to_dicts(),
         "exposures": queries.exposures_of(of, number, step).to_dicts(),
@@ -58,7 +58,7 @@ def agent_step(of: Snapshot, number: int, step: int) -> dict[str, Any]:
 
 
 def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:
-    """One move of one belief, with its causes. Raises as :func:`townsquare.analysis.causes.why.why` does."""
+    """Return one move of one belief, with its causes. Raises as :func:`townsquare.analysis.causes.why.why` does."""
     reasons = why(queries.OfAgent(of, number), number, step, proposition)
     if not reasons.moves:
         raise SettingError("step", got=str(step), allowed="a step after which the agent was there")
@@ -66,7 +66,7 @@ def move_of(of: Snapshot, number: int, step: int, proposition: str) -> Move:
 
 
 def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
-    """From before to after in the rule's own unit: what it was, each contribution, what it became, and their sum.
+    """Return a move in the unit of the rule: before, each contribution, after, and their sum.
 
     ``before`` and ``after`` are recorded stances; under a rule in log odds they are converted, and the change is what
     the trail says, since a stance near 1 no longer tells its log odds.
@@ -99,7 +99,7 @@ def waterfall(of: Snapshot, number: int, step: int, proposition: str) -> dict[st
 
 
 def causes_of(of: Snapshot, number: int, step: int, proposition: str, move: Move) -> list[dict[str, Any]]:
-    """The contributions to a move, each with the factor of its novelty and with the argument record that it is.
+    """Return the contributions to a move, each with the factor of its novelty and with the argument record that it is.
 
     ``novelty`` is the factor that the rule gave the row; None where the rule does not ask whether it was new.
     ``record`` is None under rules without argument records; else ``claim``, ``text`` (untrusted), ``polarity``,
@@ -116,7 +116,7 @@ def causes_of(of: Snapshot, number: int, step: int, proposition: str, move: Move
 
 
 def _records_by_cause(of: Snapshot, number: int, step: int, proposition: str) -> dict[tuple[Any, ...], list[Any]]:
-    """Records by the row of the trail that they are: each change of a record has one, in the same order."""
+    """Return records by the row of the trail that they are: each change of a record has one, in the same order."""
     wanted = queries.proposition_number(of.cached, proposition)
     trail = of.run.rows_where("trail", agent=number, step=step).filter(pl.col("proposition") == wanted)
     amounts: dict[tuple[Any, ...], list[float]] = {}
@@ -136,7 +136,7 @@ _RECORD = ("claim", "text", "polarity", "strength", "by")
 
 
 def _novelty(of: Snapshot, step: int) -> tuple[float, float] | None:
-    """Factors of a root at first sight and of one seen before; None where the rule of the run has none."""
+    """Return factors of a root at first sight and of one seen before; None where the rule of the run has none."""
     params: Any = resolve(of.run.settings).at(step).params["beliefs"]
     if not getattr(params, "weigh_novelty", hasattr(params, "novelty_new")):
         return None
@@ -144,7 +144,7 @@ def _novelty(of: Snapshot, step: int) -> tuple[float, float] | None:
 
 
 def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str, Any]:
-    """Argument records after a step, active and archived; none under rules without them."""
+    """Return argument records after a step, active and archived; none under rules without them."""
     if not has_records(of.cached):
         return {"records": []}
     beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)
@@ -152,7 +152,7 @@ def records(of: Snapshot, number: int, step: int, proposition: str) -> dict[str,
 
 
 def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.DataFrame:
-    """The bars of the waterfall, for the CSV."""
+    """Return the bars of the waterfall, for the CSV."""
     rows = causes_of(of, number, step, proposition, move_of(of, number, step, proposition))
     for row in rows:
         record = row.pop("record") or dict.fromkeys(_RECORD)
@@ -163,7 +163,7 @@ def cause_table(of: Snapshot, number: int, step: int, proposition: str) -> pl.Da
 
 
 def without_record(of: Snapshot, number: int, step: int, proposition: str, claim: int) -> dict[str, Any]:
-    """The belief without one argument record: exact, since records add; what it had archived stays archived."""
+    """Return the belief without one argument record: exact, since records add; what it had archived stays archived."""
     if not has_records(of.cached):
         raise SettingError("record", got=str(claim), allowed="none: the rule of this run keeps no records")
     beliefs = evidence(queries.OfAgent(of, number), number, step, proposition)

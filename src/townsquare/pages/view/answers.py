@@ -20,19 +20,19 @@ _FRESH = {"Cache-Control": "no-store"}
 
 
 def columns(frame: pl.DataFrame, digits: int | None = None) -> dict[str, list[Any]]:
-    """A frame as columns, reals rounded to ``digits``: for charts, which need no more."""
+    """Return a frame as columns, reals rounded to ``digits``: for charts, which need no more."""
     rounded = frame if digits is None else frame.with_columns(pl.selectors.float().round(digits))
     return rounded.to_dict(as_series=False)
 
 
 def json_answer(value: Any, status: int = 200) -> Response:
-    """JSON that is not stored anywhere: a run may have grown at the next request."""
+    """Return JSON that is not stored anywhere: a run may have grown at the next request."""
     text = json.dumps(finite(value), allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     return Response(text, status, {**_FRESH, "Content-Type": "application/json; charset=utf-8"})
 
 
 def csv_answer(frame: pl.DataFrame, name: str) -> Response:
-    """A frame as a file to save, UTF-8 with a header; no text of it is a formula to a spreadsheet that opens it.
+    """Return a frame as a file to save, UTF-8 with a header; no text of it is a formula to a spreadsheet that opens it.
 
     What a name of a file may not hold becomes ``-``.
     """
@@ -42,12 +42,12 @@ def csv_answer(frame: pl.DataFrame, name: str) -> Response:
 
 
 def bytes_answer(value: bytes) -> Response:
-    """Raw bytes."""
+    """Return raw bytes."""
     return Response(value, 200, {**_FRESH, "Content-Type": "application/octet-stream"})
 
 
 def error_answer(error: TownsquareError) -> Response:
-    """What is wrong, where, and what to do: 400 for what was asked, 404 for a run that cannot be read, else 500."""
+    """Return the error as JSON: 400 for a wrong request, 404 for a run that cannot be read, else 500."""
     status = 400 if isinstance(error, SettingError) else 404 if isinstance(error, RecordError) else 500
     return json_answer({"error": error_parts(error)}, status)
 

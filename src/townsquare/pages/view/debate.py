@@ -16,7 +16,7 @@ _KEYS = ("uptake", "anchoring", "persona", "wanted", "attained", "prior")
 
 
 def debate(results: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
-    """One trial of one arm; texts are untrusted. Without ``arm`` or ``trial``, the first that was held.
+    """Return one trial of one arm; texts are untrusted. Without ``arm`` or ``trial``, the first that was held.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def debate(results: DebateResults, name: str, asked: Asked) -> dict[str, Any]:
 
 
 def arm_of(results: DebateResults, slug: str) -> DebateArm:
-    """The arm with this folder; the first for the empty name."""
+    """Return the arm with this folder; the first for the empty name."""
     slugs = [arm.slug for arm in results.arms]
     if slug and slug not in slugs:
         raise SettingError("arm", got=repr(slug), allowed=", ".join(slugs))
@@ -59,17 +59,17 @@ def arm_of(results: DebateResults, slug: str) -> DebateArm:
 
 
 def turn_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
-    """Every turn of an arm, for the CSV."""
+    """Return every turn of an arm, for the CSV."""
     return results.turns().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
 
 
 def move_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
-    """Every change of a record in an arm, for the CSV."""
+    """Return every change of a record in an arm, for the CSV."""
     return results.moves().filter(pl.col("arm") == arm_of(results, asked.word("arm")).name)
 
 
 def side_table(results: DebateResults, asked: Asked) -> pl.DataFrame:
-    """Who debated in each trial of an arm, and from where they started, for the CSV."""
+    """Return who debated in each trial of an arm, and from where they started, for the CSV."""
     arm = arm_of(results, asked.word("arm"))
     rows = [
         {"arm": arm.name, "trial": record["trial"], "side": side, **{key: agent[key] for key in _KEYS}}

@@ -25,7 +25,7 @@ Spectrum = npt.NDArray[np.complex128]
 
 
 def positions(follower: Int64, followed: Int64, n: int) -> Float:
-    """Places of ``n`` nodes, (n, 2) float64 within [-1, 1]; the same for the same graph.
+    """Return places of ``n`` nodes, (n, 2) float64 within [-1, 1]; the same for the same graph.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def positions(follower: Int64, followed: Int64, n: int) -> Float:
 
 
 def _kernels(size: int) -> tuple[Spectrum, Spectrum]:
-    """The push of a unit of mass, in cells, d / (d² + 1) along each axis, as spectra of a grid of twice the size.
+    """Return the repulsion of a unit of mass, d / (d² + 1) in cells, as spectra of a grid of twice the size.
 
     Twice, so that the convolution of a grid does not come back at its other side.
     """
@@ -87,7 +87,7 @@ def _corners(part: Float) -> list[tuple[int, int, Float]]:
 
 
 def _within(places: Float) -> Float:
-    """Centered, and scaled so that all but the outermost hundredth lie within [-1, 1]."""
+    """Center positions, and scale all but the outermost hundredth into [-1, 1]."""
     centered = places - np.median(places, axis=0)
     reach = float(np.quantile(np.abs(centered), 0.995)) or 1.0
     return np.clip(centered / reach, -1.1, 1.1)

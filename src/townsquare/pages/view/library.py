@@ -68,7 +68,7 @@ class Library:
         self._lock = Lock()
 
     def locations(self) -> list[RunLocation]:
-        """Every run there is at this moment, by id; also folders in which a run was begun and has no database yet."""
+        """Return every run at this moment, by id, including folders of runs that have no database yet."""
         if _begun(self.root):
             return [RunLocation(self.root.name or "run", self.root)]
         if _debated(self.root):
@@ -79,7 +79,7 @@ class Library:
         return [RunLocation(name, path, *arms.get(path, ("", ""))) for name, path in named]
 
     def debates(self) -> dict[str, Path]:
-        """Folders of debates by id, in order."""
+        """Return folders of debates by id, in order."""
         if _debated(self.root):
             return {self.root.name or "debates": self.root}
         if _begun(self.root):
@@ -88,7 +88,7 @@ class Library:
         return {path.relative_to(self.root).as_posix(): path for path in folders}
 
     def debate_results(self, name: str) -> DebateResults:
-        """The debates of that id.
+        """Return the debates of that id.
 
         Raises
         ------
@@ -101,14 +101,14 @@ class Library:
         return DebateResults.open(known[name])
 
     def location(self, name: str) -> RunLocation:
-        """The run of that id. Only runs of :meth:`locations` are ever opened, whatever a request names."""
+        """Return the run of that id. Only runs of :meth:`locations` are ever opened, whatever a request names."""
         for location in self.locations():
             if location.id == name:
                 return location
         raise RecordError(f"run {name}", got="no such run here", do="go back to the list of runs")
 
     def run(self, name: str) -> Run:
-        """The run of that id, opened.
+        """Return the run of that id, opened.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Library:
         return known is not None and known[0] == file != _NO_FILE
 
     def snapshot(self, name: str) -> Snapshot:
-        """The run of that id as it stands now; the same object while no step was added."""
+        """Return the run of that id as it stands now; the same object while no step was added."""
         location = self.location(name)
         run = self._opened(location)
         last, state = run.last_step, run.state
@@ -144,7 +144,7 @@ class Library:
             return self._snapshots[key]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a run for the list; a run that cannot be read has ``error`` with what is wrong and what to do.
+        """Return one row a run for the list; a run that cannot be read has ``error`` with what is wrong and what to do.
 
         A run that is recorded on a server has only its address until it is opened: a list of folders connects nowhere.
         """
@@ -162,7 +162,7 @@ class Library:
 
 
 def _file_of(location: RunLocation) -> int:
-    """What tells the file of a run from another of its name: another file is another run."""
+    """Return what tells the file of a run from another of its name: another file is another run."""
     try:
         return record_file(location.folder).stat().st_ino
     except OSError:
@@ -170,12 +170,12 @@ def _file_of(location: RunLocation) -> int:
 
 
 def error_parts(error: TownsquareError) -> dict[str, str]:
-    """An error as the page shows it."""
+    """Return an error as the page shows it."""
     return {"where": error.where, "got": error.got, "allowed": error.allowed, "do": error.do}
 
 
 def said_of(run: Run, failure: str = "") -> dict[str, Any]:
-    """What a run says of itself, cheaply: from its settings and its table of steps."""
+    """Return what a run says of itself, cheaply: from its settings and its table of steps."""
     steps, health = run.steps, run_health(run)
     stopped = health.state == "stopped" and health.done < health.planned
     problems = {
@@ -224,7 +224,7 @@ def _below(folder: Path, depth: int, wanted: Callable[[Path], bool]) -> Iterator
 
 
 def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
-    """Names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
+    """Return names of arms, and errors, by folder of run, from the comparisons at and just below the root."""
     arms: dict[Path, tuple[str, str]] = {}
     for folder in (root, *_folders(root)):
         if (folder / manifest.FILE).is_file():
@@ -234,7 +234,7 @@ def _arms(root: Path) -> Mapping[Path, tuple[str, str]]:
 
 
 def _folders(root: Path) -> list[Path]:
-    """Folders in a folder; not links, which could lead out of the one that the user gave, and not hidden ones."""
+    """Return the visible subfolders; no links, which could lead out of the folder that the user gave."""
     try:
         entries = list(os.scandir(root))
     except OSError:

@@ -55,7 +55,7 @@ class EventStreams:
             self._open -= 1
 
     async def _events(self, name: str, ending: Callable[[], bool]) -> AsyncIterator[str]:
-        """One event at once and one for each change: ``step``, ``steps``, ``state``; ends when the run no longer runs.
+        """Yield one event at once and one for each change: ``step``, ``steps``, ``state``; stop when the run stops.
 
         Also when ``ending`` says that the server is about to end: it would wait for open answers.
         """
@@ -87,7 +87,7 @@ class _Looks:
         self._next = float("-inf")
 
     async def now(self) -> dict[str, Any]:
-        """The run as it stood at most :data:`PAUSE` ago."""
+        """Return the run as it stood at most :data:`PAUSE` ago."""
         async with self._lock:
             if current_time() >= self._next:
                 self._last = await run_sync(self._look)
@@ -96,7 +96,7 @@ class _Looks:
 
 
 def _never() -> bool:
-    """Of a server that nobody ends."""
+    """Return False: nobody ends this server."""
     return False
 
 

@@ -23,7 +23,7 @@ NOT_THERE = -128
 
 
 def network(of: Snapshot) -> dict[str, Any]:
-    """Nodes as columns (agent, x, y, followers, kind, born, who), and a sample of follows as rows of nodes."""
+    """Return nodes as columns (agent, x, y, followers, kind, born, who), and a sample of follows as rows of nodes."""
     agents, followers, follows = _graph(of)
     drawn = _drawn(agents["agent"].to_numpy(), followers)
     places = _places(of, drawn, follows)
@@ -53,7 +53,7 @@ def influence(of: Snapshot) -> dict[str, Any]:
 
 
 def neighbors(of: Snapshot, agent: int) -> dict[str, Any]:
-    """Whom an agent follows and who follows it, after the last step."""
+    """Return whom an agent follows and who follows it, after the last step."""
     rows = queries.follows_at_end(of)
     return {
         "follows": rows.filter(pl.col("follower") == agent)["followed"].to_list(),
@@ -62,7 +62,7 @@ def neighbors(of: Snapshot, agent: int) -> dict[str, Any]:
 
 
 def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
-    """The stance of every agent, one signed byte by row of agents: -127 to 127 for -1 to 1, or ``NOT_THERE``.
+    """Return the stance of every agent, one signed byte by row of agents: -127 to 127 for -1 to 1, or ``NOT_THERE``.
 
     A record may hold what no rule may give: what lies beyond a bound is shown there, what is no number is not there.
     """
@@ -74,7 +74,7 @@ def stance_codes(of: Snapshot, step: int, proposition: int) -> bytes:
 
 
 def node_table(of: Snapshot, step: int, proposition: int) -> pl.DataFrame:
-    """What the picture shows, for the CSV: agent, name, place, sizes, stance and confidence after the step."""
+    """Return what the picture shows, for the CSV: agent, name, place, sizes, stance and confidence after the step."""
     made = network(of)
     names = ("agent", "who", "x", "y", "followers", "source", "born")
     nodes = pl.DataFrame({name: made[name] for name in names}).with_columns(pl.col("agent").cast(pl.Int32))
@@ -93,7 +93,7 @@ def _graph(of: Snapshot) -> tuple[pl.DataFrame, Int64, Int64]:
 
 
 def _drawn(agent: npt.NDArray[np.int32], followers: Int64) -> Int64:
-    """Agents to draw, ascending: all, or half the most followed and half an even sample of the rest."""
+    """Return agents to draw, ascending: all, or half the most followed and half an even sample of the rest."""
     if agent.size <= MOST_AGENTS:
         return np.arange(agent.size)
     order = np.argsort(-followers, kind="stable")
@@ -103,7 +103,7 @@ def _drawn(agent: npt.NDArray[np.int32], followers: Int64) -> Int64:
 
 
 def _between(drawn: Int64, follows: Int64) -> Int64:
-    """Follows between agents that are drawn, as rows of these."""
+    """Return follows between agents that are drawn, as rows of these."""
     row = np.full(int(follows.max(initial=drawn.max(initial=0))) + 1, -1, np.int64)
     row[drawn] = np.arange(drawn.size)
     ends = row[follows]

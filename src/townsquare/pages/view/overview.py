@@ -26,7 +26,7 @@ _CHANGE = ("name", "agents", "shift", "absolute_shift", "spread_kept", "changed_
 
 
 def head(of: Snapshot) -> dict[str, Any]:
-    """What every page of a run shows above its view: names, steps, state, propositions."""
+    """Return what every page of a run shows above its view: names, steps, state, propositions."""
     return {
         "id": of.id,
         "arm": of.location.arm,
@@ -40,7 +40,7 @@ def head(of: Snapshot) -> dict[str, Any]:
 
 
 def beliefs(of: Snapshot) -> dict[str, Any]:
-    """Bands, single lines, histograms and the change of each proposition."""
+    """Return bands, single lines, histograms and the change of each proposition."""
     return {
         "bins_per_step": BINS,
         "course": columns(belief_course(of.cached).sort("proposition", "step"), digits=6),
@@ -56,7 +56,7 @@ def outcomes(of: Snapshot) -> dict[str, Any]:
 
 
 def activity(of: Snapshot) -> dict[str, Any]:
-    """Engagement by veracity, moderation events, who was there and what was refused."""
+    """Return engagement by veracity, moderation events, who was there and what was refused."""
     return {
         "engagement": columns(engagement(of.cached).filter(pl.col("veracity") != "unknown"), digits=4),
         "events": columns(moderation_events(of.cached)),

@@ -17,7 +17,7 @@ MOST_ROWS = 200
 
 
 def post(of: Snapshot, number: int) -> dict[str, Any]:
-    """All that is known of the root that a post leads to."""
+    """Return all that is known of the root that a post leads to."""
     root = root_of(of, number)
     texts = queries.post_texts(of.cached).filter(pl.col("post") == root)
     row = of.cached.table("posts").filter(pl.col("post") == root).row(0, named=True)
@@ -48,7 +48,7 @@ def post(of: Snapshot, number: int) -> dict[str, Any]:
 
 
 def root_of(of: Snapshot, number: int) -> int:
-    """The root of a post. Raises ``SettingError`` if there is no such post."""
+    """Return the root of a post. Raises ``SettingError`` if there is no such post."""
     posts = of.cached.table("posts")
     rows = posts.filter(pl.col("post") == number)
     root = int(rows["root"][0]) if rows.height else number
@@ -58,14 +58,14 @@ def root_of(of: Snapshot, number: int) -> int:
 
 
 def stances_of_post(of: Snapshot, root: int) -> pl.DataFrame:
-    """``proposition`` (name), ``stance``, ``strength`` that a root takes."""
+    """Return ``proposition`` (name), ``stance``, ``strength`` that a root takes."""
     names = queries.propositions(of.cached).select("proposition", "name")
     rows = of.cached.table("post_stances").filter(pl.col("post") == root).join(names, on="proposition")
     return rows.select(pl.col("name").alias("proposition"), "stance", "strength")
 
 
 def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
-    """``step``, ``exposures``, ``first``, ``labeled``, and ``reach``: distinct agents up to the step."""
+    """Return ``step``, ``exposures``, ``first``, ``labeled``, and ``reach``: distinct agents up to the step."""
     label = (pl.col("verdict") == "false") | pl.col("noted")
     steps = shown.group_by("step").agg(row_count("exposures"), label.sum().cast(pl.Int64).alias("labeled"))
     new = shown.group_by("agent").agg(pl.col("step").min()).group_by("step").agg(row_count("new"))
@@ -74,7 +74,7 @@ def seen_by_step(shown: pl.DataFrame) -> pl.DataFrame:
 
 
 def moved(of: Snapshot, root: int) -> pl.DataFrame:
-    """Whom a root moved, over all steps, most moved first: agent, who, proposition, amount, times."""
+    """Return whom a root moved, over all steps, most moved first: agent, who, proposition, amount, times."""
     who = queries.agent_names(of.cached).select("agent", "who")
     return (
         post_queries.moved_by(of, root)
@@ -88,14 +88,14 @@ def moved(of: Snapshot, root: int) -> pl.DataFrame:
 
 
 def moved_by_step(of: Snapshot, root: int) -> pl.DataFrame:
-    """``step``, ``toward`` and ``away``: sums of positive and of negative contributions, in the rule's unit."""
+    """Return ``step``, ``toward`` and ``away``: sums of positive and of negative contributions, in the rule's unit."""
     amount = pl.col("amount")
     sides = amount.filter(amount > 0).sum().alias("toward"), amount.filter(amount < 0).sum().alias("away")
     return post_queries.moved_by(of, root).group_by("step").agg(*sides).sort("step")
 
 
 def findings(of: Snapshot, root: int) -> pl.DataFrame:
-    """Every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
+    """Return every act of a moderator on a root, with verdict, confidence and explanation where it was a verdict."""
     verdicts = post_queries.verdicts(of.cached).filter(pl.col("root") == root).drop("root")
     acts = post_queries.moderation_of(of.cached, root).filter(pl.col("what") != "verdict")
     both = [verdicts.with_columns(pl.lit("verdict").alias("what")), acts]
@@ -103,7 +103,7 @@ def findings(of: Snapshot, root: int) -> pl.DataFrame:
 
 
 def first_seen(of: Snapshot, shown: pl.DataFrame) -> pl.DataFrame:
-    """``agent``, ``first`` (step), ``times``, ``who``: everyone that a root was shown to, in order of first sight."""
+    """Return everybody exposed to a root by first exposure: ``agent``, ``first`` (step), ``times``, ``who``."""
     who = queries.agent_names(of.cached).select("agent", "who")
     first = shown.group_by("agent").agg(pl.col("step").min().alias("first"), row_count("times"))
     return first.join(who, on="agent", how="left").sort("first", "agent")

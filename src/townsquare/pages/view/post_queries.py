@@ -20,7 +20,7 @@ _ENGAGING = {column: COUNTED[column] for column in ("likes", "dislikes", "shares
 
 
 def engagement_by_root(of: Snapshot) -> pl.DataFrame:
-    """``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
+    """Return ``root`` with counts of accepted likes, dislikes, shares, comments, flags."""
 
     def count() -> pl.DataFrame:
         return (
@@ -56,7 +56,7 @@ def post_list(of: Snapshot) -> pl.DataFrame:
 
 
 def verdicts(run: CachedRun) -> pl.DataFrame:
-    """``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
+    """Return ``root``, ``step``, ``verdict`` (word), ``confidence``, ``explanation``, ``sources``; untrusted texts."""
     posts = run.table("posts").select("post", "root")
     rows = queries.worded(run.table("verdicts"), "verdicts").join(posts, on="post", maintain_order="left")
     rows = queries.with_text(queries.with_text(rows, run, "explanation", "said"), run, "sources", "read")
@@ -67,14 +67,14 @@ def verdicts(run: CachedRun) -> pl.DataFrame:
 
 
 def moderation_of(run: CachedRun, root: int) -> pl.DataFrame:
-    """``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
+    """Return ``step``, ``what``, ``reason``, ``value``: every act of a moderator on a root."""
     posts = run.table("posts").select("post", "root")
     log = queries.worded(run.table("moderation_log"), "moderation_log").join(posts, on="post", maintain_order="left")
     return log.filter(pl.col("root") == root).select("step", pl.col("kind").alias("what"), "reason", "value")
 
 
 def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
-    """Notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``somewhat``,
+    """Return notes on a root: ``note``, ``step``, ``author``, ``who``, ``content``, ``helpful``, ``somewhat``,
     ``not_helpful``, ``shown``, ``decided`` (step of the last decision, or null), ``status`` (word), and ``intercept``
     and ``factor`` as last recorded (null for no number).
     """
@@ -103,7 +103,7 @@ def notes_of(run: CachedRun, root: int) -> pl.DataFrame:
 
 
 def thread_of(run: CachedRun, root: int) -> pl.DataFrame:
-    """Shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``,
+    """Return shares of a root and comments under it, in order: ``post``, ``kind``, ``parent``, ``step``,
     ``author``, ``who``, ``content``.
     """
     posts = run.table("posts")
@@ -116,7 +116,7 @@ def thread_of(run: CachedRun, root: int) -> pl.DataFrame:
 
 
 def shown_to(of: Snapshot, root: int) -> pl.DataFrame:
-    """Every exposure to a root: ``step``, ``agent``, ``rank``, ``author``, ``verdict`` (word), ``noted``,
+    """Return every exposure to a root: ``step``, ``agent``, ``rank``, ``author``, ``verdict`` (word), ``noted``,
     ``first_seen``, ``weight``.
     """
     rows = queries.worded(of.run.rows_where("exposures", root=root), "exposures")
@@ -126,7 +126,7 @@ def shown_to(of: Snapshot, root: int) -> pl.DataFrame:
 
 
 def moved_by(of: Snapshot, root: int) -> pl.DataFrame:
-    """What a root moved: ``step``, ``agent``, ``proposition`` (name), ``kind``, ``amount`` in the unit of the rule."""
+    """Return contributions of a root: ``step``, ``agent``, ``proposition``, ``kind``, ``amount`` in the rule's unit."""
     posts = of.cached.table("posts").filter(pl.col("root") == root)["post"].to_list()
     if not posts:
         columns = {"step": pl.Int32, "agent": pl.Int32, "proposition": pl.String, "amount": pl.Float64}

@@ -34,14 +34,14 @@ class OfAgent:
         self.state, self.content_hash = of.cached.state, of.cached.content_hash
 
     def table(self, name: str) -> pl.DataFrame:
-        """Rows of a table: of this agent, or all."""
+        """Return rows of a table: of this agent, or all."""
         if name not in self._CUT:
             return self._cached.table(name)
         rows = self._run.rows_where(name, agent=self._agent)
         return rows.filter(pl.col("step") <= self.last_step) if "step" in rows.columns else rows
 
     def lazy(self, name: str) -> pl.LazyFrame:
-        """The same, to be collected."""
+        """Return the same, to be collected."""
         return self.table(name).lazy()
 
 
@@ -49,20 +49,20 @@ class OfAgent:
 
 
 def worded(frame: pl.DataFrame, table: str) -> pl.DataFrame:
-    """Rows of a table of the record, with its codes in words."""
+    """Return rows of a table of the record, with its codes in words."""
     kinds = {column.name: column.words for column in schema.TABLES[table].recorded if column.words}
     words = {name: {int(word): word.name.lower() for word in kind} for name, kind in kinds.items()}
     return frame.with_columns(as_words(name, words[name]) for name in words if name in frame.columns)
 
 
 def with_text(frame: pl.DataFrame, run: CachedRun, column: str = "text", name: str = "content") -> pl.DataFrame:
-    """Rows with the text that a column points to, as a further column; null where there is none; untrusted."""
+    """Return rows with the text that a column points to, as a further column; null where there is none; untrusted."""
     texts = run.table("texts").select(pl.col("text").alias(column), pl.col("content").alias(name))
     return frame.join(texts, on=column, how="left", maintain_order="left")
 
 
 def with_who(frame: pl.DataFrame, run: CachedRun, column: str = "author") -> pl.DataFrame:
-    """Rows with the name of an agent as a further column ``who``; untrusted."""
+    """Return rows with the name of an agent as a further column ``who``; untrusted."""
     who = agent_names(run).select(pl.col("agent").alias(column), "who")
     return frame.join(who, on=column, how="left", maintain_order="left")
 
@@ -79,14 +79,14 @@ def proposition_number(run: CachedRun, name: str) -> int:
 
 
 def agent_names(run: CachedRun) -> pl.DataFrame:
-    """``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
+    """Return ``agent``, ``who`` (its name, or ``agent 17``), ``kind`` (word), ``born``; untrusted names."""
     unnamed = "agent " + pl.col("agent").cast(pl.String)
     rows = with_text(worded(run.table("agents"), "agents"), run, "name")
     return rows.select("agent", pl.coalesce("content", unnamed).alias("who"), "kind", "born")
 
 
 def post_texts(run: CachedRun) -> pl.DataFrame:
-    """``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity`` (words), ``root_author``."""
+    """Return ``post``, ``root``, ``content`` (of the root, untrusted), ``root_kind``, ``veracity``, ``root_author``."""
     posts = worded(run.table("posts"), "posts")
     roots = posts.select(
         pl.col("post").alias("root"), "text", pl.col("kind").alias("root_kind"), "veracity",
@@ -101,18 +101,18 @@ def post_texts(run: CachedRun) -> pl.DataFrame:
 
 
 def stances_at(run: Run, step: int, proposition: int) -> pl.DataFrame:
-    """``agent``, ``stance``, ``confidence`` after a step."""
+    """Return ``agent``, ``stance``, ``confidence`` after a step."""
     rows = run.table("beliefs", (step, step))
     return rows.filter(pl.col("proposition") == proposition).select("agent", "stance", "confidence")
 
 
 def follows_at_end(of: Snapshot) -> pl.DataFrame:
-    """``follower``, ``followed`` of those follows that stand after the last step, by both."""
+    """Return ``follower``, ``followed`` of those follows that stand after the last step, by both."""
     return of.cached.once("follows", lambda: standing_follows(of.cached, of.last_step).drop("since"))
 
 
 def agent_list(of: Snapshot, proposition: int) -> pl.DataFrame:
-    """Persons: ``agent``, ``who``, ``born``, ``start``, ``end``, ``change``, ``confidence``, ``followers``."""
+    """Return persons: ``agent``, ``who``, ``born``, ``start``, ``end``, ``change``, ``confidence``, ``followers``."""
     names = agent_names(of.cached).filter(pl.col("kind") == "person").drop("kind")
     end = stances_at(of.run, of.last_step, proposition).rename({"stance": "end"})
     births = names["born"].unique().to_list()
@@ -154,25 +154,25 @@ def _influence(of: Snapshot) -> pl.DataFrame:
 
 
 def persona(of: Snapshot, agent: int) -> pl.DataFrame:
-    """``label`` and ``answer`` of each trait, in the order of the question bank; untrusted."""
+    """Return ``label`` and ``answer`` of each trait, in the order of the question bank; untrusted."""
     traits = of.run.rows_where("traits", agent=agent)
     values = of.cached.table("trait_values")
     return traits.join(values, on=["trait", "value"], how="inner").sort("trait").select("label", "answer")
 
 
 def persona_text(of: Snapshot, agent: int) -> str:
-    """The persona in words, as members of the run read it, untrusted; empty where none was written."""
+    """Return the persona in words, as members of the run read it, untrusted; empty where none was written."""
     texts = with_text(of.cached.table("personas").filter(pl.col("agent") == agent), of.cached).drop_nulls("content")
     return str(texts["content"][-1]) if texts.height else ""
 
 
 def has_memories(of: Snapshot) -> bool:
-    """Whether agents of this run remember anything."""
+    """Return whether agents of this run remember anything."""
     return not of.cached.table("agent_memories").is_empty()
 
 
 def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
-    """What an agent remembers after a step, the most relevant first.
+    """Return what an agent remembers after a step, the most relevant first.
 
     ``memory``, ``step``, ``kind`` and ``action`` (words), ``post`` (root, or -1), ``content`` (untrusted),
     ``importance`` in [0, 1], ``accessed`` (step in which its clock began anew) and ``relevance`` in [0, 1]: importance
@@ -197,7 +197,7 @@ def memories_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 
 
 def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
-    """``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
+    """Return ``step``, ``proposition`` (name), ``stance``, ``confidence`` of one agent."""
     rows = of.run.rows_where("beliefs", agent=agent).filter(pl.col("step") <= of.last_step)
     known = propositions(of.cached).select("proposition", "name")
     named = rows.join(known, on="proposition").sort("proposition", "step")
@@ -205,14 +205,14 @@ def beliefs_of(of: Snapshot, agent: int) -> pl.DataFrame:
 
 
 def exposures_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
-    """What an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
+    """Return what an agent was shown in a step, in feed order, with the text of the root and who passed it on."""
     rows = worded(of.run.rows_where("exposures", agent=agent, step=step), "exposures")
     texts = post_texts(of.cached).select("post", "content", "root_kind")
     return with_who(rows, of.cached).join(texts, on="post", how="left", maintain_order="left").drop("agent")
 
 
 def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
-    """What an agent did or tried in a step and why, with the texts; untrusted."""
+    """Return what an agent did or tried in a step and why, with the texts; untrusted."""
     rows = worded(of.run.rows_where("actions", agent=agent, step=step), "actions")
     rows = with_text(with_text(rows, of.cached, name="written"), of.cached, "reasoning", "why")
     target, done_to = pl.col("target"), {word: str(SPECS[kind].on) for kind, word in WORDS.items()}
@@ -232,7 +232,7 @@ def actions_of(of: Snapshot, agent: int, step: int) -> pl.DataFrame:
 
 
 def record_changes(of: Snapshot, agent: int, step: int, proposition: int) -> list[dict[str, Any]]:
-    """What happened to an agent's argument records in a step, refusals left out; in the order of the record.
+    """Return what happened to an agent's argument records in a step, refusals left out; in the order of the record.
 
     Each has ``kind`` (of the row of the trail), ``rank``, ``post``, ``claim``, ``text`` (untrusted), ``polarity``,
     ``strength``, and ``by``: the text of the record that replaced it, or None.

@@ -18,18 +18,18 @@ class Asked:
         self._values = values
 
     def word(self, name: str, default: str = "") -> str:
-        """A word as given."""
+        """Return a word as given."""
         return self._values.get(name, default)
 
     def one_of(self, name: str, allowed: Collection[str]) -> str:
-        """One of some words; the first where none is given. Raises ``SettingError`` for another."""
+        """Return one of some words; the first where none is given. Raises ``SettingError`` for another."""
         word = self._values.get(name, next(iter(allowed)))
         if word not in allowed:
             raise SettingError(name, got=repr(word), allowed=", ".join(allowed))
         return word
 
     def whole(self, name: str, default: int | None = None) -> int:
-        """A whole number of at most nine digits. Raises ``SettingError`` for anything else."""
+        """Return a whole number of at most nine digits. Raises ``SettingError`` for anything else."""
         text = self._values.get(name, "")
         if not text and default is not None:
             return default
@@ -38,7 +38,7 @@ class Asked:
         return int(text)
 
     def step(self, of: Snapshot) -> int:
-        """A recorded step; the last one where none is given."""
+        """Return a recorded step; the last one where none is given."""
         step = self.whole("step", of.last_step)
         if not 0 <= step <= of.last_step:
             raise SettingError("step", got=str(step), allowed=f"0 to {of.last_step}")

@@ -39,7 +39,7 @@ HEADERS = {
 
 
 def host_of(header: str) -> str:
-    """The name in a ``Host`` header, without its port; empty for one that is malformed.
+    """Return the name in a ``Host`` header, without its port; empty for one that is malformed.
 
     >>> host_of("localhost:8150"), host_of("[::1]:8150"), host_of("a@localhost"), host_of("")
     ('localhost', '::1', '', '')

@@ -36,7 +36,7 @@ Question = Callable[[Snapshot, Asked], Any]
 
 
 def app(folder: Path | str, token: str = "") -> Starlette:
-    """The viewer over a run, or over all runs below a folder. Reads only; a run may be going on meanwhile.
+    """Return the viewer over a run, or over all runs below a folder. Reads only; a run may be going on meanwhile.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ QUESTIONS: Mapping[str, Question] = {
 
 
 def _endpoint(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
-    """What Starlette calls: the answer to a query string, or what is wrong with it."""
+    """Return what Starlette calls: the answer to a query string, or what is wrong with it."""
 
     def ask(asked: Asked) -> Response:
         try:

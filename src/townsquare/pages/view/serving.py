@@ -62,7 +62,7 @@ class Punctual(H11Protocol):
 
 
 def listen(port: int | None) -> socket.socket:
-    """A socket on the loopback interface, and on no other: at ``port``, or at :data:`PORT`, or wherever there is room.
+    """Return a socket on the loopback interface only: at ``port``, or at :data:`PORT`, or at any free port.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def listen(port: int | None) -> socket.socket:
 
 
 def address(of: socket.socket, token: str = "") -> str:
-    """Where a browser finds it."""
+    """Return where a browser finds it."""
     query = f"?{urlencode({TOKEN: token})}" if token else ""
     return f"http://{LOOPBACK}:{of.getsockname()[1]}/{query}"
 
 
 def server(folder: Path | str, token: str = "") -> uvicorn.Server:
-    """The viewer over a folder, ready to run on a socket. Raises as :func:`townsquare.pages.view.server.app` does."""
+    """Return the viewer of a folder, ready to run on a socket; raises as :func:`~townsquare.pages.view.server.app`."""
     pages = app(folder, token)
     config = uvicorn.Config(
         pages,
@@ -106,7 +106,7 @@ def server(folder: Path | str, token: str = "") -> uvicorn.Server:
 
 @contextmanager
 def serving(folder: Path | str, token: str = "") -> Iterator[str]:
-    """The viewer over a folder in a thread of this process, while the context lasts; gives its address."""
+    """Return the viewer over a folder in a thread of this process, while the context lasts; gives its address."""
     made, listening = server(folder, token), listen(0)
     thread = Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

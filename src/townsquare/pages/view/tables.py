@@ -52,7 +52,7 @@ PARAMETERS: Mapping[str, Callable[[Snapshot, Asked], Any]] = {
 
 
 def asks(answer: Callable[..., Any], *names: str) -> Callable[[Snapshot, Asked], Any]:
-    """A question: what answers it from a snapshot, and the parameters that it takes beside."""
+    """Return a question: what answers it from a snapshot, and the parameters that it takes beside."""
 
     def ask(of: Snapshot, asked: Asked) -> Any:
         given = (PARAMETERS[name](of, asked) if name in PARAMETERS else asked.whole(name) for name in names)
@@ -62,7 +62,7 @@ def asks(answer: Callable[..., Any], *names: str) -> Callable[[Snapshot, Asked],
 
 
 def measured(measure: Callable[[CachedRun], pl.DataFrame]) -> TableOf:
-    """A question without parameters that a measure of a run answers."""
+    """Return a question without parameters that a measure of a run answers."""
     return lambda of, _: measure(of.cached)
 
 
@@ -70,7 +70,7 @@ def measured(measure: Callable[[CachedRun], pl.DataFrame]) -> TableOf:
 
 
 def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
-    """A question for ``PAGE`` rows of a table, beginning at the row ``from``."""
+    """Return a question for ``PAGE`` rows of a table, beginning at the row ``from``."""
 
     def page(of: Snapshot, asked: Asked) -> dict[str, Any]:
         rows, first = table(of, asked), max(0, asked.whole("from", 0))
@@ -80,7 +80,7 @@ def paged(table: TableOf) -> Callable[[Snapshot, Asked], dict[str, Any]]:
 
 
 def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """Persons by ``sort`` (``change``, ``followers``, ``start``, ``end``, ``agent``), of those that ``find`` names."""
+    """Return persons whose number or name matches ``find``, ordered by ``sort``."""
     agents = queries.agent_list(of, _number(of, asked))
     wanted, by = asked.word("find").strip().lower(), asked.one_of("sort", _AGENT_ORDER)
     if wanted.isdigit():
@@ -92,7 +92,7 @@ def agents_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
 
 
 def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """Roots by ``sort`` (``engagement``, ``step``, ``flags``), of one ``veracity`` and with ``find`` in their text."""
+    """Return roots of one ``veracity`` whose text contains ``find``, ordered by ``sort``."""
     total = pl.sum_horizontal("likes", "dislikes", "shares", "comments")
     rows = post_queries.post_list(of).with_columns(total.alias("engagement"))
     wanted, by = asked.word("find").lower(), asked.one_of("sort", _POST_ORDER)
@@ -104,7 +104,7 @@ def posts_asked_for(of: Snapshot, asked: Asked) -> pl.DataFrame:
 
 
 def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """The list of runs as a table; problems and errors as text."""
+    """Return the list of runs as a table; problems and errors as text."""
     names = ("id", "scenario", "arm", "seed", "state", "health", "step", "steps", "agents", "rule", "moderation",
              "refused_share")  # fmt: skip
     flat = [
@@ -116,7 +116,7 @@ def run_table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def _measure(of: Snapshot, asked: Asked) -> pl.DataFrame:
-    """The table of the measure ``name``: every registered one can be asked for."""
+    """Return the table of the measure ``name``: every registered one can be asked for."""
     ((_, frame),) = analyze(of.cached, [asked.word("name", "outcomes")])
     if isinstance(frame, MissingExtra):
         raise frame
