@@ -48,7 +48,7 @@ class Posts:
     text : tuple of str
         Untrusted; 1 to 10,000 characters.
     veracity : (n,) uint8
-        :class:`townsquare.core.schema.Veracity`.
+        :class:`townsquare.core.enums.Veracity`.
     plausibility : (n,) float64
         How believable a lay reader finds it, [0, 1]; 0.5 where not given.
     type : (n,) uint8

@@ -41,13 +41,7 @@ from townsquare.simulation.change import Change
 from townsquare.simulation.feed.build import Feed, build
 from townsquare.simulation.feed.candidates import shared_pool
 from townsquare.simulation.feed.options import uniform_options
-from townsquare.simulation.feed.rankers.contract import (
-    ChosenRanker,
-    Ranker,
-    ReaderCandidates,
-    ReaderRanker,
-    Retrieved,
-)
+from townsquare.simulation.feed.rankers.contract import ChosenRanker, Ranker, ReaderCandidates, ReaderRanker, Retrieved
 from townsquare.simulation.feed.ranking_view import RankingView
 from townsquare.simulation.world import World
 
