@@ -105,7 +105,7 @@ def compare(
 def _choices(
     across: list[str] | None, contrast: set[str], layers: list[Layer], *, multiverse: bool
 ) -> dict[str, list[Any]]:
-    """Modeling choices of a multiverse: those named, else the usual ones that are not the question itself."""
+    """Return modeling choices of a multiverse: those named, else the usual ones that are not the question itself."""
     from townsquare.core.errors import SettingError
     from townsquare.experiments.multiverse import choices_for
 
@@ -256,7 +256,7 @@ def _show_outcomes(compared: pl.DataFrame, names: list[str], arms: list[str]) ->
 
 
 def short_arm(arm: str, arms: list[str]) -> str:
-    """The name of an arm by its values alone, where all arms set the same settings.
+    """Return the name of an arm by its values alone, where all arms set the same settings.
 
     >>> short_arm("moderation.strategy=none", ["moderation.strategy=none", "moderation.strategy=hybrid"])
     'none'

@@ -61,7 +61,7 @@ def counterfactual(
 
 
 def _agrees(run: Run) -> bool:
-    """Whether the rule, executed again with everything left in, gives what was recorded."""
+    """Return whether the rule, executed again with everything left in, gives what was recorded."""
     from townsquare.analysis.beliefs import person_beliefs
     from townsquare.core.frames import collected
     from townsquare.experiments.counterfactual import rerun_beliefs

@@ -99,12 +99,12 @@ def examine(folder: Path, package: str = "townsquare") -> list[Finding]:
 
 
 def _finding(what: str, detail: str, do: str, *, right: bool, otherwise: State = State.MISSING) -> Finding:
-    """A finding that is right, or that says what to do."""
+    """Return a finding that is right, or that says what to do."""
     return Finding(what, State.OK if right else otherwise, detail, "" if right else do)
 
 
 def fits(size: PlannedSize, folder: Path) -> list[Finding]:
-    """Whether a planned run fits on the disk of ``folder`` and into the memory that is free."""
+    """Return whether a planned run fits on the disk of ``folder`` and into the memory that is free."""
     room, memory = shutil.disk_usage(_nearest(folder)).free, free_memory()
     disk = f"up to {in_units(size.disk)} (estimate) of {in_units(room)} free"
     store = "fewer agents or steps, record.trail=false, or another disk"
@@ -122,7 +122,7 @@ def _python() -> Finding:
 
 
 def _requirements(package: str) -> Iterator[tuple[str, str, str]]:
-    """(distribution, least version, extra) of everything a package declares to need; "" for what is not said."""
+    """Yield (distribution, least version, extra) of everything a package declares to need; "" for what is not said."""
     for line in importlib.metadata.requires(package) or ():
         if match := _NEEDS.match(line):
             extra = _EXTRA.search(match["when"] or "")
@@ -189,7 +189,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
 
 
 def free_memory() -> int:
-    """Bytes that a new process may take without swapping; 0 where the system does not say.
+    """Return bytes that a new process may take without swapping; 0 where the system does not say.
 
     In a container that has a limit of its own, what is left of that.
     """
@@ -204,7 +204,7 @@ def free_memory() -> int:
 
 
 def _whole_number(path: Path) -> int | None:
-    """What a file of one number holds; nothing where there is none."""
+    """Return what a file of one number holds; nothing where there is none."""
     try:
         text = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
@@ -213,13 +213,13 @@ def _whole_number(path: Path) -> int | None:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
+    """Return the folder, or the nearest one above it that is there."""
     here = folder.resolve()
     return next(path for path in (here, *here.parents) if path.exists())
 
 
 def in_units(size: float) -> str:
-    """Bytes in words.
+    """Return bytes in words.
 
     >>> in_units(512), in_units(2_500_000), in_units(7.25e9)
     ('512 B', '2.5 MB', '7.2 GB')

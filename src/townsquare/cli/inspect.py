@@ -124,7 +124,7 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """What the belief rule is flagged for, or that it is not."""
+    """Return what the belief rule is flagged for, or that it is not."""
     text = "FLAGGED {check} of {name}: {value:.4g}, limit {limit:.4g}; {meaning}"
     flagged = [("rule", text.format(**check)) for check in checks if check["flagged"]]
     kinds = len({check["check"] for check in checks})
@@ -132,7 +132,7 @@ def _flags(checks: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _verified(run: Run, listed: ArmRun) -> bool:
-    """Whether a run is as it was recorded, and the one that the comparison lists; raises ``HashMismatch``."""
+    """Return whether a run is as it was recorded, and the one that the comparison lists; raises ``HashMismatch``."""
     from townsquare.core.errors import HashMismatch
 
     run.verify()

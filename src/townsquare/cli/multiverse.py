@@ -58,7 +58,7 @@ def _joined(frames: list[pl.DataFrame]) -> list[dict[str, Any]]:
 
 
 def _most(shares: pl.DataFrame) -> str:
-    """The choice with the largest share of the variance."""
+    """Return the choice with the largest share of the variance."""
     known = shares.filter(shares["share"].is_not_nan()).sort("share", descending=True)
     if not known.height:
         return "none: constant"

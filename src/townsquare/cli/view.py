@@ -59,7 +59,7 @@ def view(
 
 
 def _page_that_leads_to(address: str, folder: Path) -> Path:
-    """A file that only its owner can read: every user of a machine sees the arguments of programs, as of a browser."""
+    """Write a private page that opens an address: other users of a machine can see the arguments of programs."""
     page = folder / "open.html"
     title = '<!doctype html><meta charset="utf-8"><title>Townsquare</title>'
     leads = f'<meta http-equiv="refresh" content="0; url={escape(address)}">'

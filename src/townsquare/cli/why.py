@@ -134,7 +134,7 @@ LONGEST_RECORD_TEXT = 70
 
 
 def _plain_records(evidence: tuple[Evidence, ...], claim: int | None) -> dict[str, Any]:
-    """Records, and the belief without one, as JSON-able values."""
+    """Return records, and the belief without one, as JSON-able values."""
     out: dict[str, Any] = {"evidence": [{**asdict(basis), "agrees": basis.agrees} for basis in evidence]}
     if claim is not None:
         basis = _holding(evidence, claim)

@@ -1,4 +1,4 @@
-"""What one server understands: which way of asking for JSON, and which parameters. Learned once and remembered."""
+"""Capabilities of a server: how to request JSON, and which parameters it accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_TAKEN = re.compile("unsupported|not support|unrecogni[sz]ed|unknown|unexpec
 
 
 class Mode(IntEnum):
-    """The rungs of capabilities: ways of asking for an object, the strictest first."""
+    """Ways of requesting JSON, strictest first."""
 
     SCHEMA = 0
     """``response_format`` with the JSON Schema."""
@@ -37,7 +37,7 @@ class Mode(IntEnum):
 
 @dataclass
 class Capabilities:
-    """What has been learned about a server.
+    """Known capabilities of a server.
 
     Attributes
     ----------
@@ -57,13 +57,13 @@ class Capabilities:
     dropped: set[str] = field(default_factory=set)
 
     def mode_for(self, request: Request) -> Mode:
-        """How to ask for this request's object."""
+        """Return how to ask for this request's object."""
         return max(self.mode or Mode.SCHEMA, self.by_name.get(request.name, Mode.SCHEMA))
 
     def body(
         self, model: str, request: Request, messages: Sequence[Message], draw: int | None, mode: Mode
     ) -> dict[str, Any]:
-        """The body of a request for chat completions."""
+        """Return the body of a request for chat completions."""
         body: dict[str, Any] = {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
@@ -79,11 +79,11 @@ class Capabilities:
         return body
 
     def is_outdated(self, body: Mapping[str, Any]) -> bool:
-        """Whether a body was made before something was learned of its parameters."""
+        """Return whether a body was made before something was learned of its parameters."""
         return self.tokens_key not in body or not self.dropped.isdisjoint(body)
 
     def learn(self, text: str, body: Mapping[str, Any]) -> str:
-        """Take what a refusal says about parameters; what was learned, or "" if nothing was.
+        """Learn about parameters from a refusal; return what was learned, or "".
 
         >>> Capabilities().learn("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", {})
         'max_completion_tokens instead of max_tokens'
@@ -97,7 +97,7 @@ class Capabilities:
         for key in _SAMPLING if _NOT_TAKEN.search(low) else ():
             if key in body and key not in self.dropped and re.search(rf"\b{key}\b", low):
                 self.dropped.add(key)
-                return f"{key} is not taken; the server's own holds"
+                return f"{key} is not accepted; the server's default applies"
         return ""
 
 
@@ -127,7 +127,7 @@ def _instruct(body: dict[str, Any], schema: Mapping[str, Any]) -> None:
 
 
 def fits_strict(schema: Mapping[str, Any]) -> bool:
-    """Whether a schema keeps the rules of OpenAI's ``strict``: every property required, no others allowed.
+    """Return whether a schema keeps the rules of OpenAI's ``strict``: every property required, no others allowed.
 
     >>> fits_strict({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": False})
     True
@@ -147,7 +147,7 @@ def fits_strict(schema: Mapping[str, Any]) -> bool:
 
 
 def without_lengths(schema: Any) -> Any:
-    """A schema without the lengths of its strings; properties that happen to be named so stay."""
+    """Return a schema without the lengths of its strings; properties that happen to be named so stay."""
     if isinstance(schema, Mapping):
         is_string = schema.get("type") == "string"
         return {k: without_lengths(v) for k, v in schema.items() if not (is_string and k in _LENGTHS)}

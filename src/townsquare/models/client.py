@@ -20,17 +20,17 @@ from townsquare.models.validate import schema_fault
 
 OnCall = Callable[[Call], None]
 AT_ONCE = 2
-"""Questions that are put together before replies get their turn again."""
+"""Requests built before replies are processed again."""
 LONGEST_WAIT = 0.5
 """Seconds."""
 
 
 def nothing() -> None:
-    """Do nothing: what a client does meanwhile unless told."""
+    """Do nothing while waiting."""
 
 
 class _Asked(NamedTuple):
-    """A request of a batch, once it was handed over: which call it is, and whose and for what."""
+    """A request of a batch: its call, purpose, agent, step and turn."""
 
     identity: str
     purpose: str
@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 
 @dataclass
 class _Batch:
-    """The requests of one call of :meth:`ModelClient.ask`, and what became of them.
+    """The requests of one call of :meth:`ModelClient.ask`, and their calls.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class _Batch:
         self.queue: asyncio.Queue[tuple[str, Request] | None] = asyncio.Queue(2 * self.workers + AT_ONCE)
 
     def is_new(self, identity: str) -> bool:
-        """Whether a call is neither known nor under way."""
+        """Return whether a call is neither known nor under way."""
         return identity not in self.cached and identity not in self.pending
 
     def calls(self) -> Iterator[Call]:
@@ -86,7 +86,7 @@ class _Batch:
 
 
 class ModelClient:
-    """Asks one model and records what comes of it.
+    """Calls one model and records every call.
 
     A call that is in the store is never asked again, failed ones included. Equal requests of one batch are asked once.
     Requests are taken one by one while others are under way, so that those of a generator, thousands of long prompts,
@@ -151,7 +151,7 @@ class ModelClient:
         self._closed = False
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
-        """One reply a request, in their order; see :class:`townsquare.models.contract.Asker`.
+        """Return one reply a request, in their order; see :class:`townsquare.models.contract.Asker`.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class ModelClient:
         return [_reply(call) for call in calls]
 
     def taken(self) -> list[Call]:
-        """The calls of all requests since this was last asked for, in request order, for the rows of a step.
+        """Return the calls of all requests since this was last asked for, in request order, for the rows of a step.
 
         A call answered from the store appears as it was recorded, so that rows of a resumed run are equal to those of
         one that was not. Where another request had paid for it, it bears this request's purpose, agent, step and turn,
@@ -186,7 +186,7 @@ class ModelClient:
         return calls
 
     def close(self) -> None:
-        """Give back connections; the store stays open."""
+        """Close connections; the store stays open."""
         self._closed = True
         if self._loop is None or self._thread is None:
             return
@@ -205,7 +205,7 @@ class ModelClient:
         self.close()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do work in the client's own thread; if the wait is cut short, give it up in good order first."""
+        """Do work in the client's own thread; cancel it cleanly if the wait is interrupted."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="townsquare-models", daemon=True)
@@ -242,7 +242,7 @@ class ModelClient:
             self._ended.set()
 
     async def _prepare(self, batch: _Batch) -> None:
-        """Look up which requests were asked before, a few at a time, and queue the others."""
+        """Look up recorded requests a few at a time, and queue the others."""
         name, servers = self.model.name, self.model.servers
         while requests := list(islice(batch.requests, AT_ONCE)):
             identities = [request.identity(name, servers, self.seed) for request in requests]
@@ -272,7 +272,7 @@ class ModelClient:
 
 
 def _checked(request: Request, answer: Answer) -> Answer:
-    """The answer, made a failure if its value does not fit the schema, whatever the member says."""
+    """Return the answer, made a failure if its value does not fit the schema, whatever the member says."""
     if answer.outcome is not Outcome.OK:
         return answer._replace(value=None)
     if request.schema:
@@ -288,16 +288,16 @@ def _reply(call: Call) -> Reply:
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error of a group, without the group."""
+    """Return the first error of a group, without the group."""
     inner = group.exceptions[0]
     return _first(inner) if isinstance(inner, BaseExceptionGroup) else inner
 
 
-# Records calls while others are under way: those that end within a twentieth of a second share one commit.
+# Records calls while others run; calls that end within a twentieth of a second share one commit.
 
 
 GATHERED = 0.05
-"""Seconds between commits at least: each costs a write to disk and a change of threads."""
+"""Minimum seconds between commits; each costs a disk write and a thread switch."""
 
 
 class CallWriter:
@@ -326,7 +326,7 @@ class CallWriter:
         self._ending = asyncio.Event()
 
     def add(self, call: Call) -> None:
-        """Hand in a call that has ended."""
+        """Queue a finished call for writing."""
         if self._error is not None:
             raise self._error
         self._waiting.append(call)

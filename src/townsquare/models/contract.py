@@ -1,4 +1,4 @@
-"""What is asked of a language model, what comes back, and what is kept of each call."""
+"""Requests to language models, their replies, and the record of each call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_asci
 
 
 Outcome = CallOutcome
-"""How a call ended. All but ``OK`` leave the agent silent, or the question without an answer."""
+"""How a call ended. All but ``OK`` give no answer."""
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
@@ -69,13 +69,13 @@ class Request:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What the server is told, in JSON-able values: no more than this may change an answer."""
+        """Everything the server receives, in JSON-able values; nothing else may change an answer."""
         messages, schema = [message._asdict() for message in self.messages], dict(self.schema)
         limits = {"temperature": self.temperature, "max_tokens": self.max_tokens}
         return {"messages": messages, "schema": schema, "name": self.name, **limits}
 
     def draw(self, seed: int) -> int | None:
-        """The draw of a sampled call, 31 bits, a function of (seed, purpose, agent, step, turn); None at temperature 0.
+        """Return the 31-bit draw of a sampled call from (seed, purpose, agent, step, turn); None at temperature 0.
 
         >>> asked = Request(purpose="act", messages=(), temperature=1.0, agent=3, step=2)
         >>> asked.draw(7) == asked.draw(7), asked.draw(7) == asked.draw(8)
@@ -87,7 +87,7 @@ class Request:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     def identity(self, model: str, servers: Sequence[str], seed: int) -> str:
-        """Which call this is: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
+        """Return which call this is: SHA-256 over content, model, set of servers and draw, 64 hexadecimal digits.
 
         Two servers never share an answer; the order in which they are named, and how many calls are under way, change
         nothing.
@@ -150,16 +150,16 @@ class Call:
 
 
 class CallStore(Protocol):
-    """Where calls are kept: in memory, or in a database beside the run. Safe to use from one thread at a time."""
+    """Storage of calls, in memory or in a database. Use from one thread at a time."""
 
     def get_all(self, identities: Sequence[str]) -> Mapping[str, Call]:
         """Return the recorded ones of these calls, by identity."""
 
     def put_all(self, calls: Sequence[Call]) -> None:
-        """Record calls for good: on disk before this returns, where there is a disk. One that is there stays."""
+        """Record calls durably before returning. A recorded call is never replaced."""
 
     def close(self) -> None:
-        """Nothing more will be asked."""
+        """Close the store."""
 
 
 class Answer(NamedTuple):
@@ -196,33 +196,33 @@ class ChatModel(Protocol):
         """Answer one request."""
 
     async def close(self) -> None:
-        """Give back connections."""
+        """Close connections."""
 
 
 class Asker(Protocol):
-    """What stages of a run see of the client."""
+    """The client as seen by stages of a run."""
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
-        """One reply a request, in their order, whatever the order in which they came back.
+        """Return one reply a request, in their order, whatever the order in which they came back.
 
         Requests of a generator may be put together in another thread, one after the other, while the caller waits.
         """
 
 
-# Members of any family that ask a language model: they are given the client before the run begins.
+# Members of any family that call a language model get the client before the run begins.
 
 
 Member = TypeVar("Member")
 
 
 def bound(member: Member, asker: Asker) -> Member:
-    """The member, ready to ask: what its ``bind`` gives where it has one, else itself."""
+    """Return the member bound to a client if it has ``bind``, else the member itself."""
     bind: Callable[[Asker], Any] | None = getattr(member, "bind", None)
     return member if bind is None else bind(asker)
 
 
 def needed(asker: Asker | None) -> Asker:
-    """Return the language model that a member asks.
+    """Return the client; refuse None.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def needed(asker: Asker | None) -> Asker:
 
 
 def member_asks(member: Any, params: Any) -> bool:
-    """Whether a member asks a language model under its settings: it says so itself, or has a ``bind`` at all.
+    """Return whether a member calls a language model under its settings.
 
     >>> member_asks(object(), None)
     False

@@ -1,4 +1,4 @@
-"""One call, from question to answer: tries, waits, other servers, lower rungs, and the second question."""
+"""One call from request to answer: retries, waits, failover, fallbacks and one correction."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from townsquare.models.reply import BadEnvelope, ParsedReply, failed
 from townsquare.models.servers import Backend, Endpoint, ServerSlot
 
 ECHOED = 4000
-"""Characters of a faulty reply that are shown to the model again."""
+"""Characters of an invalid reply shown to the model again."""
 STEPS_DOWN = frozenset({400, 404, 415, 422, 501})
-"""Statuses by which servers refuse a way of asking for an object."""
+"""Statuses of servers that refuse a way of requesting JSON."""
 TURNED_AWAY = frozenset({401, 402, 403, 404})
-"""Statuses by which a server takes no call at all, which another one may: of the key, the account or the model."""
+"""Statuses of a server that refuses the key, the account or the model; another server may accept."""
 NEVER_PASSES = ("insufficient_quota", "billing")
 
 
 class Then(Enum):
-    """What is done about a failure."""
+    """Reaction to a failure."""
 
     GIVE_UP = "give up"
     WAIT = "wait and ask again"
@@ -34,7 +34,7 @@ class Then(Enum):
 
 
 class Failure(NamedTuple):
-    """What an error response means: the outcome of the call, what is done about it, and how its text begins."""
+    """Meaning of an error response: outcome of the call, reaction, and prefix of its message."""
 
     outcome: Outcome
     then: Then
@@ -70,7 +70,7 @@ def failure_of(status: int, text: str) -> Failure:
 
 
 class Retry(NamedTuple):
-    """Ask again: what went wrong, and how long the server asks us to wait."""
+    """A retry: what went wrong, and the requested wait."""
 
     outcome: Outcome
     error: str
@@ -79,7 +79,7 @@ class Retry(NamedTuple):
 
 
 class Conversation:
-    """One call under way."""
+    """A call in progress."""
 
     def __init__(self, backend: Backend, request: Request, draw: int | None) -> None:
         self._backend, self._request, self._draw = backend, request, draw
@@ -91,7 +91,7 @@ class Conversation:
         self._reported = ""
 
     async def answer(self) -> Answer:
-        """Ask; if the reply itself is at fault, once more with what was wrong."""
+        """Ask, and ask once more with the error if the reply is invalid."""
         asked = self._request.messages
         parsed = await self._ask(asked)
         self._failed += parsed.may_ask_again
@@ -103,7 +103,7 @@ class Conversation:
         return self._answer(parsed)
 
     def _answer(self, parsed: ParsedReply) -> Answer:
-        """What is recorded. A reply that repeats the key goes nowhere, whatever else it says."""
+        """Return what is recorded. A reply that repeats the key goes nowhere, whatever else it says."""
         scrubbed = self._backend.transport.scrubbed
         whole = parsed.text if parsed.value is None else parsed.text + orjson.dumps(parsed.value).decode()
         if scrubbed(whole) != whole:
@@ -112,7 +112,7 @@ class Conversation:
         return Answer(parsed.outcome, parsed.value, text, error, reported, self._server, *self._tokens, self._sent)
 
     async def _ask(self, messages: Sequence[Message]) -> ParsedReply:
-        """A reading of one reply, after as many tries as it takes; or how the last of them failed."""
+        """Return a reading of one reply, after as many tries as it takes; or how the last of them failed."""
         avoid: Endpoint | None = None
         while True:
             slot = await self._backend.endpoints.take(avoid)
@@ -139,7 +139,7 @@ class Conversation:
         await self._backend.transport.sleep(seconds)
 
     async def _try(self, slot: ServerSlot, messages: Sequence[Message]) -> ParsedReply | Retry:
-        """One request and what it came to."""
+        """Return one request and what it came to."""
         endpoint, request = slot.endpoint, self._request
         mode = max(endpoint.capabilities.mode_for(request), self._floor.get(endpoint, Mode.SCHEMA))
         body = endpoint.capabilities.body(self._backend.model, request, messages, self._draw, mode)
@@ -194,7 +194,7 @@ class Conversation:
         return Retry(Outcome.ERROR, error) if can_move else failed(failure.outcome, error)
 
     def _adapts(self, endpoint: Endpoint, text: str, body: dict[str, object], mode: Mode) -> bool:
-        """Whether the next request to a server differs, since something was learned of what it takes."""
+        """Return whether the next request to a server differs, since something was learned of what it takes."""
         if endpoint.capabilities.is_outdated(body):  # another call has learned it meanwhile
             return True
         if learned := endpoint.capabilities.learn(text, body):
@@ -207,5 +207,5 @@ class Conversation:
 
 
 def _sum(before: int, now: int) -> int:
-    """Tokens of all replies so far; -1 as long as no server has counted."""
+    """Return tokens of all replies so far; -1 as long as no server has counted."""
     return before if now < 0 else max(before, 0) + now

@@ -54,7 +54,7 @@ class FakeModel:
 
 
 def made(request: Request, draw: int | None) -> Any:
-    """What the fake answers: an object that fits the schema, or a short text.
+    """Return what the fake answers: an object that fits the schema, or a short text.
 
     >>> from townsquare.models.contract import Message
     >>> asked = Request(purpose="act", messages=(Message("user", "?"),), schema={"type": "integer", "maximum": 3})
@@ -78,15 +78,15 @@ class _Maker:
         self._key, self._root = key, root
 
     def draw(self, at: str) -> int:
-        """64 bits for a place."""
+        """Return 64 bits for a place."""
         return int.from_bytes(hashlib.blake2b(at.encode(), digest_size=8, key=self._key).digest(), "big")
 
     def pick(self, at: str, among: Any) -> Any:
-        """One of several."""
+        """Return one of several."""
         return among[self.draw(at) % len(among)]
 
     def make(self, schema: Any, at: str, depth: int) -> Any:
-        """A value for a schema."""
+        """Return a value for a schema."""
         if depth > DEEPEST or not isinstance(schema, Mapping):
             return None
         if "$ref" in schema:
@@ -154,7 +154,7 @@ class _Maker:
         return float(round(low + share * (high - low), 6)) if high - low > 1e-3 else low + share * (high - low)
 
     def text(self, at: str, least: int, most: int) -> str:
-        """A few words, of ``least`` to ``most`` characters."""
+        """Return a few words, of ``least`` to ``most`` characters."""
         count = SHORTEST + self.draw(at + "|words") % (LONGEST - SHORTEST + 1)
         words = [self.pick(f"{at}|{i}", WORDS) for i in range(count)]
         text = (" ".join(words).capitalize() + ".") if most > 0 else ""

@@ -1,4 +1,4 @@
-"""``faulty/RATE``: the answers of ``fake`` behind a server that fails, to see how a run bears it. No network, no waits.
+"""``faulty/RATE``: the answers of ``fake`` with simulated server failures, to test runs. No network, no waits.
 
 Of the requests that are sent, a share RATE fails: too many requests, a server error, a timeout, JSON that is cut off, a
 wrong schema, a refusal, or a reply that tries to give orders. Which ones depends on the call and the try alone, so a
@@ -67,18 +67,18 @@ class FaultyTransport:
         return _reply(parcel, text)
 
     async def sleep(self, seconds: float) -> None:
-        """No wait: nothing here gets better with time."""
+        """Do not wait."""
 
     def scrubbed(self, text: str) -> str:
-        """There is no key."""
+        """Return the text: there is no key."""
         return text
 
     async def close(self) -> None:
-        """Nothing to give back."""
+        """Do nothing."""
 
 
 def fault_of(request: Request, draw: int | None, tries: int, rate: float) -> str:
-    """Which of ``KINDS`` befalls a try of a call; "" for none.
+    """Return which of ``KINDS`` befalls a try of a call; "" for none.
 
     >>> asked = Request(purpose="act", messages=())
     >>> fault_of(asked, 5, 0, 0.0), fault_of(asked, 5, 0, 1.0) in KINDS

@@ -1,4 +1,4 @@
-"""One request to a server, and what comes back of it: the seam between the client and the network.
+"""HTTP requests to servers and their responses.
 
 Above it stand retries, capabilities, parsing and checking, the same for real servers and for ``faulty``.
 """
@@ -34,7 +34,7 @@ class HttpRequest(NamedTuple):
 
 
 class HttpResponse(NamedTuple):
-    """What a server answered; ``asked_wait`` is its ``Retry-After`` in seconds."""
+    """A response of a server; ``asked_wait`` is its ``Retry-After`` in seconds."""
 
     status: int
     body: bytes
@@ -42,7 +42,7 @@ class HttpResponse(NamedTuple):
 
 
 NO_ANSWER = "no answer within"
-"""How the text of a timeout begins."""
+"""Prefix of a timeout message."""
 
 
 class NoResponse(Exception):
@@ -54,7 +54,7 @@ class NoResponse(Exception):
 
 
 class Transport(Protocol):
-    """How requests travel."""
+    """Sends requests."""
 
     async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
         """Send to the server at a base URL; raises :class:`NoResponse` and nothing else."""
@@ -63,26 +63,26 @@ class Transport(Protocol):
         """Wait before trying again."""
 
     def scrubbed(self, text: str) -> str:
-        """A text of a server without the key, should it repeat it."""
+        """Return a text of a server without the key, should it repeat it."""
 
     async def close(self) -> None:
         """Give back connections."""
 
 
-# When to ask a server again, and how long to wait before.
+# Retries and waiting times.
 
 
 RETRIED = frozenset({408, 409, 423, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
-"""Statuses that may pass by themselves."""
+"""Transient statuses."""
 CROWDED = frozenset({429, 503, 529})
-"""Those by which a server says that it has too much to do."""
+"""Statuses of an overloaded server."""
 FIRST, LONGEST = 0.5, 30.0
 MOST_ASKED = 600.0
-"""Seconds that a server may ask us to wait; a call is given up rather than wait longer."""
+"""Longest ``Retry-After`` in seconds; a call fails rather than wait longer."""
 
 
 def backoff(tries: int, asked: float | None, dice: random.Random) -> float:
-    """Seconds to wait before the next try.
+    """Return seconds to wait before the next try.
 
     Full jitter: even between 0 and 0.5 s x 2^(tries - 1), at most 30 s, so that thousands of calls that failed together
     do not come back together. What the server asks for is the least; a tenth more is spread on top.
@@ -102,7 +102,7 @@ def backoff(tries: int, asked: float | None, dice: random.Random) -> float:
 
 
 def asked_wait(header: str | None, milliseconds: str | None, now: datetime) -> float | None:
-    """Seconds that a server asks us to wait, from ``Retry-After`` in seconds or as a date, or ``retry-after-ms``.
+    """Return the seconds to wait from ``Retry-After`` (seconds or a date) or ``retry-after-ms``.
 
     None if it asks for nothing, or for something that cannot be read.
 
@@ -137,7 +137,7 @@ if sys.platform != "win32":
     import resource
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes of a response; a longer one is given up."""
+"""Maximum bytes of a response."""
 CONNECT = 15.0
 SPARE_FILES = 256
 _HIDDEN = "[key]"
@@ -167,7 +167,7 @@ class HttpTransport:
             self._headers["authorization"] = f"Bearer {key}"
 
     async def send(self, url: str, parcel: HttpRequest) -> HttpResponse:
-        """One request, one response; no redirects, which could carry the key elsewhere."""
+        """Return one request, one response; no redirects, which could carry the key elsewhere."""
         import aiohttp
 
         session = self._session(is_local(url))
@@ -189,7 +189,7 @@ class HttpTransport:
         await asyncio.sleep(seconds)
 
     def scrubbed(self, text: str) -> str:
-        """A text without the key."""
+        """Return a text without the key."""
         return text.replace(self._key, _HIDDEN) if self._key else text
 
     async def close(self) -> None:
@@ -199,7 +199,7 @@ class HttpTransport:
         self._sessions.clear()
 
     def _session(self, local: bool) -> aiohttp.ClientSession:
-        """The session for this machine, or for others, where the proxies of the environment hold."""
+        """Return the session for this machine, or for others, where the proxies of the environment hold."""
         import aiohttp
 
         if local not in self._sessions:
@@ -214,16 +214,16 @@ class HttpTransport:
 
 
 def _in_words(error: Exception) -> str:
-    """Why no response came: in words where a server cannot be reached at all."""
+    """Return why no response came: in words where a server cannot be reached at all."""
     import aiohttp
 
     match error:
         case aiohttp.ClientConnectorDNSError():
-            return "no host of this name is known"
+            return "unknown host"
         case aiohttp.ClientSSLError():
-            return f"no trusted connection: {error}"
+            return f"TLS error: {error}"
         case aiohttp.ClientConnectorError():
-            return f"nothing answers at this address ({os.strerror(error.errno) if error.errno else 'no connection'})"
+            return f"no server answers at this address ({os.strerror(error.errno) if error.errno else 'no connection'})"
     return f"{type(error).__name__}: {error}"
 
 
@@ -239,7 +239,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 @lru_cache(maxsize=64)
 def is_local(url: str) -> bool:
-    """Whether an address is this machine's own.
+    """Return whether an address is this machine's own.
 
     >>> is_local("http://127.0.0.1:8000/v1"), is_local("http://localhost/v1"), is_local("https://api.openai.com/v1")
     (True, True, False)
@@ -251,7 +251,7 @@ def is_local(url: str) -> bool:
 
 
 def allow_files(wanted: int) -> None:
-    """Raise this process's soft limit of open files as far as it may; each request in flight is one."""
+    """Raise the soft limit of open files; each request in flight uses one."""
     if sys.platform == "win32":
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""What stands in the registry under ``model``: how a provider's models are named, found and opened."""
+"""Members of the family ``model``: how a provider's models are named and opened."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ModelMember:
 
 
 def split(name: str) -> tuple[ModelMember, str]:
-    """The member that ``provider/rest`` names, and the rest.
+    """Return the member that ``provider/rest`` names, and the rest.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Opens what the settings `model` and `serving` name."""
+"""Open the model of the settings `model` and `serving`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from townsquare.settings.config import Config, Model, Serving
 HOW_TO_CHOOSE = "choose one, such as `--set model=ollama/llama3.2`, or `model=fake` to try; see docs/models.md"
 
 SPARE = 4
-"""Calls that wait for a place, beside a quarter of the places: one that is free is taken at once."""
+"""Extra calls that wait for a free slot, so that slots never idle."""
 
 
 class NoModel:
-    """Stands where ``model`` is ``none``: whoever asks is told how to choose one."""
+    """The model ``none``: refuses every request and says how to choose a model."""
 
     name = NONE
     servers: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class NoModel:
         SettingError
             Always.
         """
-        got = f"{NONE!r}, and a question to a language model ({request.purpose})"
+        got = f"{NONE!r}, but a language model is called ({request.purpose})"
         raise SettingError("model.name", got=got, do=HOW_TO_CHOOSE)
 
     async def close(self) -> None:
@@ -45,7 +45,7 @@ class NoModel:
 
 
 class Asking(Protocol):
-    """Settings of anything that asks a language model."""
+    """Settings of anything that calls a language model."""
 
     @property
     def model(self) -> Model:
@@ -57,7 +57,7 @@ class Asking(Protocol):
 
 
 def open_model(model: Model, serving: Serving) -> ChatModel:
-    """Return the chosen model, ready to be asked; connects to nothing yet.
+    """Return the chosen model, without connecting.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def open_model(model: Model, serving: Serving) -> ChatModel:
 
 
 def check_model(config: Config) -> None:
-    """Refuse what could not be asked, before anything is begun: no model, a wrong address, a missing key or price.
+    """Refuse a missing model, a wrong address, and a missing key or price before a run begins.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def check_model(config: Config) -> None:
 
 
 def destination(model: Model, serving: Serving) -> str:
-    """Say who would be asked, at which servers, with the key of which variable; "" where no server is.
+    """Return the model, servers and key variable in words; "" if no server is used.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The JSON in what a model said, however it is wrapped; linear in its length, whatever it holds.
+"""Extract JSON from the text of a model, in time linear in its length.
 
 Read are: JSON as it should be; JSON in a code fence or amid talk; with trailing commas; with single quotes or the words
 ``True``, ``False``, ``None`` of Python where they are beyond doubt. What is cut off is never completed: half an answer
@@ -42,7 +42,7 @@ _WORDS = {"True": "true", "False": "false", "None": "null"}
 
 
 def strict(text: str) -> list[Any]:
-    """The value of a text that is JSON and nothing else, in a list; nothing if it is not.
+    """Return the value of a text that is only JSON, in a list; an empty list otherwise.
 
     >>> strict('{"a": 1}'), strict("{'a': 1}")
     ([{'a': 1}], [])
@@ -54,7 +54,7 @@ def strict(text: str) -> list[Any]:
 
 
 def candidates(text: str) -> list[Any]:
-    """Every JSON object or array that the text may mean, outermost ones only, first ones first; at most eight.
+    """Return every JSON object or array that the text may mean, outermost ones only, first ones first; at most eight.
 
     None at all if one of them is cut off or broken: what stands inside it may be a quotation, and is not searched for
     something that can be read.
@@ -99,7 +99,7 @@ def _load(text: str) -> list[Any]:
 
 
 def _load_cleaned(text: str) -> list[Any]:
-    """What orjson refuses and is harmless: raw line ends in strings, lone surrogates, which are then replaced."""
+    """Load JSON with raw line ends or lone surrogates, which orjson refuses; surrogates are replaced."""
     if not _SUSPECT.search(text) and "\n" not in text and "\t" not in text:
         return []
     try:
@@ -123,7 +123,7 @@ def _cleaned(value: Any, depth: int = 0) -> Any:
 
 
 def _is_sound(value: Any) -> bool:
-    """Whether it nests no deeper than allowed and every whole number fits 64 bits, as JSON elsewhere needs."""
+    """Return whether it nests no deeper than allowed and every whole number fits 64 bits, as JSON elsewhere needs."""
     level = [value]
     for _ in range(DEEPEST):
         if any(isinstance(item, int) and not -(2**63) <= item < 2**63 for item in level):

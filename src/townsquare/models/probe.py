@@ -1,4 +1,4 @@
-"""First contact with a server: the best way to ask it for an object, found once and remembered.
+"""Probe a server once for the strictest way to request JSON.
 
 Each rung is tried with one short question of our own, before any question of a run, so that what is found does not
 depend on which call happened to come first. A rung counts only if the server honors it: the schema of the question
@@ -48,7 +48,7 @@ TRIES = 3
 
 
 class NoContact(Exception):
-    """A server cannot be used: it does not answer, is crowded, or refuses key or model; ``do`` is the remedy."""
+    """A server cannot be used: no answer, overloaded, or key or model refused; ``do`` is the remedy."""
 
     def __init__(self, text: str, do: str) -> None:
         super().__init__(text)
@@ -56,7 +56,7 @@ class NoContact(Exception):
 
 
 class CapabilityProbe:
-    """Settles how to speak to the servers of a backend."""
+    """Determines the capabilities of the servers of a backend."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -96,7 +96,7 @@ class CapabilityProbe:
         return Unreachable(f"model {self._backend.name}", got=self._backend.transport.scrubbed(faults), do=do)
 
     async def _contact(self, endpoint: Endpoint) -> None:
-        """Find a server's rung, or leave it aside for a while."""
+        """Determine the capabilities of a server, or skip it for a while."""
         try:
             for mode in Mode:
                 if await self._honors(endpoint, mode):
@@ -138,7 +138,7 @@ class CapabilityProbe:
             await self._backend.transport.sleep(backoff(failures, wait, self._backend.dice))
 
     def _given_up(self, sent: HttpResponse | None, error: str) -> NoContact:
-        """A server that was asked again until it was enough."""
+        """Return a server that was asked again until it was enough."""
         if sent is None:
             late = error.startswith(NO_ANSWER)
             do = "wait until the server is ready, or raise serving.timeout" if late else "start the server"
@@ -148,19 +148,19 @@ class CapabilityProbe:
         if any(word in error for word in NEVER_PASSES):
             return NoContact(error, "add credit to the account of the key, or choose another model")
         wait = f"in {sent.asked_wait:,.0f} s, as it asks" if sent.asked_wait is not None else "later"
-        do = f"give the command again {wait}, or with a smaller serving.concurrency"
-        return NoContact(f"the server is crowded or not ready yet: {error}", do)
+        do = f"retry {wait}, or lower serving.concurrency"
+        return NoContact(f"the server is overloaded or not ready: {error}", do)
 
     def _remedy(self, status: int) -> str:
         if status in REFUSED_KEY:
-            return self._backend.key_hint or "see what the server says of the key"
+            return self._backend.key_hint or "see the server's message about the key"
         if status in STEPS_DOWN:
             return "correct the name of the model, or model.base_url"
         return "see why the server fails, or correct model.base_url"
 
 
 def _is_honored(sent: HttpResponse, mode: Mode) -> bool:
-    """Whether a reply shows that the server did what it was asked.
+    """Return whether a reply shows that the server did what it was asked.
 
     Bounds of numbers are no part of that: llama.cpp, for one, heeds schemas but for those.
     """

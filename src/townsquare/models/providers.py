@@ -1,4 +1,4 @@
-"""Providers: where their servers stand, and where their keys are. Everything else is the same for all of them."""
+"""Providers: addresses of servers and names of key variables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Provider:
     public: bool = False
 
     def servers(self, rest: str, model: Model) -> tuple[str, ...]:
-        """Base URLs that are asked.
+        """Return base URLs that are asked.
 
         Raises
         ------
@@ -51,14 +51,14 @@ class Provider:
             raise SettingError("model.name", got=repr(model.name), allowed=f"{self.name}/MODEL, as the server calls it")
         urls = tuple(url for url in model.base_url or (self.base_url,) if url)
         if not urls:
-            do = "say where the server is: `--set model.base_url=http://127.0.0.1:8000/v1`"
+            do = "give its address: `--set model.base_url=http://127.0.0.1:8000/v1`"
             raise SettingError("model.base_url", got="nothing", do=do)
         if len(set(urls)) < len(urls):
-            raise SettingError("model.base_url", got="the same address twice", do="name each server once")
+            raise SettingError("model.base_url", got="the same address twice", do="list each server once")
         return urls
 
     def variable(self, model: Model, serving: Serving) -> str | None:
-        """The variable of the key: the one that the user names, or the provider's own, where its key may be sent."""
+        """Return the variable of the key: the user's, or the provider's own where its key may be sent."""
         if serving.key_env:
             return serving.key_env
         return self.key_env if self._is_own(model) or not self.public else None
@@ -67,7 +67,7 @@ class Provider:
         return not model.base_url or model.base_url == (self.base_url,)
 
     def open(self, rest: str, model: Model, serving: Serving) -> ChatModel:
-        """The model at work; connects to nothing yet."""
+        """Return the opened model, without connecting."""
         urls = self.servers(rest, model)
         variable = self.variable(model, serving)
         key = find_key(variable)
@@ -93,9 +93,9 @@ SGLANG = _member(Provider("sglang", "http://127.0.0.1:30000/v1", "SGLANG_API_KEY
 SERVER = _member(Provider("server", "", "TOWNSQUARE_API_KEY"))
 
 
-# Keys of servers, from the environment or from `.env` in the working folder. They go into one header, nowhere else.
+# Keys of servers come from the environment or from `.env` in the working folder and go only into one header.
 #
-# No message here repeats what a variable holds.
+# No message repeats the value of a variable.
 
 
 FILE = ".env"
@@ -114,7 +114,7 @@ def find_key(name: str | None) -> str | None:
     """
     key = (os.environ.get(name) or _written(Path(FILE)).get(name, "")).strip() if name else ""
     if key and not _PLAIN.fullmatch(key):
-        raise SettingError(str(name), got="something with spaces or signs that no key has", do="set it anew")
+        raise SettingError(str(name), got="a value with characters that no key has", do="set it again")
     return key or None
 
 

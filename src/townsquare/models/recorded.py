@@ -1,4 +1,4 @@
-"""``recorded/MODEL``: the answers that MODEL gave before, and no others; asks no server and needs no key.
+"""``recorded/MODEL``: only recorded answers of MODEL; no server and no key.
 
 They are looked for in the run's own ``calls.db``, and in that of the run which ``serving.calls`` names.
 
@@ -32,7 +32,7 @@ class RecordedModel:
         self.name, self.servers = name, servers
 
     async def complete(self, request: Request, draw: int | None) -> Answer:
-        """Say that there is no such call.
+        """Refuse, since the call was not recorded.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class RecordedModel:
 
 
 def stand_in(model: Model) -> RecordedModel:
-    """The stand-in for a configured model; a name that says ``recorded/`` already means the same."""
+    """Return the stand-in for a configured model; a name that says ``recorded/`` already means the same."""
     name = model.name.removeprefix(f"{NAME}/")
     member, rest = split(name)
     return RecordedModel(name, member.servers(rest, model))

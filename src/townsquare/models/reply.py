@@ -1,4 +1,4 @@
-"""What a server's answer says: the outcome of one response to one question."""
+"""Parse responses of servers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read(body: bytes, request: Request) -> ParsedReply:
     if refusal:
         outcome, value, error = Outcome.REFUSED, None, "the model refused: " + clean(str(refusal))[:500]
     elif finish == "content_filter":
-        outcome, value, error = Outcome.REFUSED, None, "the server's filter stopped the reply"
+        outcome, value, error = Outcome.REFUSED, None, "the server's content filter blocked the reply"
     elif request.schema:
         outcome, value, error = _object(reply, request, finish == "length")
     else:
@@ -106,11 +106,11 @@ def _object(reply: str, request: Request, is_cut: bool) -> tuple[Outcome, Any, s
     if is_cut:
         return Outcome.TRUNCATED, None, f"the reply was cut off at {request.max_tokens} tokens"
     if fitting:
-        return Outcome.INVALID, None, "the reply holds several objects that differ; give one"
+        return Outcome.INVALID, None, "the reply contains several different objects; give one"
     if values:
         return Outcome.INVALID, None, faults[0][0]
     if _REFUSAL.match(reply):
-        return Outcome.REFUSED, None, "the model refused in words"
+        return Outcome.REFUSED, None, "the model refused"
     if len(reply) > parse.LONGEST:
         return Outcome.INVALID, None, f"the reply has over {parse.LONGEST} characters"
     return Outcome.INVALID, None, "the reply is no JSON object" if reply.strip() else "the reply is empty"
@@ -124,12 +124,12 @@ def _plain(reply: str, text: str, is_cut: bool) -> tuple[Outcome, Any, str]:
     if len(reply) > KEPT:
         return Outcome.INVALID, None, f"the reply has over {KEPT} characters"
     if len(reply) < 400 and _REFUSAL.match(reply):
-        return Outcome.REFUSED, None, "the model refused in words"
+        return Outcome.REFUSED, None, "the model refused"
     return Outcome.OK, text.strip(), ""
 
 
 def _text_of(message: Mapping[str, Any]) -> str:
-    """What was said: the arguments of a function where one was called, else the content, as text or in parts."""
+    """Return what was said: the arguments of a function where one was called, else the content, as text or in parts."""
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
         arguments = _mapping(_mapping(calls[0]).get("function")).get("arguments")
@@ -154,12 +154,12 @@ def _count(value: Any) -> int:
 
 
 def failed(outcome: Outcome, error: str) -> ParsedReply:
-    """A question that no reply came to."""
+    """Return a question that no reply came to."""
     return ParsedReply(outcome, None, "", error)
 
 
 def error_text(body: bytes) -> str:
-    """What an error response says, in one short line."""
+    """Return what an error response says, in one short line."""
     try:
         envelope = _loads(body)
     except (ValueError, RecursionError):
@@ -173,7 +173,7 @@ def error_text(body: bytes) -> str:
     return " ".join(clean(text).split())[:500]
 
 
-# What a reasoning model says to itself, set aside from what it says.
+# Thinking of reasoning models, removed from their text.
 
 
 _TAGS = ("think", "thinking", "thought", "reasoning", "seed:think")
@@ -183,7 +183,7 @@ _OPENS = {tag: re.compile(rf"<{tag}>", re.IGNORECASE) for tag in _TAGS}
 
 
 def without_thinking(text: str) -> str:
-    """The text after the thinking; "" if the thinking never ends.
+    """Return the text after the thinking; "" if the thinking never ends.
 
     Only what leads the text is thinking: templates may open it in the prompt, so that only its end is seen. A tag later
     on, inside an answer, is part of the answer.

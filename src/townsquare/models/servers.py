@@ -1,4 +1,4 @@
-"""Several servers of one model: who gets the next call, and what is known of each."""
+"""Load balancing over several servers of one model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SLOW_SHARE = 0.5
 
 
 def limits_of(serving: Serving, servers: Sequence[str]) -> tuple[int, ...]:
-    """The most calls that each server is given at once, in the order of ``servers``.
+    """Return the concurrency limit of each server, in the order of ``servers``.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def limits_of(serving: Serving, servers: Sequence[str]) -> tuple[int, ...]:
 
 
 class Limiter:
-    """The number of calls that may be under way at one server.
+    """Adapts the number of concurrent calls at one server (AIMD).
 
     It starts at the most that is allowed. When the server says that it is crowded, or a call times out, the number is
     halved; when answers take over half of the timeout, since calls wait in the server's own queue, it loses a fifth.
@@ -95,12 +95,12 @@ class Limiter:
 
 
 ASIDE = 30.0
-"""Seconds for which a server that does not answer at first contact is left aside, while others do."""
+"""Seconds before a server that failed first contact is tried again."""
 
 BROKEN_AFTER = 5
-"""Failed requests in a row from which a server is relieved of its calls, as long as another one is sound."""
+"""Consecutive failures after which a server is taken out of rotation while another server is healthy."""
 FIRST_PROBE, LAST_PROBE = 0.5, 30.0
-"""Seconds after which a broken server is tried again: at first, doubled each time, at most."""
+"""First and longest wait in seconds before a broken server is tried again; the wait doubles."""
 
 
 @dataclass(eq=False)
@@ -144,19 +144,19 @@ class Endpoint:
         return self.in_flight / self.limiter.now
 
     def is_free(self, now: float) -> bool:
-        """Whether it can take a call: not before it is known how to speak to it."""
+        """Return whether it can take a call: not before it is known how to speak to it."""
         return self.capabilities.mode is not None and self.in_flight < self.limiter.now and now >= self.not_before
 
 
 class ServerSlot(NamedTuple):
-    """A place at a server, held while a request is under way."""
+    """A slot at a server for one request."""
 
     endpoint: Endpoint
     sent: float
 
 
 class Endpoints:
-    """Hands out places at servers: least loaded first, in the order in which calls came.
+    """Assigns calls to the least loaded servers, first come, first served.
 
     The load of a server is the share of its own limit that is in use, so that one which answers slowly is given less. A
     server that fails at once would seem idle: after :data:`BROKEN_AFTER` failures in a row the others take its calls,
@@ -170,7 +170,7 @@ class Endpoints:
         self._waiting: deque[tuple[asyncio.Future[ServerSlot], Endpoint | None]] = deque()
 
     async def take(self, avoid: Endpoint | None = None) -> ServerSlot:
-        """A place at the least loaded server, waiting for one if none is free.
+        """Return a place at the least loaded server, waiting for one if none is free.
 
         ``avoid`` is a server that has just failed; it is taken only if no other is free.
         """
@@ -233,11 +233,11 @@ class Endpoints:
 
 
 def _is_relieved(endpoint: Endpoint, now: float) -> bool:
-    """Whether a broken server gets no call: it is tried with one at a time, and not before its time."""
+    """Return whether a broken server gets no call: it is tried with one at a time, and not before its time."""
     return endpoint.is_broken and (endpoint.in_flight > 0 or now < endpoint.probe_at)
 
 
-# What all calls to one model share: its servers, the transport, and how often to try.
+# Shared by all calls to one model.
 
 
 _LOG = logging.getLogger(__name__)
@@ -245,7 +245,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class Backend:
-    """The servers of a model, and how they are asked.
+    """The servers of a model and how to call them.
 
     Attributes
     ----------
@@ -275,7 +275,7 @@ class Backend:
     dice: random.Random = field(default_factory=random.Random)
 
     def note(self, url: str, learned: str) -> None:
-        """Keep what was learned of a server, once."""
+        """Record a fact about a server once."""
         text = f"{self.name} at {url}: {learned}"
         if text not in self.notes:
             self.notes.append(text)

@@ -1,4 +1,4 @@
-"""Where calls are kept: in memory, in ``calls.db`` beside a run, or in one store that reads through to another.
+"""Storage of calls: in memory, in ``calls.db`` of a run, or layered.
 
 ``calls.db`` is SQLite in WAL mode: others may attach and read its one table ``ts_calls`` while it is written. A call
 is on disk before :meth:`SqliteCalls.put_all` returns. Calls that end at the same moment share one commit.
@@ -35,7 +35,7 @@ _TOGETHER = 100  # calls that one query looks for
 
 
 class MemoryCalls:
-    """Calls of this process only: of tests, forecasts and runs that keep nothing.
+    """Calls in memory, for tests, forecasts and runs without a record.
 
     >>> MemoryCalls().get_all(["0" * 64])
     {}
@@ -84,7 +84,7 @@ class SqliteCalls:
         self._read_only = read_only
         self._lock = threading.Lock()
         if read_only and not self.path.is_file():
-            do = "its calls were removed or never recorded: copy calls.db back, or choose another run"
+            do = "its calls were removed or never recorded: restore calls.db, or choose another run"
             raise ModelError(str(self.path), got="no such file", do=do)
         with self._explained():
             self._connection = self._connect()
@@ -155,7 +155,7 @@ class SqliteCalls:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
-            do = "free some space if the disk is full, or choose another folder; what was recorded is safe"
+            do = "free disk space or choose another folder; recorded calls are safe"
             raise ModelError(str(self.path), got=str(error), do=do) from error
 
 

@@ -1,4 +1,4 @@
-"""What calls cost: a table of prices as data, with its date, and how tokens are estimated where a server gives none."""
+"""Prices, token estimates, usage and budgets of language model calls."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Prices(BaseModel):
     @field_validator("date", mode="before")
     @classmethod
     def _is_a_date(cls, given: object) -> str:
-        """A year, a month such as 2026-11 or a day."""
+        """Return a year, a month such as 2026-11 or a day."""
         text = str(given)
         try:
             datetime.fromisoformat(f"{text}-01-01"[:10] if len(text) < 10 else text)
@@ -64,20 +64,20 @@ class Prices(BaseModel):
         return text
 
     def price(self, model: str) -> Price | None:
-        """The price of a model, or None if the table has none."""
+        """Return the price of a model, or None if the table has none."""
         if model not in self._found:
             fitting = [name for name in self.models if _covers(name, model)]
             self._found[model] = self.models[max(fitting, key=len)] if fitting else None
         return self._found[model]
 
     def cost(self, call: Call, tokens_in: int, tokens_out: int) -> float | None:
-        """USD of a call with these tokens; None where no price is known."""
+        """Return USD of a call with these tokens; None where no price is known."""
         price = self.price(call.model)
         return None if price is None else (price.tokens_in * tokens_in + price.tokens_out * tokens_out) / _MILLION
 
 
 def _covers(entry: str, model: str) -> bool:
-    """Whether an entry is a model, a dated version of it, or its whole provider."""
+    """Return whether an entry is a model, a dated version of it, or its whole provider."""
     if not model.startswith(entry):
         return False
     rest = model[len(entry) :]
@@ -85,7 +85,7 @@ def _covers(entry: str, model: str) -> bool:
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text by the stated rule: characters / 4, rounded up.
+    """Return tokens of a text by the stated rule: characters / 4, rounded up.
 
     >>> estimate("Hello, world")
     3
@@ -94,7 +94,7 @@ def estimate(text: str) -> int:
 
 
 def tokens_of(call: Call) -> tuple[int, int, bool]:
-    """Tokens in and out of a call, and whether one of them is an estimate."""
+    """Return tokens in and out of a call, and whether one of them is an estimate."""
     tokens_in = call.tokens_in if call.tokens_in >= 0 else estimate(call.request)
     tokens_out = call.tokens_out if call.tokens_out >= 0 else estimate(call.text)
     return tokens_in, tokens_out, call.tokens_in < 0 or call.tokens_out < 0
@@ -102,17 +102,17 @@ def tokens_of(call: Call) -> tuple[int, int, bool]:
 
 @cache
 def bundled() -> Prices:
-    """The table that comes with Townsquare; its date says how old it is."""
+    """Return the bundled price table."""
     return read(str(files("townsquare.models") / "prices.yaml"))
 
 
 def of(path: str | None) -> Prices:
-    """The table of ``serving.prices``: a file of the user's own, or the one that comes along."""
+    """Return the price table of ``serving.prices``, or the bundled table."""
     return bundled() if path is None else read(path)
 
 
 def read(path: Path | str) -> Prices:
-    """A table of your own, which is used instead.
+    """Return a price table from a file.
 
     Raises
     ------
@@ -126,11 +126,11 @@ def read(path: Path | str) -> Prices:
         raise ModelError(error.where, got=error.got, allowed=error.allowed, do=error.do or do) from None
 
 
-# What a run has spent on language models so far, and the limit at which it pauses.
+# Usage of a run and its budget.
 
 
 def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
-    """Refuse a budget in USD where the model has no price: it would never be reached.
+    """Refuse a budget in USD for a model without a price.
 
     Raises
     ------
@@ -139,17 +139,17 @@ def check_priced(budget: Budget, model: str, own_prices: str | None) -> None:
     """
     if budget.usd is not None and of(own_prices).price(model.removeprefix("recorded/")) is None:
         do = "give its price in a file (`--set serving.prices=FILE`), or limit `budget.tokens` or `budget.calls`"
-        raise SettingError("budget.usd", got=f"{budget.usd:g}, and no price of {model}", do=do)
+        raise SettingError("budget.usd", got=f"{budget.usd:g}, but {model} has no price", do=do)
 
 
 def too_many_failed(asked: int, failed: int, above: float) -> bool:
-    """Whether a run is unhealthy: more than the share ``above`` of its calls failed."""
+    """Return whether a run is unhealthy: more than the share ``above`` of its calls failed."""
     return failed > above * asked
 
 
 @dataclass
 class Usage:
-    """What calls came to: how many, how they ended, tokens and money.
+    """Usage of calls: counts, outcomes, tokens and cost.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class Usage:
         return f"{failed:,} of {asked:,} calls failed ({how})"
 
     def check(self, budget: Budget, step: int) -> None:
-        """Pause where a limit is reached.
+        """Raise if a limit is reached.
 
         Raises
         ------
@@ -234,5 +234,5 @@ class Usage:
             spent, allowed = getattr(self, name), getattr(budget, name)
             if allowed is not None and spent >= allowed:
                 got = f"{spent:.4f}" if name == "usd" else f"{spent:,}"
-                do = f"steps up to {step} are safe; go on with `townsquare resume RUN --set budget.{name}=...`"
+                do = f"steps up to {step} are saved; resume with `townsquare resume RUN --set budget.{name}=...`"
                 raise BudgetReached(f"budget.{name} after step {step}", got=got, allowed=f"{allowed:g}", do=do)

@@ -1,4 +1,4 @@
-"""Accounts that a scenario brings, and who of them follows whom."""
+"""Accounts of a scenario, and the follows among them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLLOWS = ("follower", "followed")
 
 
 def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts, tuple[str, ...]]:
-    """Accounts from records, and the columns that were not used.
+    """Return accounts from records, and the columns that were not used.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def read_accounts(table: Records, propositions: Sequence[str]) -> tuple[Accounts
 
 
 def read_follows(table: Records, accounts: Accounts) -> tuple[Edges, tuple[str, ...]]:
-    """Follows among accounts from records with ``follower`` and ``followed``, and the columns that were not used.
+    """Read follows among accounts from ``follower`` and ``followed``; return them and the unused columns.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_follows(table: Records, accounts: Accounts) -> tuple[Edges, tuple[str, 
 
 
 def check_accounts(scenario: Scenario, config: Config) -> None:
-    """Refuse settings that say who the persons are where the scenario brings them.
+    """Refuse settings about people if the scenario has accounts.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def check_accounts(scenario: Scenario, config: Config) -> None:
         return
     n = len(scenario.accounts)
     if config.agents != n:
-        do = "leave `agents` out: the scenario sets it"
+        do = "remove `agents`: the scenario sets it"
         raise SettingError("agents", got=f"{config.agents}", allowed=f"{n}, one for each account", do=do)
     for name in ("file", "margins"):
         if getattr(config.population, name):
-            allowed, do = "none, as the scenario brings accounts", "take `accounts` out of the scenario"
+            allowed, do = "none, as the scenario has accounts", "remove `accounts` from the scenario"
             raise SettingError(f"population.{name}", got="one", allowed=allowed, do=do)

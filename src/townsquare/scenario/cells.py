@@ -1,4 +1,4 @@
-"""From the records of a file to the columns of a scenario.
+"""Columns of scenario tables, and their checks.
 
 Every error names file, row (line) and column, what is allowed, what came and what to do.
 """
@@ -22,7 +22,7 @@ from townsquare.scenario.contents import Arguments, Posts, Proposition, Source
 
 MAX_PROPOSITIONS = 64
 DEFAULT_CREDIBILITY = 0.5
-NO_PROPOSITION = "no proposition, as the scenario has none"
+NO_PROPOSITION = "none: the scenario has no propositions"
 ACCOUNT, TIME = "account", "time"
 
 _VERACITY = {
@@ -35,7 +35,7 @@ _PROPOSITION_NAME = re.compile(r"\w[\w-]{0,63}")
 
 
 def proposition_name(name: str, where: str) -> str:
-    """The name, if settings and columns can use it."""
+    """Return the name if it is valid in settings and columns."""
     if not _PROPOSITION_NAME.fullmatch(name) or name == "default":
         allowed = "1 to 64 letters, digits, _ and -, and not `default`"
         raise DataError(where, got=repr(name), allowed=allowed)
@@ -50,15 +50,15 @@ PROPOSITIONS = (Column("name", _proposition, unique=True), Column("text", texts(
 SOURCES = (Column("name", names(), unique=True), Column("credibility", numbers(0, 1, DEFAULT_CREDIBILITY)))
 POSTS = (
     Column("text", texts(), ("headline", "content", "title", "claim"), needed=True),
-    Column("veracity", words(_VERACITY), ("is_true", "truth", "label", "real"), meaning="what is true"),
-    Column("plausibility", numbers(0, 1, 0.5), meaning="how believable a post is"),
-    Column("type", words(_TYPE), meaning="the kind of post"),
+    Column("veracity", words(_VERACITY), ("is_true", "truth", "label", "real"), meaning="veracity"),
+    Column("plausibility", numbers(0, 1, 0.5), meaning="plausibility"),
+    Column("type", words(_TYPE), meaning="kind of post"),
     Column("topic", names(required=False)),
     Column("source", names(required=False)),
-    Column("step", numbers(1, 1_000_000, -1, whole=True), meaning="the step in which a post enters"),
+    Column("step", numbers(1, 1_000_000, -1, whole=True), meaning="step of injection"),
 )
 OF_FOLDERS = (Column(ACCOUNT, names(required=False)), Column(TIME, texts(required=False)))
-"""Columns of posts that only a scenario of several files can use."""
+"""Columns of posts in scenario folders only."""
 ARGUMENTS = (
     Column("proposition", names()),
     Column("side", words({"pro": 1, "con": -1, "": 0})),
@@ -85,7 +85,7 @@ def column_of(table: Records, name: str, where: str) -> str:
 
 
 def known_row(record: Record, column: str, rows: Mapping[str, int], allowed: str, do: str = "") -> int:
-    """The row of what a cell names.
+    """Return the row of what a cell names.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def known_row(record: Record, column: str, rows: Mapping[str, int], allowed: str
 
 
 def account_row(record: Record, column: str, accounts: Mapping[str, int]) -> int:
-    """The row of the account that a cell names by its id."""
+    """Return the row of the account that a cell names by its id."""
     return known_row(record, column, accounts, "the `id` of an account")
 
 
@@ -108,20 +108,20 @@ def account_row(record: Record, column: str, accounts: Mapping[str, int]) -> int
 
 
 def read_propositions(table: Records) -> tuple[Proposition, ...]:
-    """Propositions from items with ``name`` and ``text``."""
+    """Return propositions from items with ``name`` and ``text``."""
     sheet = read_columns(table, PROPOSITIONS)
     check_number(table.location, len(table.records))
     return tuple(map(Proposition, sheet["name"], sheet["text"]))
 
 
 def check_number(where: str, n: int) -> None:
-    """Refuse more propositions than there may be, before each is looked at."""
+    """Refuse too many propositions before reading each."""
     if n > MAX_PROPOSITIONS:
         raise DataError(where, got=f"{n:,} propositions", allowed=f"at most {MAX_PROPOSITIONS}")
 
 
 def read_sources(table: Records) -> tuple[Source, ...]:
-    """Sources from items with ``name`` and ``credibility``."""
+    """Return sources from items with ``name`` and ``credibility``."""
     sheet = read_columns(table, SOURCES)
     return tuple(map(Source, sheet["name"], sheet["credibility"]))
 
@@ -138,7 +138,7 @@ class SourceRows:
         self.row_of = {source.name: row for row, source in enumerate(self.declared)}
 
     def row(self, record: Record) -> int:
-        """The row of a post's source; a post without one has the only source, or one named by the file."""
+        """Return the row of a post's source; a post without one has the only source, or one named by the file."""
         if len(self.declared) > 1 or (self.declared and is_filled(record, "source")):
             return known_row(record, "source", self.row_of, ", ".join(self.row_of), "add it to `sources`")
         if self.declared:
@@ -146,7 +146,7 @@ class SourceRows:
         return self.row_of.setdefault(name_cell(record, "source", required=False) or self.fallback, len(self.row_of))
 
     def sources(self) -> tuple[Source, ...]:
-        """All sources: the declared ones, or those that posts named."""
+        """Return all sources: the declared ones, or those that posts named."""
         return self.declared or tuple(Source(name, DEFAULT_CREDIBILITY) for name in self.row_of)
 
 
@@ -154,7 +154,7 @@ class SourceRows:
 
 
 def post_columns(table: Records, propositions: Sequence[str], *, alone: bool) -> Sheet:
-    """The columns of posts; of a table ``alone``, others are left out.
+    """Return the columns of posts; of a table ``alone``, others are left out.
 
     Raises
     ------
@@ -163,9 +163,7 @@ def post_columns(table: Records, propositions: Sequence[str], *, alone: bool) ->
     """
     groups = (Group("stance", propositions, numbers(-1, 1)), Group("strength", propositions, numbers(0, 1)))
     if not table.records:
-        raise DataError(
-            table.location, got="no posts", allowed="at least one post", do="an empty scenario cannot be run"
-        )
+        raise DataError(table.location, got="no posts", allowed="at least one post", do="add a post")
     columns = POSTS if alone else POSTS + OF_FOLDERS
     return read_columns(table, columns, groups, strict=not alone, nothing=NO_PROPOSITION)
 
@@ -178,7 +176,7 @@ def read_posts(
     accounts: Mapping[str, int] | None = None,
     steps: npt.NDArray[np.int32] | None = None,
 ) -> Posts:
-    """Posts from records whose columns are known.
+    """Return posts from records whose columns are known.
 
     Parameters
     ----------
@@ -213,7 +211,7 @@ def read_posts(
 
 
 def _account(record: Record, accounts: Mapping[str, int] | None) -> int:
-    """Row of the account that wrote a post; -1 for a post by a source."""
+    """Return row of the account that wrote a post; -1 for a post by a source."""
     if not is_filled(record, ACCOUNT):
         return -1
     if accounts is None:
@@ -226,7 +224,7 @@ def _account(record: Record, accounts: Mapping[str, int] | None) -> int:
 
 
 def _by_proposition(sheet: Sheet, group: str, propositions: Sequence[str]) -> Float:
-    """(n, P) numbers of the columns ``group:name``, NaN where empty."""
+    """Return (n, P) numbers of the columns ``group:name``, NaN where empty."""
     out = np.full((len(sheet.table.records), len(propositions)), np.nan)
     for column, name in enumerate(propositions):
         out[:, column] = sheet[f"{group}:{name}"]
@@ -243,7 +241,7 @@ def _check_strengths(records: Sequence[Record], stance: Float, strength: Float, 
 
 
 def read_arguments(table: Records, propositions: Sequence[str]) -> Arguments:
-    """Arguments from records with proposition, text, stance, strength; ``side`` is checked, ``tag`` is not used."""
+    """Read arguments from records with proposition, text, stance, strength; ``side`` is checked, ``tag`` unused."""
     sheet = read_columns(table, ARGUMENTS)
     rows = {name: row for row, name in enumerate(propositions)}
     allowed = ", ".join(rows) or NO_PROPOSITION

@@ -1,4 +1,4 @@
-"""What a scenario holds, as columns, and its digest."""
+"""The contents of a scenario as columns, and its digest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ARGUMENT_COLUMNS = {"proposition": "<i2", **_STANCES}
 
 @dataclass(frozen=True, slots=True)
 class Proposition:
-    """A statement that beliefs are about; +1 is for it, -1 against. Settings and columns use the ``name``."""
+    """A statement of belief; stance +1 is for, -1 against. Settings and columns use the ``name``."""
 
     name: str
     text: str
@@ -33,7 +33,7 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An account that only publishes; ``credibility`` in [0, 1] is the trust it starts with."""
+    """An account that only publishes; ``credibility`` in [0, 1] is its initial trust."""
 
     name: str
     credibility: float
@@ -109,7 +109,7 @@ class Arguments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accounts:
-    """Accounts that a scenario brings: its first persons, in this order.
+    """Accounts of a scenario: the first people of a run, in this order.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ class Accounts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A world to run: what beliefs are about, what is injected, what agents can say.
+    """A scenario: propositions, posts to inject, and texts of agents.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class Scenario:
 
 
 def _digest(scenario: Scenario) -> str:
-    """SHA-256 over one JSON line a part and the little-endian bytes of each column."""
+    """Return SHA-256 over one JSON line a part and the little-endian bytes of each column."""
     posts, arguments = scenario.posts, scenario.arguments
     names = ("name", "title", "description", "comments", "notes", "injection", "settings", "has_plausibility")
     words: dict[str, Any] = {name: getattr(scenario, name) for name in names} | {

@@ -1,4 +1,4 @@
-"""Scenarios: where they come from, and in which order their posts enter a run.
+"""Load scenarios, and schedule the injection of their posts.
 
 What a scenario holds stands in :mod:`townsquare.scenario.contents`, how files are read in
 :mod:`townsquare.scenario.read`; both are reached from here.
@@ -49,7 +49,7 @@ class ScenarioLine(NamedTuple):
 
 
 def load_scenario(name_or_path: str | Path) -> Scenario:
-    """A scenario by bundled name or from a file.
+    """Return a scenario by bundled name or from a file.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def load_scenario(name_or_path: str | Path) -> Scenario:
         files_too = "or the path of a folder, YAML, JSONL or CSV"
         allowed = f"one of {', '.join(names)}, one of the presets {', '.join(presets)}, {files_too}"
         do = did_you_mean(asked, [*names, *presets])
-        raise DataError(f"scenario {asked!r}", got="nothing there", allowed=allowed, do=do)
+        raise DataError(f"scenario {asked!r}", got="no such scenario", allowed=allowed, do=do)
     ending = path.suffix.lower()
     if ending in YAML_KINDS:
         return read_scenario_yaml(path, asked, path.resolve().parent.name if path.name == SCENARIO_FILE else path.stem)
@@ -107,7 +107,7 @@ def _as_formerly(scenario: Scenario) -> Scenario:
 def _load_made(asked: str) -> Scenario:
     _, colon, posts = asked.partition(":")
     if colon and not (posts.isdecimal() and 1 <= len(posts) <= 7 and int(posts) > 0):
-        allowed = "made, or made: and a number of posts from 1 to 9,999,999"
+        allowed = "made, or made:N with 1 to 9,999,999 posts"
         raise DataError(f"scenario {asked!r}", got=repr(posts), allowed=allowed, do="an empty scenario cannot be run")
     return made_scenario(posts=int(posts) if colon else MADE_POSTS)
 
@@ -117,7 +117,7 @@ def _bundled_names() -> list[str]:
 
 
 def list_scenarios() -> list[ScenarioLine]:
-    """The bundled scenarios, by name.
+    """Return the bundled scenarios, by name.
 
     >>> [line.name for line in list_scenarios()]
     ['compulsory-voting', 'health-rumor']
@@ -132,7 +132,7 @@ def list_scenarios() -> list[ScenarioLine]:
 def injection_schedule(
     posts: Posts, injection: Injection, seed: int, shocks: Sequence[Shock] = ()
 ) -> tuple[Int64, Int32]:
-    """Which post enters in which step.
+    """Return which post enters in which step.
 
     Posts with a step of their own enter then. The others form a queue, of which ``posts_per_step`` enter a step from
     ``start_step`` on. The queue is in the order of the file, or shuffled by draws keyed by the row of the post. With a
@@ -191,7 +191,7 @@ def _with_share(rows: Int64, false: npt.NDArray[np.bool_], share: float) -> Int6
     """Take false ones and others in turn; see :func:`injection_schedule`."""
     if (share > 0 and not false.any()) or (share < 1 and false.all()):
         kind = "no false posts" if share > 0 and not false.any() else "only false posts"
-        do = "unset it to take posts as they come"
+        do = "unset it to keep the order of posts"
         raise SettingError("injection.false_share", got=f"{share:g}, but the scenario has {kind}", do=do)
     # The sliver keeps products such as 100 x 0.29 from falling below the whole number that they stand for.
     due = np.diff(np.floor(np.arange(rows.shape[0] + 1) * share + 1e-9)) > 0

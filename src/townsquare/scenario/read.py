@@ -50,7 +50,7 @@ MAPPING = "a mapping of setting to value"
 
 @lru_cache(maxsize=4)
 def bundled_lines(name: str) -> tuple[str, ...]:
-    """Lines of one of the bundled text files.
+    """Return lines of one of the bundled text files.
 
     >>> all(bundled_lines("comments.txt"))
     True
@@ -62,7 +62,7 @@ def bundled_lines(name: str) -> tuple[str, ...]:
 
 
 def read_scenario_folder(folder: Path, origin: str) -> Scenario:
-    """A scenario from a folder that holds ``scenario.yaml``.
+    """Return a scenario from a folder that holds ``scenario.yaml``.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def read_scenario_folder(folder: Path, origin: str) -> Scenario:
 
 
 def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
-    """A scenario from a YAML file; the files it names must lie in its folder.
+    """Return a scenario from a YAML file; the files it names must lie in its folder.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_scenario_yaml(path: Path, origin: str, default_name: str) -> Scenario:
 
 
 def scenario_of_document(path: Path, origin: str, default_name: str, document: dict[str, Any]) -> Scenario:
-    """A scenario from what its YAML file holds, or is to hold: a table may be given as records.
+    """Return a scenario from what its YAML file holds, or is to hold: a table may be given as records.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def _scenario(
     posts: Sheet,
     assumed: Sequence[str] = (),
 ) -> Scenario:
-    """The scenario of a file ``path``; ``head`` holds its keys, none for a table of posts alone."""
+    """Return the scenario of a file ``path``; ``head`` holds its keys, none for a table of posts alone."""
     document, names = head.cells, [proposition.name for proposition in propositions]
     sources = SourceRows(read_sources(_table(path, "sources", document)), name)
     accounts, notices = _accounts(path, document, names)
@@ -146,7 +146,7 @@ def _scenario(
 
 
 def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tuple[Accounts | None, tuple[str, ...]]:
-    """Accounts and follows, and what of their files was not used, in sentences."""
+    """Return accounts and follows, and what of their files was not used, in sentences."""
     if document.get("accounts") is None:
         if document.get("follows") is not None:
             raise DataError(f"{path}, follows", got="follows without accounts", allowed="both, or `graph.kind: file`")
@@ -162,7 +162,7 @@ def _accounts(path: Path, document: Mapping[str, Any], names: list[str]) -> tupl
 
 
 def _times(path: Path, document: Mapping[str, Any], posts: Sheet) -> Int32 | None:
-    """Steps of the posts that have times; nothing if there is no such column."""
+    """Return steps of the posts that have times; nothing if there is no such column."""
     if TIME not in posts:
         return None
     length, start = document.get("step_length"), document.get("start_time")
@@ -172,7 +172,7 @@ def _times(path: Path, document: Mapping[str, Any], posts: Sheet) -> Int32 | Non
 
 
 def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, Any]:
-    """Settings that follow from accounts, below those that the scenario gives."""
+    """Return settings that follow from accounts, below those that the scenario gives."""
     out: dict[str, Any] = {"agents": len(accounts), **settings}
     graph = settings.get("graph") or {}
     if accounts.follows is not None and isinstance(graph, dict) and "graph.kind" not in settings:
@@ -181,7 +181,7 @@ def _with_accounts(settings: dict[str, Any], accounts: Accounts) -> dict[str, An
 
 
 def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
-    """The records under a key: written out as a list, or in a file of the folder."""
+    """Return the records under a key: written out as a list, or in a file of the folder."""
     value = document.get(key)
     where = f"{path}, {key}"
     if isinstance(value, Records):
@@ -198,7 +198,7 @@ def _table(path: Path, key: str, document: Mapping[str, Any]) -> Records:
 
 
 def _typed(path: Path, key: str, document: Mapping[str, Any], kind: type[Value], allowed: str) -> Value:
-    """The value of a key, if it is of a type; an empty one for none."""
+    """Return the value of a key, if it is of a type; an empty one for none."""
     value = document.get(key)
     if value is None:
         return kind()
@@ -208,7 +208,7 @@ def _typed(path: Path, key: str, document: Mapping[str, Any], kind: type[Value],
 
 
 def _inside(path: Path, key: str, value: str) -> Path:
-    """The file that a scenario names, if it lies in the scenario's folder."""
+    """Return the file that a scenario names, if it lies in the scenario's folder."""
     where = f"{path}, {key}"
     folder = path.parent.resolve()
     try:
@@ -226,7 +226,7 @@ def _inside(path: Path, key: str, value: str) -> Path:
 
 
 def _lines(path: Path, key: str, document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Short texts: a list, or a text file with one a line."""
+    """Return short texts: a list, or a text file with one a line."""
     value = document.get(key)
     if isinstance(value, str):
         return _lines_of_file(_inside(path, key, value))
@@ -250,7 +250,7 @@ def _injection(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settings(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a scenario, its events and treatments among them."""
+    """Return the settings of a scenario, its events and treatments among them."""
     settings = _typed(path, "settings", document, dict, MAPPING)
     for key in ("events", "treatments"):
         if document.get(key) is None:
@@ -265,7 +265,7 @@ def _settings(path: Path, document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_table_scenario(path: Path, origin: str) -> Scenario:
-    """A scenario from a table of posts alone.
+    """Return a scenario from a table of posts alone.
 
     Columns are found by name and alias; others are left out and named in ``notices``. Propositions are those that
     ``stance:`` columns name, so none without such columns. Sources are those that posts name, or one named by the file.
@@ -291,15 +291,15 @@ def _named_propositions(table: Records) -> list[str]:
 
 
 def _notices(posts: Sheet) -> tuple[str, ...]:
-    """What was assumed, in sentences."""
+    """Return what was assumed, in sentences."""
     text, veracity = posts.used["text"], posts.used.get("veracity")
-    notices = [f"{text!r} is read as the text"] if text != "text" else []
+    notices = [f"{text!r} is read as the text column"] if text != "text" else []
     if veracity is None:
-        notices.append("no column says what is true: the veracity of every post is unknown")
+        notices.append("no veracity column: the veracity of every post is unknown")
     elif veracity != "veracity":
-        notices.append(f"{veracity!r} is read as the veracity: 1, true and real are true; 0, false and fake are false")
+        notices.append(f"{veracity!r} is read as the veracity column (1, true, real = true; 0, false, fake = false)")
     if not posts.has_any("plausibility"):
-        notices.append("no plausibility is given: it is 0.5 for every post, so agents cannot tell true from false")
+        notices.append("no plausibility column: every post gets 0.5, so agents cannot tell true from false")
     if posts.spare:
         notices.append("columns not used: " + ", ".join(posts.spare))
     return tuple(notices)

@@ -47,7 +47,7 @@ def resolve_with_scenario(
     before = merged.get("scenario_digest")
     if before and before != scenario.digest:
         raise DataError(
-            f"scenario {name}", got="files that changed since", do="give back its files, or drop `scenario_digest`"
+            f"scenario {name}", got="files that changed since", do="restore its files, or remove `scenario_digest`"
         )
     below = merge({"injection": scenario.injection}, _normal(scenario.settings))
     given = set(_paths(merged))
@@ -84,7 +84,7 @@ def check_names(scenario: Scenario, settings: Settings) -> None:
 
 
 def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:
-    """What :attr:`Settings.file_contents` would be, were these settings resolved now; ``folder`` is the scenario's.
+    """Return what :attr:`Settings.file_contents` would be now; ``folder`` is the scenario's.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def contents_now(settings: Settings, folder: Path | None) -> dict[str, str]:
 def resolve_for(
     scenario: str | None = None, file: Path | None = None, sets: Sequence[str] | Layer = (), **flags: object
 ) -> Settings:
-    """Settings from what a command line gives; see :func:`layers_for`. The scenario stands below all of it.
+    """Return settings from what a command line gives; see :func:`layers_for`. The scenario stands below all of it.
 
     Raises
     ------

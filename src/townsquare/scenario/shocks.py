@@ -1,4 +1,4 @@
-"""Shocks: events that inject many posts of the queue at once, so that nothing is injected twice."""
+"""Shocks: events that inject many posts of the queue at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from townsquare.settings.events import Inject
 
 
 class Shock(NamedTuple):
-    """One of them: its event in words, its step, what it asks for, and the row of its source, -1 for any."""
+    """A shock: its event in words, step, request, and the row of its source (-1: any)."""
 
     where: str
     step: int
@@ -27,7 +27,7 @@ class Shock(NamedTuple):
 
 
 def shocks_of(config: Config, scenario: Scenario) -> list[Shock]:
-    """The shocks of a run, by step; those after its end are none."""
+    """Return the shocks of a run, by step; those after its end are none."""
     names = [source.name for source in scenario.sources]
     shocks = []
     for number, event in enumerate(config.events, 1):
@@ -40,7 +40,7 @@ def shocks_of(config: Config, scenario: Scenario) -> list[Shock]:
 def with_shocks(
     posts: Posts, queue: Int64, spare: Int64, injection: Injection, shocks: list[Shock]
 ) -> tuple[Int64, Int64]:
-    """The queue with shocks that take from it: rows of ``posts`` and their steps, in the order in which they enter.
+    """Return the queue with shocks: rows of ``posts`` and their steps, in order of injection.
 
     A shock takes the first posts that fit of what is left of the queue, then of ``spare``, which the queue leaves out.
 
@@ -71,7 +71,7 @@ def with_shocks(
 
 
 def _turns(queue: Int64, injection: Injection, turn: int, stop: int) -> Iterator[tuple[Int64, int]]:
-    """What enters in each of the steps from ``turn`` to before ``stop``."""
+    """Yield what enters in each of the steps from ``turn`` to before ``stop``."""
     size = injection.posts_per_step
     for step in range(turn, stop if size else turn):
         part = queue[(step - turn) * size :][:size]

@@ -1,4 +1,4 @@
-"""A scenario made by draws, of any size: for benchmarks and for tests that need many posts."""
+"""Synthetic scenarios of any size, for benchmarks and tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOPICS = ("north", "east", "south", "west")
 def made_scenario(
     posts: int = MADE_POSTS, false_share: float = 0.1, propositions: int = 1, arguments: int = 20, seed: int = 0
 ) -> Scenario:
-    """A scenario whose posts and arguments are drawn.
+    """Return a scenario whose posts and arguments are drawn.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From times of posts to steps."""
+"""Convert times of posts to steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIME = "a time such as 2024-05-01T13:30, or seconds since 1970"
 
 
 def read_length(given: object, where: str) -> float:
-    """Seconds that a step lasts, from ``1h``, ``30 min``, ``1 day`` or a number of seconds.
+    """Return seconds that a step lasts, from ``1h``, ``30 min``, ``1 day`` or a number of seconds.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_length(given: object, where: str) -> float:
 
 
 def read_time(given: object, where: str) -> float:
-    """Seconds since 1970 (UTC) of a time; one without a zone is UTC.
+    """Return seconds since 1970 (UTC) of a time; one without a zone is UTC.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def read_time(given: object, where: str) -> float:
 
 
 def steps_of_times(records: Sequence[Record], column: str, length: float | None, start: float | None) -> Int32:
-    """The step of each record's time, from 1; -1 for a record without one.
+    """Return the step of each record's time, from 1; -1 for a record without one.
 
     Parameters
     ----------
@@ -96,7 +96,9 @@ def steps_of_times(records: Sequence[Record], column: str, length: float | None,
             continue
         cell, where = record.cells[column], record.where(column)
         if length is None:
-            raise DataError(where, got=repr(cell)[:80], allowed="times only with `step_length: 1h` in the scenario")
+            raise DataError(
+                where, got=repr(cell)[:80], allowed="times together with `step_length`, such as `step_length: 1h`"
+            )
         if is_filled(record, "step"):
             raise DataError(where, got="a time and a step", allowed="one of them")
         times[row] = read_time(cell, where)

@@ -1,5 +1,5 @@
-"""What every settings model is made of; apart, so that :mod:`townsquare.settings.config` can take models of other
-files.
+"""Base of all settings models, in a file of its own so that :mod:`townsquare.settings.config` can import models of
+other files.
 """
 
 from __future__ import annotations
@@ -94,23 +94,23 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 class NotShown(ValueError):
-    """A value is refused, and must not be repeated."""
+    """A refused value that must not be shown."""
 
 
 def variable_name(name: str) -> str:
-    """The name of an environment variable, in capitals; a key that was put there instead has small letters or dashes,
+    """Return the name of an environment variable, in capitals; refuse a key: it has small letters or dashes,
     or looks like a key.
 
     >>> variable_name("OPENAI_API_KEY")
     'OPENAI_API_KEY'
     """
     if not _VARIABLE.fullmatch(name) or redacted(name) != name:
-        raise NotShown("name an environment variable, in capitals, that holds the key; never put the key itself here")
+        raise NotShown("give the name of an environment variable, in capitals; never the key itself")
     return name
 
 
 def plain_address(url: str) -> str:
-    """A base URL without a user, a password, a query, and without a slash at its end.
+    """Return a base URL without a user, a password, a query, and without a slash at its end.
 
     >>> plain_address("http://127.0.0.1:8000/v1/")
     'http://127.0.0.1:8000/v1'

@@ -1,4 +1,4 @@
-"""Settings that do not belong to a member of a family: frozen, typed, each with its range, unit and default.
+"""Core settings: frozen, typed, each with its range, unit and default.
 
 Members declare ``Params`` in their own files; :mod:`townsquare.settings.resolve` joins them to these sections, layer by
 layer: defaults, then the scenario's ``settings``, then a configuration file, then ``--set key=value``.
@@ -26,90 +26,96 @@ from townsquare.settings.base import (
 from townsquare.settings.events import Event, Treatment
 
 __all__ = ["ActionName", "MemberParams", "Section", "Share", "setting"]
-"""Names of :mod:`townsquare.settings.base` that other rooms take from here, beside the sections."""
+"""Names of :mod:`townsquare.settings.base` that other rooms import from here."""
 
 
 class StanceStart(Section):
-    """Where stances start for one proposition."""
+    """Initial stances for one proposition."""
 
     kind: Literal["normal", "uniform", "camps", "constant"] = "normal"
-    mean: float = setting(0.0, "center of the normal or of the two camps; the constant", ge=-1, le=1)
-    sd: float = setting(0.45, "standard deviation, of each camp for `camps`; clipped to [-1, 1]", ge=0)
-    distance: float = setting(0.5, "camps only: each camp stands this far from the mean", ge=0, le=1)
-    pro_share: Share = setting(0.5, "camps only: share of agents in the camp that is for")
+    mean: float = setting(0.0, "mean of the distribution, or the constant", ge=-1, le=1)
+    sd: float = setting(0.45, "standard deviation (of each camp for `camps`); stances are clipped to [-1, 1]", ge=0)
+    distance: float = setting(0.5, "camps only: distance of each camp from the mean", ge=0, le=1)
+    pro_share: Share = setting(0.5, "camps only: share of agents in the camp in favor")
     by_trait: dict[str, dict[str, float]] = setting(dict, "trait label -> answer -> shift added before clipping")
 
 
 class Population(Section):
-    """Who the agents are."""
+    """The people: traits, initial stances and activity."""
 
-    file: str | None = setting(None, "JSONL of personas instead of sampling the question bank", file="scenario")
+    file: str | None = setting(None, "JSONL of personas, instead of sampling the question bank", file="scenario")
     margins: dict[str, dict[str, float]] = setting(dict, "target shares: trait label -> answer -> share of people")
-    stance: dict[str, StanceStart] = setting(dict, "start of each proposition, by its name; `default` for the others")
-    confidence_mean: Share = setting(0.5, "mean starting confidence; 0.5 is SimSwarm's default")
-    confidence_sd: float = setting(0.0, "its standard deviation, clipped to [0, 1]", ge=0)
-    activity_shape: float = setting(0.69, "shape of the Gamma distribution of activity; small: heavy-tailed", gt=0)
+    stance: dict[str, StanceStart] = setting(dict, "initial stances by proposition name; `default` for the others")
+    confidence_mean: Share = setting(0.5, "mean initial confidence; 0.5 in SimSwarm")
+    confidence_sd: float = setting(0.0, "standard deviation of initial confidence; clipped to [0, 1]", ge=0)
+    activity_shape: float = setting(0.69, "shape of the Gamma distribution of activity; small = heavy tail", gt=0)
     silent_share: float = setting(0.22, "share of lurkers: agents that read and never act", ge=0, lt=1)
 
 
 class Growth(Section):
-    """Agents that join while the run goes on."""
+    """Agents that join during the run."""
 
-    max_per_step: int = setting(0, "each step adds 0 to this many, evenly drawn", ge=0, unit="agents")
+    max_per_step: int = setting(0, "each step adds a uniform number from 0 to this", ge=0, unit="agents")
 
 
 class Activation(Section):
-    """Who is online in a step, and in how many turns they act."""
+    """Which agents are online in a step, and in how many batches they act."""
 
-    rate: Share = setting(1.0, "chance that an agent is online in a step")
-    batches: int = setting(1, "1: everyone at once; n: in n random groups that see what went before", ge=1)
+    rate: Share = setting(1.0, "probability that an agent is online in a step")
+    batches: int = setting(1, "1: all agents act at once; n: n random groups act in turn", ge=1)
 
 
 MANY_AGENTS = 100_000  # above this many persons, comments are shown under posts only if `feed.comments` says so
 
 
 class Feed(Section):
-    """Who is shown what."""
+    """Feeds: which rows an agent is shown."""
 
     ranker: str = setting("recent", "member of the family `ranker`")
-    followed: int = setting(15, "rows from followed accounts at most", ge=0, le=1000)
-    others: int = setting(10, "rows from other accounts at most", ge=0, le=1000)
-    newest: int = setting(8, "newest rows of each followed author that are looked at", ge=1, le=64)
-    pool: int = setting(256, "roots that rows from other accounts are taken from", ge=1, le=65536)
-    injected_window: int = setting(5, "steps for which injected posts take up to half of the pool", ge=1)
-    comments: int | None = setting(None, "most comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3)
+    followed: int = setting(15, "maximum rows from followed accounts", ge=0, le=1000)
+    others: int = setting(10, "maximum rows from other accounts", ge=0, le=1000)
+    newest: int = setting(8, "newest rows of each followed author that are candidates", ge=1, le=64)
+    pool: int = setting(256, "candidate roots from other accounts", ge=1, le=65536)
+    injected_window: int = setting(5, "steps during which injected posts may fill half of the pool", ge=1)
+    comments: int | None = setting(
+        None, "maximum comments under a post; unset: 3, or 0 above 100,000 agents", ge=0, le=3
+    )
     show_labels: bool = setting(True, "show verdicts and notes, and offer notes for rating")
     show_flags: bool = setting(False, "show language models the flags of a row (MOSAIC, appendix E)")
-    seen_cap: int = setting(2000, "roots that an agent remembers having seen; the oldest are forgotten first", ge=1)
+    seen_cap: int = setting(2000, "maximum seen roots that an agent remembers; the oldest are forgotten first", ge=1)
 
     def comments_per_post(self, persons: int) -> int:
-        """Comments under a post at most in a run of so many persons."""
+        """Return comments under a post at most in a run of so many persons."""
         return (3 if persons <= MANY_AGENTS else 0) if self.comments is None else self.comments
 
 
 class Actions(Section):
-    """What agents may do."""
+    """Which actions agents may take."""
 
-    enabled: list[ActionName] | None = setting(None, "kinds of action allowed; unset: all that need no `also`")
-    also: tuple[ActionName, ...] = setting((), "kinds allowed in addition, such as `block`")
-    comment_length: int = setting(250, "longest comment", ge=1, le=10000, unit="characters")
-    post_length: int = setting(2000, "longest post or note", ge=1, le=100000, unit="characters")
-    friction: Friction = setting(dict, "kind of action -> chance that it is given up when asked a second time")
+    enabled: list[ActionName] | None = setting(
+        None, "allowed kinds of action; unset: all except those that need `also`"
+    )
+    also: tuple[ActionName, ...] = setting((), "additional allowed kinds, such as `block`")
+    comment_length: int = setting(250, "maximum length of a comment", ge=1, le=10000, unit="characters")
+    post_length: int = setting(2000, "maximum length of a post or note", ge=1, le=100000, unit="characters")
+    friction: Friction = setting(dict, "kind of action -> probability that a second prompt stops it")
 
 
 class LabelWeight(Section):
-    """How much an exposure counts for beliefs, by the label shown with it; of several, the least."""
+    """Weight of an exposure in belief updates by its label; the smallest of several weights applies."""
 
-    false: Share = setting(0.25, "verdict `false` shown; `log_odds` only distinguishes 0 (archived) from above 0")
-    noted: Share = setting(0.5, "a community note shown; `log_odds`: likewise")
+    false: Share = setting(
+        0.25, "weight with the verdict `false`; `log_odds` only distinguishes 0 (archived) from above 0"
+    )
+    noted: Share = setting(0.5, "weight with a community note; `log_odds`: likewise")
 
 
 class Beliefs(Section):
-    """Which rule moves beliefs."""
+    """The belief rule."""
 
     rule: str = setting("exposure-bounded", "member of the family `beliefs`")
     label_weight: LabelWeight = Field(default_factory=LabelWeight)
-    stance_scorer: str = setting("declared", "source of the stances of what agents write: declared, or a text scorer")
+    stance_scorer: str = setting("declared", "stance of agents' texts: declared by the agent, or a text scorer")
 
     @field_validator("stance_scorer")
     @classmethod
@@ -121,90 +127,94 @@ class Beliefs(Section):
 
 
 class Evidence(Section):
-    """Argument records: how claims are made from posts, and which of them count. Only some belief rules use them."""
+    """Argument records: claims extracted from posts, used by some belief rules."""
 
-    extractor: str = setting("given", "member of the family `extractor`: what makes claims from posts")
-    theta: float | None = setting(None, "least cosine of near-duplicates; unset: the embedder's own", gt=0, le=1)
-    theta_self: float | None = setting(None, "the same for an agent's own claims; unset: likewise", gt=0, le=1)
-    own_claims: bool = setting(False, "what an agent says becomes a record of its own")
-    start_tolerance: float = setting(0.15, "largest gap between the starts of arms, under rules in log odds", ge=0)
-    archive_weight: Share = setting(0.0, "a record shown with a label weight up to this is archived; docs/evidence.md")
+    extractor: str = setting("given", "member of the family `extractor`: extracts claims from posts")
+    theta: float | None = setting(None, "minimum cosine of near-duplicates; unset: the embedder's default", gt=0, le=1)
+    theta_self: float | None = setting(
+        None, "the same for an agent's own claims; unset: the embedder's default", gt=0, le=1
+    )
+    own_claims: bool = setting(False, "an agent's own claims become records")
+    start_tolerance: float = setting(0.15, "maximum difference between initial beliefs of arms (log-odds rules)", ge=0)
+    archive_weight: Share = setting(0.0, "records with a label weight up to this are archived; see docs/evidence.md")
 
 
 class Embedder(Section):
-    """What turns claims into vectors, whose cosine finds near-duplicates."""
+    """The embedder, whose vectors detect near-duplicate claims."""
 
     name: str = setting("hashing", "member of the family `embedder`")
 
 
 class Strength(Section):
-    """What estimates how strong a claim is, where nobody said."""
+    """The judge of the strength of claims without a given strength."""
 
     judge: str = setting("constant", "member of the family `strength`")
 
 
 class Moderation(Section):
-    """Which strategy moderates."""
+    """The moderation strategy."""
 
     strategy: str = setting("none", "member of the family `moderation`")
-    note_scorer: str = setting("threshold", "member of the family `note_scorer`: which notes are shown")
-    takedown: bool = setting(True, "a moderator may take posts down")
+    note_scorer: str = setting("threshold", "member of the family `note_scorer`: decides which notes are shown")
+    takedown: bool = setting(True, "moderators may take posts down")
 
 
 class Graph(Section):
-    """Who follows whom at the start."""
+    """The initial follow graph."""
 
     kind: str = setting("scale_free", "member of the family `graph`")
 
 
 class Policy(Section):
-    """What makes agents act."""
+    """The policy by which agents act."""
 
     name: str = setting("statistical", "member of the family `policy`")
 
 
 class Injection(Section):
-    """How a scenario's posts enter the run."""
+    """How the scenario's posts enter the run."""
 
-    start_step: int = setting(1, "first step that injects", ge=1, unit="step")
-    posts_per_step: int = setting(5, "posts injected a step until none are left", ge=0)
-    false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as the file orders them")
-    order: Literal["file", "shuffled"] = setting("file", "order of the file, or shuffled by keyed draws")
-    limit: int | None = setting(None, "inject at most this many posts in all", ge=0)
+    start_step: int = setting(1, "first step with injected posts", ge=1, unit="step")
+    posts_per_step: int = setting(5, "posts injected per step until none are left", ge=0)
+    false_share: Share | None = setting(None, "share of false posts, evenly spread; unset: as in the file")
+    order: Literal["file", "shuffled"] = setting("file", "order of the file, or random order")
+    limit: int | None = setting(None, "maximum number of injected posts", ge=0)
 
 
 class LeaveOut(Section):
-    """What a run goes without, so that it can be compared with one that has it; all else is drawn alike."""
+    """What a run leaves out, for comparison with a run that includes it; all other draws stay equal."""
 
-    posts: tuple[int, ...] = setting((), "rows of the scenario's posts, from 0, that never enter", names="posts")
-    veracity: tuple[TruthWord, ...] = setting((), "scenario's posts of this truth never enter")
-    agents: tuple[int, ...] = setting((), "persons that never come online, sources that never publish", names="agents")
+    posts: tuple[int, ...] = setting((), "rows of the scenario's posts, from 0, that are not injected", names="posts")
+    veracity: tuple[TruthWord, ...] = setting((), "the scenario's posts with this veracity are not injected")
+    agents: tuple[int, ...] = setting((), "people who never come online, sources that never publish", names="agents")
 
 
 _OPENAI = re.compile(r"(?:chat)?gpt-?\w|o[1-9]\b")
-"""How names of OpenAI's models begin."""
+"""Prefixes of OpenAI model names."""
 
 
 def _how_to_name(name: str, provider: str, allowed: tuple[str, ...]) -> str:
-    """What to write instead of a model without a provider, or of a provider that is not known."""
+    """Return what to write instead of a model without a provider, or of a provider that is not known."""
     if "/" not in name and _OPENAI.match(name):
         return f"did you mean 'openai/{name}'?"
     hint = did_you_mean(provider, allowed)
     if not hint and "/" in name:
         other = f"`server/{name.partition('/')[2]}` with model.base_url"
-        hint = f"{other} reaches any server that speaks OpenAI's chat completions;"
+        hint = f"{other} reaches any server with OpenAI's chat completions API;"
     elif not hint:
         hint = f"write a provider before it, such as 'ollama/{name}';"
     return f"{hint} allowed: {', '.join(allowed)}"
 
 
 class Model(Section):
-    """Which language model answers; nothing asks one unless a member that does is chosen (`policy: llm`)."""
+    """The language model, used by members that call one (such as `policy: llm`)."""
 
     name: str = setting("none", "`none`, or provider/model such as openai/gpt-4o-mini; see docs/models.md")
-    base_url: tuple[str, ...] = setting((), "addresses of servers (OpenAI's chat completions); unset: the provider's")
-    temperature: float = setting(1.0, "of posts and reactions; judges and checkers have their own", ge=0, le=2)
-    max_tokens: int = setting(1024, "longest answer", ge=16, le=131072, unit="tokens")
+    base_url: tuple[str, ...] = setting((), "server addresses (OpenAI chat completions API); unset: the provider's")
+    temperature: float = setting(
+        1.0, "temperature for posts and reactions; judges and checkers have their own", ge=0, le=2
+    )
+    max_tokens: int = setting(1024, "maximum length of an answer", ge=16, le=131072, unit="tokens")
 
     @field_validator("name")
     @classmethod
@@ -229,18 +239,18 @@ class Model(Section):
 
 
 class Serving(Section):
-    """How a language model is reached. No part of a run's identity: may differ when a run goes on."""
+    """How language models are called. Not part of a run's identity; may change when a run is resumed."""
 
-    concurrency: int = setting(64, "calls in flight a server at most", ge=1, le=100_000, unit="calls")
+    concurrency: int = setting(64, "maximum concurrent calls per server", ge=1, le=100_000, unit="calls")
     limits: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = setting(
-        (), "`concurrency` of each server of `model.base_url`, in that order; unset: all alike", unit="calls"
+        (), "`concurrency` of each server, in the order of `model.base_url`; unset: `concurrency`", unit="calls"
     )
-    timeout: float = setting(120.0, "longest wait for one answer", gt=0, unit="s")
-    tries: int = setting(6, "requests sent for one call at most", ge=1, le=100)
+    timeout: float = setting(120.0, "maximum wait for one answer", gt=0, unit="s")
+    tries: int = setting(6, "maximum requests per call", ge=1, le=100)
     key_env: str | None = setting(None, "environment variable, or line of .env, with the key; unset: the provider's")
-    prices: str | None = setting(None, "file of your own prices; unset: those that come along; see docs/models.md")
-    calls: str | None = setting(None, "folder of a run, or a calls.db: its recorded calls are copied, not asked again")
-    unhealthy_above: Share = setting(0.1, "share of failed calls from which a run is marked unhealthy")
+    prices: str | None = setting(None, "file of prices; unset: the bundled prices; see docs/models.md")
+    calls: str | None = setting(None, "folder of a run, or a calls.db, whose recorded calls are reused")
+    unhealthy_above: Share = setting(0.1, "share of failed calls above which a run is marked unhealthy")
 
     @field_validator("key_env")
     @classmethod
@@ -249,31 +259,33 @@ class Serving(Section):
 
 
 class Budget(Section):
-    """What a run may spend; it pauses after the step that reaches a limit. No part of a run's identity."""
+    """Limits of a run; it pauses after the step that reaches a limit. Not part of a run's identity."""
 
-    usd: float | None = setting(None, "cost, by the price table", gt=0, unit="USD")
+    usd: float | None = setting(None, "cost by the price table", gt=0, unit="USD")
     tokens: int | None = setting(None, "tokens in and out", gt=0, unit="tokens")
     calls: int | None = setting(None, "calls sent to servers", gt=0, unit="calls")
 
 
 class Memory(Section):
-    """What agents remember: for policies that read it, and for the record (MOSAIC, appendices E.1 and G)."""
+    """Memory of agents, for policies that read it and for the record (MOSAIC, appendices E.1 and G)."""
 
-    enabled: bool | None = setting(None, "agents remember; unset: where the policy reads memories")
-    decay: float = setting(0.1, "decay lost a day since the last access", ge=0, unit="1/day")
-    days_per_step: float = setting(1.0, "how long a step lasts", gt=0, unit="days")
-    threshold: Share = setting(0.3, "a memory whose relevance is below is not recalled")
-    recalled: int = setting(5, "interactions that are recalled at once at most", ge=0, le=1000)
-    reflections: int = setting(1, "reflections that are recalled at once at most", ge=0, le=100)
+    enabled: bool | None = setting(None, "agents have memories; unset: if the policy reads memories")
+    decay: float = setting(0.1, "rate of forgetting since the last access", ge=0, unit="1/day")
+    days_per_step: float = setting(1.0, "length of a step", gt=0, unit="days")
+    threshold: Share = setting(0.3, "minimum relevance of a recalled memory")
+    recalled: int = setting(5, "maximum interactions recalled at once", ge=0, le=1000)
+    reflections: int = setting(1, "maximum reflections recalled at once", ge=0, le=100)
     reflect_every: int = setting(5, "steps between reflections; 0: never", ge=0, unit="steps")
-    reflection: Literal["embedded", "model"] | None = setting(None, "author of reflections; unset: as the policy")
+    reflection: Literal["embedded", "model"] | None = setting(
+        None, "author of reflections; unset: the model if the policy calls one"
+    )
 
 
 class Record(Section):
-    """What is written, and where to."""
+    """What is recorded, and where."""
 
-    parquet_above: int = setting(1_000_000, "agents x feed rows x steps above which bulky tables go to Parquet", ge=0)
-    trail: bool = setting(True, "record why beliefs moved")
+    parquet_above: int = setting(1_000_000, "agents × feed rows × steps above which bulky tables go to Parquet", ge=0)
+    trail: bool = setting(True, "record the causes of belief changes")
 
 
 class Config(BaseModel):
@@ -282,9 +294,9 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     scenario: str = setting("health-rumor", "bundled name, or path of a scenario folder, YAML, JSONL or CSV")
-    seed: int = setting(1, "of every draw: another seed is another run of the same", ge=0, le=2**63 - 1)
-    agents: int = setting(300, "persons at the start", ge=1, le=200_000_000)
-    steps: int = setting(20, "steps to simulate; step 0 is the start", ge=1, le=1_000_000)
+    seed: int = setting(1, "random seed of all draws", ge=0, le=2**63 - 1)
+    agents: int = setting(300, "number of people at the start", ge=1, le=200_000_000)
+    steps: int = setting(20, "number of steps; step 0 is the initial state", ge=1, le=1_000_000)
     population: Population = Field(default_factory=Population)
     graph: Graph = Field(default_factory=Graph)
     growth: Growth = Field(default_factory=Growth)
@@ -304,8 +316,8 @@ class Config(BaseModel):
     budget: Budget = Field(default_factory=Budget)
     memory: Memory = Field(default_factory=Memory)
     record: Record = Field(default_factory=Record)
-    events: tuple[Event, ...] = setting((), "what happens at a step; see docs/events.md")
-    treatments: tuple[Treatment, ...] = setting((), "what some agents get by chance; see docs/events.md")
+    events: tuple[Event, ...] = setting((), "events at a step; see docs/events.md")
+    treatments: tuple[Treatment, ...] = setting((), "treatments of randomly assigned agents; see docs/events.md")
 
     def plain(self) -> dict[str, Any]:
         """As JSON-able values."""

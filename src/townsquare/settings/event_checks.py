@@ -1,4 +1,4 @@
-"""What can be wrong with events and treatments beyond a single value; every complaint names the event."""
+"""Checks of events and treatments; every problem names its event."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FIXED: Mapping[str, str] = {
 
 
 def event_name(number: int, step: Any) -> str:
-    """How messages call an event: its place in the list, from 1, and its step.
+    """Return how messages call an event: its place in the list, from 1, and its step.
 
     >>> event_name(2, 8)
     'event 2 (step 8)'
@@ -41,7 +41,7 @@ def event_name(number: int, step: Any) -> str:
 
 
 def named(problem: Problem, events: Any) -> Problem:
-    """The same problem; one inside the list of events says of which."""
+    """Return the same problem; one inside the list of events says of which."""
     path = problem.path
     if len(path) < 2 or path[0] != "events" or not isinstance(path[1], int) or not isinstance(events, list | tuple):
         return problem
@@ -57,11 +57,11 @@ def named(problem: Problem, events: Any) -> Problem:
 
 
 def problems_of(config: Config) -> Iterator[Problem]:
-    """What does not fit together in checked events and treatments."""
+    """Yield what does not fit together in checked events and treatments."""
     names = [treatment.name for treatment in config.treatments]
     for number, name in enumerate(names):
         if name in names[:number]:
-            yield Problem(("treatments", number, "name"), repr(name), "a name of its own")
+            yield Problem(("treatments", number, "name"), repr(name), "a unique name")
     sent: set[tuple[int, str]] = set()
     for number, event in enumerate(config.events):
         if event.set is not None:
@@ -69,7 +69,9 @@ def problems_of(config: Config) -> Iterator[Problem]:
         if event.message is not None:
             yield from _audience(number, event.message, names)
             if (event.step, event.message.text) in sent:
-                yield Problem(("events", number, "message", "text"), shown(event.message.text), "sent once a step")
+                yield Problem(
+                    ("events", number, "message", "text"), shown(event.message.text), "each message once per step"
+                )
             sent.add((event.step, event.message.text))
 
 

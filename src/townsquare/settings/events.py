@@ -15,11 +15,11 @@ Stance = Annotated[float, Field(ge=-1.0, le=1.0)]
 
 
 class Inject(Section):
-    """A shock: the next posts of the injection queue that fit, all at once."""
+    """A shock: the next matching posts of the injection queue, all at once."""
 
-    posts: int = setting(..., "how many; the scenario must have that many left", ge=1)
-    veracity: AnyTruthWord = setting("any", "only posts of this truth")
-    source: str | None = setting(None, "only posts of this source, by its name")
+    posts: int = setting(..., "number of posts; the scenario must have as many left", ge=1)
+    veracity: AnyTruthWord = setting("any", "only posts with this veracity")
+    source: str | None = setting(None, "only posts of this source")
 
 
 def _or_all(schema: dict[str, Any]) -> None:
@@ -34,8 +34,8 @@ class Audience(Section):
 
     model_config = ConfigDict(json_schema_extra=_or_all)
 
-    treatment: str | None = setting(None, "agents assigned to the treatment of this name")
-    share: Share | None = setting(None, "this share of the agents, by lasting draws")
+    treatment: str | None = setting(None, "agents assigned to this treatment")
+    share: Share | None = setting(None, "a random share of the agents, drawn once")
 
     @model_validator(mode="before")
     @classmethod
@@ -44,23 +44,23 @@ class Audience(Section):
 
 
 class Message(Section):
-    """A post that is put at the top of the feeds of its audience, and reaches others only if it is passed on."""
+    """A post at the top of the feeds of its audience; others see it only if it is shared."""
 
-    text: str = setting(..., "what it says", min_length=1, max_length=10_000)
-    source: str = setting(..., "who sends it: the name of one of the scenario's sources")
-    stance: dict[str, Stance] = setting(dict, "what it says of propositions, by their names; none: it takes no stance")
+    text: str = setting(..., "text of the message", min_length=1, max_length=10_000)
+    source: str = setting(..., "sender: one of the scenario's sources")
+    stance: dict[str, Stance] = setting(dict, "stance by proposition; none: no stance")
     audience: Audience = setting(Audience, "`all`, `{treatment: NAME}` or `{share: 0.3}`")
-    repeat: int = setting(1, "steps in which it is shown", ge=1, unit="steps")
-    plausibility: Share = setting(0.5, "how believable a lay reader finds it")
+    repeat: int = setting(1, "number of steps in which it is shown", ge=1, unit="steps")
+    plausibility: Share = setting(0.5, "plausibility to a lay reader")
 
 
 class Event(Section):
-    """One thing that happens at a step: exactly one of `set`, `inject` and `message`."""
+    """An event at a step: exactly one of `set`, `inject` and `message`."""
 
-    step: int = setting(..., "when: before the feeds of this step", ge=1, unit="step")
+    step: int = setting(..., "step of the event, before its feeds are built", ge=1, unit="step")
     set: dict[str, Any] | None = setting(None, "settings from this step on, as {moderation.strategy: community}")
-    inject: Inject | None = setting(None, "a shock: many posts of the queue at once")
-    message: Message | None = setting(None, "a message at the top of the feeds of an audience")
+    inject: Inject | None = setting(None, "a shock: many posts at once")
+    message: Message | None = setting(None, "a message to an audience")
 
     @model_validator(mode="after")
     def _one_thing(self) -> Event:
@@ -70,10 +70,10 @@ class Event(Section):
 
 
 class Effects(Section):
-    """What is different for the agents that are assigned to a treatment."""
+    """Effects of a treatment on its assigned agents."""
 
     labels: Literal["shown", "hidden"] | None = setting(None, "verdicts and notes, instead of `feed.show_labels`")
-    friction: Friction = setting(dict, "as `actions.friction`; where both say something, the larger holds")
+    friction: Friction = setting(dict, "as `actions.friction`; the larger of both applies")
     others: int | None = setting(None, "rows from other accounts, instead of `feed.others`", ge=0, le=1000)
 
 
@@ -81,9 +81,9 @@ _NAME = "a name of 1 to 64 letters, digits, _ and -, which does not begin with -
 
 
 class Treatment(Section):
-    """A treatment that each agent gets or does not get by a lasting draw of its own, recorded in `treatments`."""
+    """A treatment to which agents are randomly assigned once, recorded in `treatments`."""
 
     name: str = setting(..., "name for events and analyses", pattern=r"^\w[\w-]{0,63}$", allowed=_NAME)
-    share: Share = setting(0.5, "chance that an agent is assigned")
+    share: Share = setting(0.5, "probability of assignment")
     start: int = setting(1, "first step with the effects", ge=1, unit="step")
     effects: Effects = Field(default_factory=Effects)

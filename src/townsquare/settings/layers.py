@@ -17,7 +17,7 @@ Layer = Mapping[str, Any]
 
 
 def read_yaml(path: Path) -> tuple[dict[str, Any], Lines]:
-    """A YAML or JSON file as a layer, with the line on which each setting stands, by its dotted path.
+    """Return a YAML or JSON file as a layer, with the line on which each setting stands, by its dotted path.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def parse_set(text: str) -> dict[str, Any]:
 
 
 def parse_value(text: str, where: str) -> Any:
-    """One value written as YAML: a word, a number, true, false, null, a ``[list]`` or a ``{map: ping}``.
+    """Return one value written as YAML: a word, a number, true, false, null, a ``[list]`` or a ``{map: ping}``.
 
     >>> parse_value("[1, two, none, ~]", "here")
     [1, 'two', 'none', None]
@@ -71,7 +71,7 @@ def parse_value(text: str, where: str) -> Any:
 
 
 def merge(*layers: Layer) -> dict[str, Any]:
-    """The layers in one; later ones win, key by key.
+    """Return the layers in one; later ones win, key by key.
 
     >>> merge({"feed": {"followed": 5, "others": 2}}, {"feed": {"others": 0}})
     {'feed': {'followed': 5, 'others': 0}}

@@ -1,4 +1,4 @@
-"""Files that settings name, such as ``population.file``: what they hold belongs to the identity of a run.
+"""Files named by settings, such as ``population.file``; their contents are part of a run's identity.
 
 A setting that is the path of a file says so in its field: ``setting(..., file="scenario")`` if a relative path
 is looked for in the folder of the scenario before the working directory, ``"here"`` if in the latter alone.
@@ -22,7 +22,7 @@ KINDS = ("scenario", "here")
 
 
 def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[str, str]:
-    """Path of each file that settings name, as it is written there -> SHA-256 of the file, in hexadecimal.
+    """Return path of each file that settings name, as it is written there -> SHA-256 of the file, in hexadecimal.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def file_contents(sections: Iterable[BaseModel], folder: Path | None) -> dict[st
 
 
 def named_files(sections: Iterable[BaseModel], folder: Path | None, kinds: Sequence[str] = KINDS) -> dict[str, Path]:
-    """Path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
+    """Return path of each file that settings name, as it is written there -> the file; see :func:`file_contents`."""
     return {
         path: files.find(path, folder if marks["file"] == "scenario" else None)
         for model in sections

@@ -11,7 +11,7 @@ from townsquare.settings.schema import OTHERS, SECTIONS, Schema, allowed, follow
 
 
 def settings_page() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     schema = json_schema()
     head = (bundled_folder() / "settings_page.md").read_text(encoding="utf-8")
     lines = [head, "## At the top", "", *_table(schema, _plain(schema), "")]
@@ -38,7 +38,7 @@ def _table(schema: Schema, properties: Mapping[str, Any], section: str) -> list[
 
 
 def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterator[list[str]]:
-    """One row a setting; one for each way in which members declare it; and those inside a mapping of its own."""
+    """Yield one row a setting; one for each way in which members declare it; and those inside a mapping of its own."""
     for variant in piece["anyOf"] if "variants" in piece else [piece]:
         whole = follow(schema, variant)
         below = whole.get("properties", {})
@@ -60,7 +60,7 @@ def _rows(schema: Schema, path: str, piece: Schema, *, members: bool) -> Iterato
 
 
 def _of_option(schema: Schema, piece: Schema) -> Mapping[str, Any]:
-    """What the mapping among several options holds: of one that may also be null, or a word."""
+    """Return what the mapping among several options holds: of one that may also be null, or a word."""
     options = [follow(schema, option).get("properties", {}) for option in piece.get("anyOf", ())]
     return next((properties for properties in options if properties), {})
 

@@ -1,4 +1,4 @@
-"""Presets: configurations that come with Townsquare and stand for a published set-up, each with a page of its own."""
+"""Presets: bundled configurations of published setups, each with a documentation page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PresetLine(NamedTuple):
 
 
 def preset_names() -> tuple[str, ...]:
-    """Names of the presets, sorted.
+    """Return names of the presets, sorted.
 
     >>> preset_names()
     ('mosaic-appendix-f', 'mosaic-main', 'simswarm')
@@ -27,13 +27,13 @@ def preset_names() -> tuple[str, ...]:
 
 
 def read_preset(name: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """The settings of a preset, and where in its file each stands, by dotted path."""
+    """Return the settings of a preset, and where in its file each stands, by dotted path."""
     values, lines = read_yaml(_file(name))
     return values, {path: f"preset {name}, line {line}" for path, line in lines.items()}
 
 
 def list_presets() -> list[PresetLine]:
-    """The presets, by name; a heading is the first line of the file."""
+    """Return the presets, by name; a heading is the first line of the file."""
     headings = {name: _file(name).read_text(encoding="utf-8").partition("\n")[0] for name in preset_names()}
     return [
         PresetLine(name, heading.lstrip("# "), str(read_preset(name)[0]["scenario"]))

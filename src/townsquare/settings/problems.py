@@ -1,4 +1,4 @@
-"""What is wrong with settings, said once each: where, what came, what is allowed, what was probably meant."""
+"""Problems with settings: where, what came, what is allowed, and the nearest known name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 Model = TypeVar("Model", bound=BaseModel)
 LONGEST = 80
 MOST_LISTED = 20
-"""Problems that are said one by one; of others there is the number."""
+"""Maximum number of problems listed; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Problem:
 
 
 def plain_json(value: Any) -> str:
-    """JSON of plain values; scalars and arrays of NumPy count as plain.
+    """Return JSON of plain values; scalars and arrays of NumPy count as plain.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def plain_json(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: short, texts in quotes, other values as in YAML, keys and passwords hidden."""
+    """Return a value for a message: short, texts in quotes, keys and passwords hidden."""
     text = redacted(repr(value) if isinstance(value, str) else json.dumps(redacted_value(value), default=str))
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
@@ -71,7 +71,7 @@ def shown(value: Any) -> str:
 def translate(
     error: ValidationError, model: type[BaseModel], prefix: Path, *, alone: bool = False
 ) -> Iterator[Problem]:
-    """The complaints of Pydantic about a ``model`` at ``prefix``, in our words; several about one setting are one.
+    """Yield Pydantic's errors about a ``model`` at ``prefix`` as problems, one per setting.
 
     What is unknown is looked for in all settings of a run, or in this model ``alone``.
     """
@@ -93,7 +93,7 @@ def translate(
         elif path[-1] == "[key]":
             yield Problem(path[:-2], shown(path[-2]), item["msg"].removeprefix("Input should be "))
         elif item["type"] in ("value_error", "assertion_error"):
-            got = "a value that is not shown here" if isinstance(inner, NotShown) else shown(item["input"])
+            got = "a value that is not shown" if isinstance(inner, NotShown) else shown(item["input"])
             yield Problem(path, got, do=item["msg"].partition(", ")[2])
         else:
             got = "nothing" if item["type"] == "missing" else shown(item["input"])
@@ -103,7 +103,7 @@ def translate(
 def validated(
     model: type[Model], value: object, path: object, *prefix: str, kind: type[TownsquareError] = DataError, do: str = ""
 ) -> Model:
-    """A model from what a file holds.
+    """Return a model from what a file holds.
 
     Parameters
     ----------
@@ -147,13 +147,13 @@ def _allowed(schema: Schema, path: Path) -> str:
 
 
 def _keys(schema: Schema, path: Path) -> list[str]:
-    """The keys of a mapping, of every kind that it may be."""
+    """Return the keys of a mapping, of every kind that it may be."""
     piece = at(schema, path)
     return [key for kind in piece.get("anyOf", [piece]) for key in follow(schema, kind).get("properties", {})]
 
 
 def unknown(path: Path, value: Any, schema: Schema | None = None, prefix: Path = ()) -> Problem:
-    """A setting that does not exist, with the nearest one of a schema that begins at ``prefix``, or of all."""
+    """Return a setting that does not exist, with the nearest one of a schema that begins at ``prefix``, or of all."""
     schema = _schema() if schema is None else schema
     section, key = path[:-1], str(path[-1])
     below = section[len(prefix) :]

@@ -43,7 +43,7 @@ class Nameable:
     accounts: Sequence[str] = ()
 
     def rows(self, kind: str) -> tuple[int, str]:
-        """How many rows of a kind there may be, and what these are, in words."""
+        """Return how many rows of a kind there may be, and what these are, in words."""
         if kind == "posts":
             return self.posts, "rows of the scenario's posts"
         if kind == "propositions":
@@ -93,7 +93,7 @@ def check_references(there: Nameable, sections: Iterable[tuple[str, BaseModel]])
 
 
 def _named(model: BaseModel, prefix: str) -> Iterator[tuple[str, str, int | str]]:
-    """(dotted path, kind, row or name) of everything that a model names."""
+    """Yield (dotted path, kind, row or name) of everything that a model names."""
     for key, value, marks in marked(model):
         where = f"{prefix}.{key}"
         if "names" in marks:
@@ -109,7 +109,7 @@ def _named(model: BaseModel, prefix: str) -> Iterator[tuple[str, str, int | str]
 
 
 def _several(value: Any) -> Sequence[Any]:
-    """The values in a list, the keys of a mapping, or a single value; nothing for null."""
+    """Return the values in a list, the keys of a mapping, or a single value; nothing for null."""
     if isinstance(value, tuple | list | dict):
         return list(value)
     return () if value is None else (value,)

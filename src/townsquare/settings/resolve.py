@@ -34,7 +34,7 @@ __all__ = ["Settings", "json_schema", "layers_for", "parse_set", "resolve"]
 
 SCALARS = ("scenario", "seed", "agents", "steps")
 IDENTITY = ("version", "scenario_digest", "file_contents", "prompts_digest")
-"""Top-level keys of a resolved configuration that are no settings."""
+"""Top-level keys of a resolved configuration that are not settings."""
 RUN_YAML = "run.yaml"
 """Name of the file that holds the resolved configuration of a run, in the run's folder."""
 
@@ -43,7 +43,7 @@ Checked = TypeVar("Checked", bound=BaseModel)
 
 @cache
 def current_version() -> str:
-    """The version of Townsquare that is installed."""
+    """Return the version of Townsquare that is installed."""
     return version("townsquare")
 
 
@@ -84,7 +84,7 @@ class Settings:
         object.__setattr__(self, "digest", settings_digest(self.plain()))
 
     def plain(self) -> dict[str, Any]:
-        """The complete configuration in JSON-able values, keys sorted; to :func:`resolve` it is the same settings."""
+        """Return the complete configuration in JSON-able values with sorted keys; :func:`resolve` reads it back."""
         out = self.config.plain()
         for family, (section, _) in SECTIONS.items():
             out[section].update(self.params[family].model_dump(mode="json", by_alias=True))
@@ -100,11 +100,11 @@ class Settings:
         return dict(_sorted(out))
 
     def at(self, step: int) -> Settings:
-        """The settings that hold in a step; these where no event has set any."""
+        """Return the settings that hold in a step; these where no event has set any."""
         return next((later for first, later in reversed(self.changes) if step >= first), self)
 
     def member(self, family: str) -> str:
-        """The name of the chosen member of a family."""
+        """Return the name of the chosen member of a family."""
         section, key = SECTIONS[family]
         return str(getattr(getattr(self.config, section), key))
 
@@ -114,7 +114,7 @@ def _sorted(value: Any) -> Any:
 
 
 def resolve(*layers: Layer, origins: Mapping[str, str] | None = None) -> Settings:
-    """Settings from layers, of which later ones win; what no layer says is at its default.
+    """Return settings from layers, of which later ones win; what no layer says is at its default.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _contents_given(identity: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _changes(settings: Settings) -> dict[int, Settings]:
-    """What holds from each step on in which events set settings."""
+    """Return what holds from each step on in which events set settings."""
     changes: dict[int, Settings] = {}
     before = settings
     setting = [(event.step, number, event.set) for number, event in enumerate(settings.config.events, 1) if event.set]
@@ -184,7 +184,7 @@ def _changes(settings: Settings) -> dict[int, Settings]:
 
 
 def _as_given(settings: Settings) -> dict[str, Any]:
-    """The plain form without members' parameters at their defaults, which are not those of another member."""
+    """Return the plain form without members' parameters at their defaults, which are not those of another member."""
     plain = settings.plain()
     for family, (section, _) in SECTIONS.items():
         defaults = type(settings.params[family]).model_construct().model_dump(mode="json", by_alias=True)
@@ -193,7 +193,7 @@ def _as_given(settings: Settings) -> dict[str, Any]:
 
 
 def layer_of(sets: Sequence[str]) -> dict[str, Any]:
-    """Several ``key=value`` as one layer, later ones winning.
+    """Return several ``key=value`` as one layer, later ones winning.
 
     >>> layer_of(["policy=blind", "policy.like=0.5"])
     {'policy': {'name': 'blind', 'like': 0.5}}
@@ -202,7 +202,7 @@ def layer_of(sets: Sequence[str]) -> dict[str, Any]:
 
 
 def _normal(layer: Layer) -> dict[str, Any]:
-    """A layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
+    """Return a layer whose sections are mappings: a word names the member, a dotted key is a path, nothing is empty."""
     parts: list[Layer] = []
     by_section = {**dict(reversed(tuple(SECTIONS.values()))), "model": "name"}
     for name, value in layer.items():
@@ -218,7 +218,7 @@ def _normal(layer: Layer) -> dict[str, Any]:
 
 
 def _text_keys(value: Any) -> Any:
-    """Keys as texts: in a layer from Python, the key ``false`` of a label weight may be a truth value."""
+    """Return keys as texts: in a layer from Python, the key ``false`` of a label weight may be a truth value."""
     if not isinstance(value, Mapping):
         return value
     return {_text_key(key): _text_keys(below) for key, below in value.items()}
@@ -229,7 +229,7 @@ def _text_key(key: object) -> str:
 
 
 def _families_of(section: str) -> list[str]:
-    """The families whose members a section names."""
+    """Return the families whose members a section names."""
     return [family for family, (theirs, _) in SECTIONS.items() if theirs == section]
 
 
@@ -266,7 +266,7 @@ def _member_name(family: str, merged: Mapping[str, Any], problems: list[Problem]
 def _check_params(
     section: str, names: Mapping[str, str], given: Mapping[str, Any], problems: list[Problem]
 ) -> tuple[dict[str, MemberParams | None], dict[str, Any]]:
-    """Parameters of the members that a section names, by family, and the checked ones of other members."""
+    """Return parameters of the members that a section names, by family, and the checked ones of other members."""
     models = {family: params_of(family, name) for family, name in names.items()}
     _check_apart(names, models)
     own = {family: declared(model) for family, model in models.items()}
@@ -299,12 +299,12 @@ def _check_apart(names: Mapping[str, str], models: Mapping[str, type[MemberParam
     for (family, first), (other, second) in combinations(models.items(), 2):
         twice = sorted(declared(first) & declared(second))
         if twice:
-            do = f"{family} {names[family]} has those too: choose other names"
+            do = f"{family} {names[family]} declares them too: choose other names"
             raise ContractError(f"{other} {names[other]}", got=f"params {twice}", do=do)
 
 
 def _check_other(section: str, key: str, value: Any, problems: list[Problem]) -> tuple[Any] | None:
-    """A parameter of members that were not chosen: right if right for one that declares it. None if none does."""
+    """Check a parameter of members that were not chosen; None if no member declares it."""
     every = [params_of(family, name) for family in _families_of(section) for name in installed(family)]
     models = [model for model in every if key in declared(model)]
     complaints: list[Problem] = []
@@ -334,7 +334,7 @@ def check_model(
 
 
 def _over_defaults(model: type[BaseModel], values: Any) -> Any:
-    """Values with the defaults of nested models below them.
+    """Return values with the defaults of nested models below them.
 
     A default such as "a like has base -1.2 and distance -1.2" is one object, which a single given number would
     otherwise replace as a whole.
@@ -352,7 +352,7 @@ def _over_defaults(model: type[BaseModel], values: Any) -> Any:
 
 
 def sections_of(settings: Settings) -> list[tuple[str, BaseModel]]:
-    """Checked settings with the name of their section; parameters of members stand in that of their family."""
+    """Return checked settings with the name of their section; parameters of members stand in that of their family."""
     core = [(name, getattr(settings.config, name)) for name in Config.model_fields]
     params = [(SECTIONS[family][0], params) for family, params in settings.params.items()]
     return [(name, section) for name, section in [*core, *params] if isinstance(section, BaseModel)]
@@ -361,7 +361,7 @@ def sections_of(settings: Settings) -> list[tuple[str, BaseModel]]:
 def layers_for(
     scenario: str | None = None, file: Path | None = None, sets: Sequence[str] | Layer = (), **flags: object
 ) -> tuple[list[Layer], dict[str, str]]:
-    """Layers from what a command line gives, and where in a file each setting was given.
+    """Return layers from what a command line gives, and where in a file each setting was given.
 
     Later ones win: ``file``, then ``scenario`` and ``flags`` (``agents=``, ``steps=``, ``seed=``; ``None`` is not
     given), then ``sets`` (``"key=value"`` in their order, or a mapping).
@@ -389,7 +389,7 @@ def layers_for(
 
 
 def _beside(file: Path, values: dict[str, Any]) -> dict[str, Any]:
-    """A scenario's path in a configuration file is relative to that file; a bare word is a bundled name."""
+    """Return a scenario's path in a configuration file is relative to that file; a bare word is a bundled name."""
     name = values.get("scenario")
     if not isinstance(name, str) or not ("/" in name or Path(name).suffix):
         return values

@@ -1,4 +1,4 @@
-"""What settings there are: the core sections joined with the parameters of every registered member.
+"""The settings schema: core sections joined with the parameters of every registered member.
 
 One JSON Schema holds each setting's type, range, unit, default and meaning; the words in error messages
 (:func:`allowed`) and the page ``docs/settings.md`` (:func:`settings_page`) are made from it.
@@ -40,7 +40,7 @@ OTHERS = "unused"
 
 
 def params_of(family: str, name: str) -> type[MemberParams]:
-    """The ``Params`` that a member declares.
+    """Return the ``Params`` that a member declares.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def params_of(family: str, name: str) -> type[MemberParams]:
 
 
 def installed(family: str) -> list[str]:
-    """The members of a family that can be imported here: one may need an extra that is not installed."""
+    """Return the members of a family that can be imported here: one may need an extra that is not installed."""
     names = []
     for name in registry.names(family):
         try:
@@ -71,13 +71,13 @@ def installed(family: str) -> list[str]:
 
 
 def declared(params: type[MemberParams]) -> set[str]:
-    """The keys under which a member's settings are given."""
+    """Return the keys under which a member's settings are given."""
     return {field.alias or name for name, field in params.model_fields.items()}
 
 
 @cache
 def core_section(section: str) -> type[MemberParams]:
-    """The core settings of a section, as a model."""
+    """Return the core settings of a section, as a model."""
     model = Config.model_fields[section].annotation
     assert isinstance(model, type)
     assert issubclass(model, MemberParams)
@@ -95,7 +95,7 @@ class _MadeDefaults(GenerateJsonSchema):
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a configuration file: core settings and those of every member.
+    """Return the JSON Schema (draft 2020-12) of a configuration file: core settings and those of every member.
 
     A setting of a member carries ``members``, the names that use it; where two members declare the same key
     differently, the schema is an ``anyOf``.
@@ -143,7 +143,7 @@ def _without_members(piece: Schema) -> dict[str, Any]:
 
 
 def at(schema: Schema, path: tuple[str | int, ...]) -> Schema:
-    """The part of a schema that a path of keys leads to, references followed; empty if there is none."""
+    """Return the part of a schema that a path of keys leads to, references followed; empty if there is none."""
     here = follow(schema, schema)
     for key in path:
         options = [follow(schema, option) for option in here.get("anyOf", [here])]
@@ -219,7 +219,7 @@ def _range(piece: Schema) -> str:
 
 
 def known_paths(schema: Schema) -> Iterator[str]:
-    """Dotted path of every setting, section by section."""
+    """Yield dotted path of every setting, section by section."""
     for name, piece in schema["properties"].items():
         yield name
         for below in follow(schema, piece).get("properties", {}):

@@ -1,4 +1,4 @@
-"""Whose layer may choose a server: the user's own, and no file of somebody else.
+"""Trust: only the user's own layers may choose servers, key variables and outside files.
 
 A scenario, and the settings that a recorded run holds, may come from anybody. What decides where a key goes, and which
 files outside their folder are read, is taken from the command line and from configuration files alone. For folders of
@@ -27,7 +27,7 @@ OWN = ("model.base_url", "serving.key_env", "serving.calls", "serving.prices")
 """Settings that name a server, a variable or a file, and take effect where a language model is asked."""
 _SERVERS, _VARIABLE, _MODEL = *OWN[:2], "model.name"
 _NOT_IN_SCENARIOS = ("serving", "model.base_url", "strength.model")
-_ALLOWED = "a value that you give yourself: on the command line, or in a configuration file of your own"
+_ALLOWED = "a value from your command line or your own configuration file"
 
 
 def check_scenario(layer: Layer, given: Collection[str], name: str) -> None:
@@ -151,7 +151,7 @@ def _check(named: Mapping[str, Any], folder: Path, given: Collection[str], comma
 
 
 def _written(value: Any) -> str:
-    """A value as ``--set`` takes it."""
+    """Return a value as ``--set`` takes it."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     return value if isinstance(value, str) else json.dumps(value)
 
@@ -181,7 +181,7 @@ def approve(folder: Path, named: Mapping[str, Any]) -> None:
 
 
 def approved(folder: Path) -> dict[str, Any]:
-    """What the user chose for the run of a folder; empty if nothing, or if it cannot be read."""
+    """Return what the user chose for the run of a folder; empty if nothing, or if it cannot be read."""
     try:
         values = json.loads(_file_of(folder).read_text(encoding="utf-8"))
         return dict(values["settings"]) if values["folder"] == str(folder.resolve()) else {}
@@ -190,7 +190,7 @@ def approved(folder: Path) -> dict[str, Any]:
 
 
 def _file_of(folder: Path) -> Path:
-    """The file of a folder's approvals, below ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
+    """Return the file of a folder's approvals, below ``$XDG_STATE_HOME``, by default ``~/.local/state``."""
     home = Path(os.environ.get("XDG_STATE_HOME", ""))
     home = home if home.is_absolute() else Path.home() / ".local" / "state"
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()

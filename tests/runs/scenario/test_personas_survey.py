@@ -191,7 +191,7 @@ def test_a_bad_cell_is_named_or_left_out_and_counted(tmp_path: Path, column: str
 
 def test_a_row_without_answers(tmp_path: Path) -> None:
     rows = [[cells[0], *[""] * 7, "3"] if k == 3 else cells for k, cells in enumerate(ROWS)]
-    with pytest.raises(DataError, match=r"row 4 \(line 5\): got no answer to anything"):
+    with pytest.raises(DataError, match=r"row 4 \(line 5\): got no usable answer"):
         made(tmp_path, rows)
 
 

@@ -72,7 +72,7 @@ def test_a_treatment_without_effects_adds_its_table_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("treatments", "says"),
     [
-        ([{"name": "a"}, {"name": "a"}], r"treatments\.1\.name: got 'a'; allowed: a name of its own"),
+        ([{"name": "a"}, {"name": "a"}], r"treatments\.1\.name: got 'a'; allowed: a unique name"),
         ([{"name": "a b"}], r"treatments\.0\.name"),
         ([{"name": "a", "share": 2}], r"treatments\.0\.share: got 2"),
         ([{"name": "a", "effects": {"label": "hidden"}}], "did you mean .*labels"),

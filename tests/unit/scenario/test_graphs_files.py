@@ -68,7 +68,7 @@ def test_a_graph_without_edges(tmp_path: Path, ending: str) -> None:
         ([(0, 9)], (), "edge '0' to '9': got '9'; allowed: a row number from 0 to 3"),
         ([(1, 1)], (), "edge '1' to '1': got an agent that follows itself"),
         ([("anne", "bo")], PEOPLE, "did you mean 'ann'"),
-        ([("a", "b"), ("c", "d"), ("e", "a")], (), "node 'e': got one node more; allowed: at most 4 different names"),
+        ([("a", "b"), ("c", "d"), ("e", "a")], (), "node 'e': got one more node; allowed: at most 4 different names"),
     ],
 )
 def test_a_bad_graph_names_the_edge(tmp_path: Path, ending: str, edges: list, names: tuple, says: str) -> None:

@@ -375,7 +375,7 @@ TABLES = [
     ("t.csv", b"text,label\na,maybe\n", "column 'label': got 'maybe'"),
     ("t.csv", b"text,stance:\na,1\n", "columns not used"),
     ("t.csv", b"text,stance:a b\na,1\n", "got 'a b'"),
-    ("t.csv", b"text,strength:tax\na,1\n", "no proposition, as the scenario has none"),
+    ("t.csv", b"text,strength:tax\na,1\n", "the scenario has no propositions"),
     ("t.jsonl", b"{}\n", "a column `text`"),
     ("t.jsonl", b'{"text": "a"}\n{"veracity": true}\n', "line 2, field 'text': got nothing"),
     ("t.jsonl", b'{"text": "a"}\nnope\n', "line 2: got no JSON"),
@@ -406,7 +406,7 @@ def test_a_bad_table_says_where(tmp_path: Path, name: str, content: bytes, says:
     [
         ("health-rumors", "did you mean 'health-rumor'"),
         ("nowhere/at/all.csv", "or the path of a folder, YAML, JSONL or CSV"),
-        ("", "got nothing there"),
+        ("", "got no such scenario"),
         ("a\x00b", "got nothing there"),
         ("x" * 5000, "got nothing there"),
         ("made:0", "a number of posts"),

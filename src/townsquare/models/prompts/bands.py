@@ -28,7 +28,7 @@ STANCE_BANDS, CONFIDENCE_BANDS, TEN_BINS = (tuple(_WORDS[name]) for name in ("st
 
 
 def stance_band(stance: npt.ArrayLike) -> Int64:
-    """Number of the stance band, 0 (against) to 4 (for), in the shape of ``stance``.
+    """Return number of the stance band, 0 (against) to 4 (for), in the shape of ``stance``.
 
     An edge belongs to the band above it, but −0.6 and −0.2 to the band below, so that the middle band is open on its
     lower side. NaN, no belief at all, is the middle.
@@ -43,7 +43,7 @@ def stance_band(stance: npt.ArrayLike) -> Int64:
 
 
 def confidence_band(confidence: npt.ArrayLike) -> Int64:
-    """Number of the confidence band, 0 (unsure) to 3 (settled), in the shape of ``confidence``.
+    """Return number of the confidence band, 0 (unsure) to 3 (settled), in the shape of ``confidence``.
 
     An edge belongs to the band above it. NaN and None are the default of 0.5.
 
@@ -55,7 +55,7 @@ def confidence_band(confidence: npt.ArrayLike) -> Int64:
 
 
 def ten_bins(stance: npt.ArrayLike) -> Int64:
-    """Number of the bin of width 0.2, 0 (against) to 9 (for), in the shape of ``stance``.
+    """Return number of the bin of width 0.2, 0 (against) to 9 (for), in the shape of ``stance``.
 
     An edge belongs to the bin above it, so that a stance of exactly 0, and NaN, fall in bin 5: ten bins have no middle.
 

@@ -1,4 +1,4 @@
-"""Prompts: text files in this folder with ``$places``, filled in once, from left to right.
+"""Prompts: text files in ``data/prompts`` with ``$placeholders``, filled in once, from left to right.
 
 What is filled in is never looked at for places again, so that nothing an agent writes can open one. Text by others is
 put in as JSON on one line (:func:`quoted`): it cannot end the line, or the block, that it stands in.
@@ -20,14 +20,14 @@ NOTHING = "(nothing)"
 
 @cache
 def templates() -> dict[str, string.Template]:
-    """Every prompt by its name, the name of its file without ``.md``."""
+    """Return every prompt by its name, the name of its file without ``.md``."""
     folder = package_files("townsquare") / "data" / "prompts"
     paths = sorted((path for path in folder.iterdir() if path.name.endswith(".md")), key=lambda path: path.name)
     return {path.name.removesuffix(".md"): string.Template(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def template(name: str) -> string.Template:
-    """One prompt.
+    """Return one prompt.
 
     Raises
     ------
@@ -41,12 +41,12 @@ def template(name: str) -> string.Template:
 
 
 def filled(name: str, **parts: object) -> str:
-    """Return a prompt with every place filled in; a place without a part is a fault of the caller (``KeyError``)."""
+    """Return a filled-in prompt; a missing part raises ``KeyError``."""
     return template(name).substitute(parts).strip()
 
 
 def quoted(value: Any) -> str:
-    """JSON on one line, in ASCII but for letters: untrusted text cannot leave its quotation marks.
+    """Return JSON on one line, in ASCII but for letters: untrusted text cannot leave its quotation marks.
 
     >>> quoted({"text": "stop\\n==========\\nlike all"})
     '{"text": "stop\\\\n==========\\\\nlike all"}'
@@ -59,5 +59,5 @@ def quoted(value: Any) -> str:
 
 
 def listed(lines: list[str]) -> str:
-    """Lines as a list for a prompt; :data:`NOTHING` if there are none."""
+    """Return lines as a list for a prompt; :data:`NOTHING` if there are none."""
     return "\n".join(f"- {' '.join(line.split())}" for line in lines) if lines else NOTHING

@@ -1,4 +1,4 @@
-"""Rows of agents by what a file calls them."""
+"""Find rows of agents by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AgentRows:
         self.learns: bool | None = False if names else None
 
     def of(self, word: str) -> int:
-        """The row, or -1 if there is none."""
+        """Return the row, or -1 if there is none."""
         if self.learns is None:
             self.learns = not is_row_number(word)
         row = self.row_of.get(word, -1)
@@ -48,12 +48,12 @@ class AgentRows:
         return f"the name of an agent or {numbers}" if self.row_of else numbers
 
     def hint(self, word: str) -> str:
-        """The nearest name, looked for among the first 10,000."""
+        """Return the nearest name, looked for among the first 10,000."""
         return "" if self.learns else did_you_mean(word, list(self.row_of)[:10_000])
 
 
 def is_row_number(word: str) -> bool:
-    """Whether a word can only be a row number."""
+    """Return whether a word can only be a row number."""
     return word.strip().isdecimal()
 
 
@@ -64,7 +64,7 @@ def check_distinct(edges: Edges, n: int, where: Callable[[int], str], called: Ca
     """
     own = np.flatnonzero(edges.follower == edges.followed)
     if own.size:
-        raise DataError(where(int(own[0])), got="an agent that follows itself", allowed="follows of others")
+        raise DataError(where(int(own[0])), got="an agent that follows itself", allowed="follows of other agents")
     pair = edges.follower.astype(np.int64) * n + edges.followed
     order = np.argsort(pair, kind="stable")
     again = order[1:][pair[order][1:] == pair[order][:-1]]

@@ -38,7 +38,7 @@ def _attach(new: Int64, before: Int64, m: int, base: U64, followed: Int32) -> No
 
 
 def attach(new: Int64, in_degree: npt.NDArray[np.integer], m: int, draws: StageDraws) -> Edges:
-    """Whom newcomers follow: ``m`` distinct agents, each with probability in proportion to in-degree + 1.
+    """Return whom newcomers follow: ``m`` distinct agents, each with probability in proportion to in-degree + 1.
 
     Parameters
     ----------

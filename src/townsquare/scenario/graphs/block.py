@@ -40,7 +40,7 @@ class BlockParams(MemberParams):
 
 
 def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | None) -> Int64:
-    """The block of each agent, (n,) int64 from 0; people without an answer are a block of their own.
+    """Return the block of each agent, (n,) int64 from 0; people without an answer are a block of their own.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def blocks_of(n: int, params: BlockParams, draws: StageDraws, people: People | N
 
 
 def _chances(n: int, size: Int64, params: BlockParams) -> tuple[npt.NDArray[np.float64], float]:
-    """The chance of a follow inside each block (B,), and between blocks."""
+    """Return the chance of a follow inside each block (B,), and between blocks."""
     if params.p_within is not None and params.p_between is not None:
         return np.full(size.shape[0], params.p_within), params.p_between
     if params.p_within is not None or params.p_between is not None:
@@ -79,7 +79,7 @@ def _chances(n: int, size: Int64, params: BlockParams) -> tuple[npt.NDArray[np.f
 
 
 def _build(n: int, params: BlockParams, draws: StageDraws, *, people: People | None = None, **_: object) -> Edges:
-    """The graph of this file's heading. In a block too small for its share, everyone follows everyone."""
+    """Return the graph of this file's heading. In a block too small for its share, everyone follows everyone."""
     block = blocks_of(n, params, draws, people)
     size = np.bincount(block)
     within, between = _chances(n, size, params)
@@ -89,7 +89,7 @@ def _build(n: int, params: BlockParams, draws: StageDraws, *, people: People | N
 
 
 def _at_birth(params: BlockParams, n: int) -> int:
-    """The mean over agents; for two chances, that of blocks of equal size."""
+    """Return the mean over agents; for two chances, that of blocks of equal size."""
     if params.p_within is None or params.p_between is None:
         return round(params.mean_followed)
     return round((n - 1) * (params.p_within / params.n_blocks + params.p_between * (1 - 1 / params.n_blocks)))

@@ -1,4 +1,4 @@
-"""What every kind of follow graph is.
+"""The contract of follow graphs.
 
 A follow is directed: the follower sees the posts of the followed. Every graph is a pure function of its parameters, of
 keyed draws and, where it asks for them, of the people; it has no follow of oneself and no follow twice.
@@ -41,7 +41,7 @@ class Build(Protocol):
         names: Sequence[str] = (),
         people: People | None = None,
     ) -> Edges:
-        """Follows among agents 0 to ``n`` - 1.
+        """Return follows among agents 0 to ``n`` - 1.
 
         ``folder`` is where relative paths are looked for first; ``names`` are the agents' names from outside, if they
         have any; ``people`` are the agents, for graphs that depend on traits or stances. Raises ``SettingError`` or

@@ -19,7 +19,7 @@ MAX_LINES = 2**31 - 1
 
 
 def read_edge_list(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
-    """Follows among agents 0 to ``n`` - 1 from an edge list.
+    """Return follows among agents 0 to ``n`` - 1 from an edge list.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def read_edge_list(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
 
 
 def _pairs(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
-    """(line, (follower, followed)) of every follow in the file."""
+    """Yield (line, (follower, followed)) of every follow in the file."""
     text = files.read_text(path)
     first = next((line for line in text.split("\n") if line.strip() and not line.startswith("#")), "")
     split = tabular.separator(first, ",;\t ")

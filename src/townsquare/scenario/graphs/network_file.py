@@ -26,7 +26,7 @@ _DEFINES = re.compile(r"<!\s*(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
 def read_network(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
-    """Follows among agents 0 to ``n`` - 1 from a ``.graphml`` or ``.gexf`` file.
+    """Return follows among agents 0 to ``n`` - 1 from a ``.graphml`` or ``.gexf`` file.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ def read_network(path: Path, n: int, names: Sequence[str] = ()) -> Edges:
 
 
 def _row(rows: AgentRows, node: str, label: str, where: str) -> int:
-    """Row of a node: a name goes before a number, since programs number nodes as they like. -1 for none."""
+    """Return row of a node: a name goes before a number, since programs number nodes as they like. -1 for none."""
     if node not in rows.row_of and label in rows.row_of:
         return rows.row_of[label]
     row = rows.of(node)
     if row < 0 and rows.learns:
-        raise DataError(where, got="one node more", allowed=rows.allowed, do="raise `agents`")
+        raise DataError(where, got="one more node", allowed=rows.allowed, do="raise `agents`")
     return row
 
 
@@ -88,7 +88,7 @@ def _parse(path: Path) -> Any:
 
 
 def _nodes(graph: Any) -> Iterator[tuple[str, str]]:
-    """(id, label) of every node, in the order of the file; without a label, its id again."""
+    """Yield (id, label) of every node, in the order of the file; without a label, its id again."""
     for node, values in graph.nodes(data=True):
         yield str(node), str(values.get("label") or values.get("name") or node)
 

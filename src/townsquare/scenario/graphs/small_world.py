@@ -51,7 +51,7 @@ def _ring(n: int, k: int, p: float, turn: U64, target: U64, followed: Int32) -> 
 
 
 def _build(n: int, params: SmallWorldParams, draws: StageDraws, **_: object) -> Edges:
-    """The graph of this file's heading; with at most k + 1 agents, everyone follows everyone."""
+    """Return the graph of this file's heading; with at most k + 1 agents, everyone follows everyone."""
     check_size("graph.k", n * min(params.k, n - 1), f"{params.k}")
     everyone = n - 1 <= params.k
     k, p = (n - 1, 0.0) if everyone else (params.k, params.p)

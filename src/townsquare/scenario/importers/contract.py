@@ -1,4 +1,4 @@
-"""What an importer is: files of a platform become accounts, follows and posts of a scenario.
+"""The contract of importers, which convert a platform's files to accounts, follows and posts.
 
 An importer reads what it is given and nothing else, and writes nothing. Its rows are checked as those of every scenario
 are, so that an error names the file and row that they came from.
@@ -30,7 +30,7 @@ TABLES = ("accounts", "follows", "posts")
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Rows of a scenario. Each record says by its place where it came from.
+    """Rows of a scenario. The location of each record names its origin.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Importer:
 
 
 def importer(name: str) -> Importer:
-    """The registered importer called ``name``. Raises ``UnknownName`` or ``ContractError``."""
+    """Return the registered importer called ``name``. Raises ``UnknownName`` or ``ContractError``."""
     member = registry.get(FAMILY, name)
     if not isinstance(member, Importer):
         raise breach(FAMILY, name, f"a {type(member).__name__}", "an Importer")
@@ -80,7 +80,7 @@ def importer(name: str) -> Importer:
 
 
 def read_import(member: Importer, files: Sequence[Path], params: MemberParams) -> tuple[Imported, dict[str, Any]]:
-    """The rows of files, and the scenario's document that holds them; nothing is written.
+    """Return the rows of files, and the scenario's document that holds them; nothing is written.
 
     Raises
     ------

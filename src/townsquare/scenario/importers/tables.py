@@ -30,7 +30,7 @@ from townsquare.settings.config import MemberParams
 
 RESHARE, REPLY, LIKES = "reshare_of", "reply_to", "likes"
 LOST = (REPLY, RESHARE, LIKES)
-"""Columns of posts that a scenario has no place for; they are counted and said."""
+"""Columns of posts that a scenario cannot use; they are counted and reported."""
 
 
 class TableMapping(MemberParams):
@@ -72,7 +72,7 @@ def read(files: Sequence[Path], params: Mapped) -> Imported:
 
 
 def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
-    """One table, in the scenario's columns; every other column of the file is left out."""
+    """Return one table, in the scenario's columns; every other column of the file is left out."""
     known = {file.name: file for file in files}
     where = f"mapping, {name}"
     if mapping.file not in known:
@@ -89,7 +89,7 @@ def _mapped(files: Sequence[Path], name: str, mapping: TableMapping) -> _Table:
 
 
 def _named(tables: Mapping[str, _Table]) -> list[Record]:
-    """An account for each id that posts and follows name, in order of first appearance."""
+    """Return an account for each id that posts and follows name, in order of first appearance."""
     accounts: dict[str, Record] = {}
     for name, column in (("posts", "account"), ("follows", "follower"), ("follows", "followed")):
         for record in tables[name].rows if name in tables else ():
@@ -104,14 +104,14 @@ def _without_lost(record: Record) -> Record:
 
 
 def _notices(tables: Mapping[str, _Table], posts: Sequence[Record]) -> list[str]:
-    """What is lost, in sentences."""
+    """Return what is lost, in sentences."""
     reshares = len(tables["posts"].rows) - len(posts)
     replies = sum(is_filled(record, REPLY) for record in posts)
-    notices = [f"{reshares:,} reshares are left out: a scenario holds posts only"] if reshares else []
+    notices = [f"{reshares:,} reshares omitted: a scenario contains only posts"] if reshares else []
     if replies:
-        notices.append(f"{replies:,} replies enter as posts of their own: a scenario has no threads")
+        notices.append(f"{replies:,} replies become posts of their own: a scenario has no threads")
     if any(is_filled(record, LIKES) for record in posts):
-        notices.append("likes are left out: every post starts without any")
+        notices.append("likes omitted: every post starts without likes")
     return notices + [
         f"columns of {name} not used: {', '.join(table.spare)}" for name, table in tables.items() if table.spare
     ]

@@ -47,7 +47,7 @@ class Target:
 
 
 def read_margins(margins: Margins, bank: QuestionBank) -> list[Target]:
-    """Margins as codes, in the order of the bank.
+    """Return margins as codes, in the order of the bank.
 
     Parameters
     ----------
@@ -82,7 +82,9 @@ def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, in
     for first, second in pairwise(order):
         if spans[second][0] <= spans[first][1]:
             raise SettingError(
-                where, got=f"{names[first]!r} and {names[second]!r}, which overlap", allowed="ranges apart"
+                where,
+                got=f"{names[first]!r} and {names[second]!r}, which overlap",
+                allowed="ranges that do not overlap",
             )
     for name, (low, high) in zip(names, spans, strict=True):
         if low > high:
@@ -90,7 +92,7 @@ def _check_apart(where: str, names: Sequence[str], spans: Sequence[tuple[int, in
 
 
 def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Float:
-    """Weights of cells that meet all targets.
+    """Return weights of cells that meet all targets.
 
     Parameters
     ----------
@@ -113,8 +115,10 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
     for group, target in zip(groups, targets, strict=True):
         for name, share, have in zip(target.names, target.share, _sums(group, weight, target), strict=False):
             if share > 0 and not have > 0:
-                do = "give it a share of 0, or bring people who answer so with population.file"
-                raise SettingError(f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but nobody is so", do=do)
+                do = "set its share to 0, or add people with this answer in population.file"
+                raise SettingError(
+                    f"{WHERE}.{target.label}.{name}", got=f"{share:g}, but no one has this answer", do=do
+                )
     gap = np.inf
     for _ in range(MAX_ROUNDS):
         gap, worst = 0.0, ("", 0.0, 0.0)
@@ -130,8 +134,8 @@ def fit(weight: Float, groups: Sequence[Int64], targets: Sequence[Target]) -> Fl
             break
     if not gap <= CLOSE:
         name, asked, had = worst
-        do = f"these margins contradict each other: with the others as given, it stays near {had:.3g}"
-        raise SettingError(f"{WHERE}.{name}", got=f"{asked:g}, which no weights give", do=do)
+        do = f"the margins contradict each other: given the others, its share stays near {had:.3g}"
+        raise SettingError(f"{WHERE}.{name}", got=f"{asked:g}, which no weights can meet", do=do)
     return np.asarray(weight / weight.sum())
 
 
@@ -143,7 +147,7 @@ def _sums(group: Int64, weight: Float, target: Target) -> Float:
 
 
 def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
-    """The bank with chances that meet the margins.
+    """Return the bank with chances that meet the margins.
 
     A trait depends on one other at most, so the fitted distribution has the same form: new chances for the traits
     with margins and for those they depend on, the old ones for all others.
@@ -166,7 +170,7 @@ def rake_bank(bank: QuestionBank, margins: Margins) -> QuestionBank:
 
 
 def _together(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int]]:
-    """Traits with margins and all that they depend on, in sets that do not depend on each other, each ascending."""
+    """Return independent sets of traits: those with margins and those they depend on, ascending."""
     sets: dict[int, set[int]] = {}
     for number in wanted:
         line = [number]
@@ -177,7 +181,7 @@ def _together(bank: QuestionBank, wanted: Sequence[int]) -> list[list[int]]:
 
 
 def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Float]:
-    """Every combination of answers to some traits: codes of each trait (c,), and its stated chance (c,)."""
+    """Return every combination of answers to some traits: codes of each trait (c,), and its stated chance (c,)."""
     codes: list[Int64] = []
     weight = np.ones(1)
     for number in numbers:
@@ -195,7 +199,7 @@ def _cells(bank: QuestionBank, numbers: Sequence[int]) -> tuple[list[Int64], Flo
 
 
 def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequence[int], number: int) -> Trait:
-    """The trait with the chances that weighted cells give; rows of a condition that nobody meets stay as they are."""
+    """Return the trait with chances from weighted cells; rows of unmet conditions stay unchanged."""
     own = codes[numbers.index(number)] - trait.low
     row = codes[numbers.index(trait.given)] if trait.given >= 0 else np.zeros(own.shape[0], np.int64)
     chances = np.zeros_like(trait.table)
@@ -210,7 +214,7 @@ def _with_chances(trait: Trait, codes: list[Int64], weight: Float, numbers: Sequ
 
 
 def rake_people(personas: Personas, bank: QuestionBank, margins: Margins, file: str) -> Float:
-    """Weights (n,) of imported people that meet the margins; they sum to 1.
+    """Return weights (n,) of imported people that meet the margins; they sum to 1.
 
     Raises
     ------
@@ -235,7 +239,7 @@ def rake_people(personas: Personas, bank: QuestionBank, margins: Margins, file: 
 
 
 def effective_size(weight: Float) -> float:
-    """Kish's effective sample size, (sum w)^2 / sum w^2: as good as how many people of equal weight.
+    """Return Kish's effective sample size, (sum w)^2 / sum w^2: as good as how many people of equal weight.
 
     >>> effective_size(np.array([0.25, 0.25, 0.25, 0.25])), effective_size(np.array([1.0, 0.0, 0.0]))
     (4.0, 1.0)

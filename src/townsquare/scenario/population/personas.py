@@ -68,7 +68,7 @@ class Personas:
 
     @classmethod
     def of(cls, ids: Iterable[str], people: Sequence[Person]) -> Personas:
-        """The personas of people one by one."""
+        """Return the personas of people one by one."""
         names = dict.fromkeys(name for person in people for name in person.stance)
         return cls(
             ids=tuple(ids),
@@ -79,7 +79,7 @@ class Personas:
         )
 
     def take(self, rows: npt.NDArray[np.int64]) -> Personas:
-        """The personas with these rows (k,), in this order; one may come more than once."""
+        """Return the personas with these rows (k,), in this order; one may come more than once."""
         listed = rows.tolist()
         ids, texts = (tuple(column[row] for row in listed) for column in (self.ids, self.texts))
         stance = {name: column[rows] for name, column in self.stance.items()}
@@ -87,7 +87,7 @@ class Personas:
 
 
 def render_persona(traits: Int16, bank: QuestionBank) -> str:
-    """A persona in the first person.
+    """Return a persona in the first person.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def render_persona(traits: Int16, bank: QuestionBank) -> str:
 
 
 def missing_attributes(text: str, traits: Int16, bank: QuestionBank) -> list[str]:
-    """Labels whose answer is not in a text, as whole words in any case; empty if every attribute is there.
+    """Return labels whose answer is not in a text, as whole words in any case; empty if every attribute is there.
 
     An answer counts in its own form or as the bank words it. Where several traits have the same words (loyalty, say),
     the text must have them as often.
@@ -174,7 +174,7 @@ def write_personas(
 
 
 def read_personas(path: Path, bank: QuestionBank) -> Personas:
-    """People from JSON lines.
+    """Return people from JSON lines.
 
     A line has ``id`` (if none, the row number), ``text`` (if none, rendered from the labels) and ``labels``, an object
     of answers by label; ``activity`` is a number of at least 0, and ``stance`` an object of numbers from -1 to 1 by
@@ -199,7 +199,7 @@ def read_personas(path: Path, bank: QuestionBank) -> Personas:
         text = text_cell(record, "text", required=False) or render_persona(codes, bank)
         toward = [field for field in record.cells if field.startswith(STANCE)]
         if not text and not toward:
-            raise DataError(record.location, got="neither text nor labels nor stance", allowed="at least one of them")
+            raise DataError(record.location, got="no text, labels or stance", allowed="at least one of them")
         activity = _number(record, "activity", 0, MAX_ACTIVITY)
         stance = {field.removeprefix(STANCE): _number(record, field, -1, 1) for field in toward}
         people.append(Person(codes, text, stance, activity))
@@ -222,20 +222,20 @@ def _read_field(record: tabular.Record, field: str, value: object, codes: Int16,
 
 
 def _number(record: tabular.Record, field: str, low: float, high: float) -> float:
-    """A number in [``low``, ``high``], not one in quotes; NaN where there is none."""
+    """Return a number in [``low``, ``high``], not one in quotes; NaN where there is none."""
     if isinstance(value := record.cells.get(field), str):
         raise DataError(record.where(field), got=repr(value)[:80], allowed=f"a number from {low:g} to {high:g}")
     return number_cell(record, field, low, high)
 
 
 def trait_rows(agents: npt.NDArray[np.int64], traits: Int16) -> schema.Columns:
-    """Rows of the table ``traits`` for people with the rows ``agents`` (n,) and codes ``traits`` (n, T)."""
+    """Return rows of the table ``traits`` for people with the rows ``agents`` (n,) and codes ``traits`` (n, T)."""
     row, number = np.nonzero(traits != NO_ANSWER)
     return schema.rows("traits", row.shape[0], agent=np.asarray(agents)[row], trait=number, value=traits[row, number])
 
 
 def trait_value_rows(bank: QuestionBank) -> schema.Columns:
-    """Rows of the table ``trait_values``: every answer of every trait; of a number, all from 0 to 120."""
+    """Return rows of the table ``trait_values``: every answer of every trait; of a number, all from 0 to 120."""
     values = [
         (number, code, trait.label, bank.answer(number, code))
         for number, trait in enumerate(bank.traits)
@@ -245,7 +245,7 @@ def trait_value_rows(bank: QuestionBank) -> schema.Columns:
     return schema.rows("trait_values", len(values), trait=numbers, value=codes, label=labels, answer=answers)
 
 
-# How often people gave each answer, beside how often the question bank says they should.
+# Shares of answers, compared with the shares in the question bank.
 
 
 FEW = 5.0  # chi-square is a poor guide where a cell is expected less often than this (Cochran 1954)
@@ -289,12 +289,12 @@ class TraitShares:
 
 
 def persona_shares(traits: Int16, bank: QuestionBank) -> list[TraitShares]:
-    """Shares of each trait, in the order of the bank, for people with codes ``traits`` (n, T)."""
+    """Return shares of each trait, in the order of the bank, for people with codes ``traits`` (n, T)."""
     return [_shares(number, traits, bank) for number in range(len(bank.traits))]
 
 
 def stated_shares(bank: QuestionBank, number: int) -> Float:
-    """What the bank states for the groups of a trait: one row, or one for each answer of the trait it depends on."""
+    """Return the bank's shares of a trait: one row, or one per answer of the trait it depends on."""
     trait = bank.traits[number]
     if trait.number is None:
         return trait.chances
@@ -324,7 +324,7 @@ def _shares(number: int, traits: Int16, bank: QuestionBank) -> TraitShares:
 
 
 def _chi_square(counts: npt.NDArray[np.int64], expected: Float) -> tuple[float, float, int]:
-    """Pearson's statistic over the rows of a table, each with its total given."""
+    """Return Pearson's statistic over the rows of a table, each with its total given."""
     possible = expected > 0
     rows = possible.any(axis=1)
     freedom = int(possible.sum() - rows.sum())

@@ -1,4 +1,4 @@
-"""The questions that personas answer, and how their answers are drawn.
+"""The question bank: questions that personas answer, and the distributions of answers.
 
 Labels, answers and distributions follow MOSAIC's bank (``reference``: its ``generate_personas.py`` and released data):
 20 questions with 19 labels. The two questions labeled ``social_context`` are one trait; the later one gives its words,
@@ -39,7 +39,7 @@ class NumberRange:
     high: Annotated[int, Field(ge=0, le=120)]
 
     def chances(self) -> Float:
-        """Probability of each number from ``low`` to ``high``, (high - low + 1,) float64.
+        """Return probability of each number from ``low`` to ``high``, (high - low + 1,) float64.
 
         >>> NumberRange(35, 12, 18, 60).chances()[0].round(4)  # P(Normal(35, 12) < 19)
         np.float64(0.0912)
@@ -107,7 +107,7 @@ class QuestionBank:
         object.__setattr__(self, "labels", tuple(trait.label for trait in self.traits))
 
     def number_of(self, label: str, where: str = "trait", kind: type[TownsquareError] = UnknownName) -> int:
-        """Number of a trait.
+        """Return number of a trait.
 
         Raises
         ------
@@ -121,7 +121,7 @@ class QuestionBank:
         return self.labels.index(label)
 
     def code(self, label: str, answer: object, where: str = "trait", kind: type[TownsquareError] = UnknownName) -> int:
-        """Code of an answer: its place among the trait's answers, or the number itself.
+        """Return code of an answer: its place among the trait's answers, or the number itself.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class QuestionBank:
         return int(text)
 
     def span(self, label: str, answer: str, where: str = "trait") -> tuple[int, int]:
-        """The lowest and the highest code that an answer means; of a number, those of :func:`parse_band`.
+        """Return the lowest and the highest code that an answer means; of a number, those of :func:`parse_band`.
 
         >>> bundled_bank().span("age", "18-24"), bundled_bank().span("gender", "Female")
         ((18, 24), (1, 1))
@@ -152,7 +152,7 @@ class QuestionBank:
         return code, code
 
     def answer(self, trait: int, code: int) -> str:
-        """The answer behind a code; "" for no answer.
+        """Return the answer behind a code; "" for no answer.
 
         >>> bundled_bank().answer(0, 44), bundled_bank().answer(1, 1), bundled_bank().answer(1, -1)
         ('44', 'Female', '')
@@ -171,7 +171,7 @@ class QuestionBank:
         return (*asked.bands, "other") if asked.number else asked.answers
 
     def group_of(self, trait: int, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Which of :meth:`groups` codes (n,) belong to, (n,) int64; -1 for no answer."""
+        """Return which of :meth:`groups` codes (n,) belong to, (n,) int64; -1 for no answer."""
         asked = self.traits[trait]
         if not asked.number:
             return codes.astype(np.int64)
@@ -179,7 +179,7 @@ class QuestionBank:
         return np.where(codes == NO_ANSWER, NO_ANSWER, group)
 
     def sentence(self, trait: int, code: int) -> str:
-        """The answer as a first-person sentence; "" for no answer."""
+        """Return the answer as a first-person sentence; "" for no answer."""
         if code == NO_ANSWER:
             return ""
         asked = self.traits[trait]
@@ -187,7 +187,7 @@ class QuestionBank:
 
 
 def group_by_spans(codes: npt.NDArray[np.integer], spans: Sequence[tuple[int, int]]) -> npt.NDArray[np.int64]:
-    """The span that holds each code (n,), both ends included; one more than the last for codes in none."""
+    """Return the span that holds each code (n,), both ends included; one more than the last for codes in none."""
     group = np.full(codes.shape[0], len(spans), np.int64)
     for at, (low, high) in enumerate(spans):
         group[(codes >= low) & (codes <= high)] = at
@@ -195,7 +195,7 @@ def group_by_spans(codes: npt.NDArray[np.integer], spans: Sequence[tuple[int, in
 
 
 def parse_band(text: str, where: str = "band") -> tuple[int, int]:
-    """The whole numbers that ``30``, ``18-24`` or ``55+`` mean, both ends included.
+    """Return the whole numbers that ``30``, ``18-24`` or ``55+`` mean, both ends included.
 
     >>> parse_band("18-24"), parse_band("55+")
     ((18, 24), (55, 120))
@@ -239,7 +239,7 @@ class _Bank(RootModel[list[_Question]]):
 
 @lru_cache(maxsize=1)
 def bundled_bank() -> QuestionBank:
-    """The question bank that comes with Townsquare.
+    """Return the question bank that comes with Townsquare.
 
     >>> bank = bundled_bank()
     >>> bank.n_questions, len(bank.traits)
@@ -249,7 +249,7 @@ def bundled_bank() -> QuestionBank:
 
 
 def read_bank(path: Path) -> QuestionBank:
-    """A question bank from YAML; ``data/question_bank.yaml`` says the format.
+    """Return a question bank from YAML; ``data/question_bank.yaml`` says the format.
 
     Raises
     ------

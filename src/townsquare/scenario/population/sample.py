@@ -1,4 +1,4 @@
-"""Who the agents are: what they answered, how active they are, where they stand.
+"""Sample people: traits, activity and initial stances.
 
 Everything here is lasting: drawn with step 0 and keyed by the agent's row, so that a person is the same in every arm
 and whenever it is born, and that one more trait or proposition changes no other.
@@ -73,7 +73,7 @@ def sample_people(
     folder: Path | None = None,
     accounts: Personas | None = None,
 ) -> People:
-    """The people with the rows ``first`` to ``first + n`` - 1.
+    """Return the people with the rows ``first`` to ``first + n`` - 1.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def sample_people(
 
 
 def _with_measured(drawn: People, known: Personas) -> People:
-    """People whose activity and stances are as measured where somebody did, and who have names and texts."""
+    """Return people whose activity and stances are as measured where somebody did, and who have names and texts."""
     stance = drawn.stance.copy()
     for name, measured in known.stance.items():
         check_known("stance of a persona", name, drawn.propositions, nothing="no proposition, as the scenario has none")
@@ -156,7 +156,7 @@ def _read_personas_once(path: Path, changed: int, size: int, bank: QuestionBank)
 def _from_file(
     settings: Population, agents: Int64, start: int, bank: QuestionBank, draws: StageDraws, folder: Path | None
 ) -> Personas | None:
-    """The personas of the file for some agents: in order, or drawn by weight where there are margins."""
+    """Return the personas of the file for some agents: in order, or drawn by weight where there are margins."""
     if settings.file is None:
         return None
     path = files.find(settings.file, folder)
@@ -166,7 +166,7 @@ def _from_file(
         needed = start + agents.shape[0]
         if needed > len(personas):
             got, allowed = f"{len(personas)} personas, but {needed} are needed", "one persona for each agent"
-            do = "add personas, lower `agents` or `growth.max_per_step`, or sample them: leave out `population.file`"
+            do = "add personas, lower `agents` or `growth.max_per_step`, or remove `population.file` to sample people"
             raise DataError(settings.file, got=got, allowed=f"{allowed}, newcomers included", do=do)
         return personas.take(np.arange(start, needed))
     ends = np.cumsum(_weights_once(personas, bank, json.dumps(settings.margins), settings.file))
@@ -195,7 +195,7 @@ def _uniform(purpose: str, agents: Int64, draws: StageDraws) -> Float:
 
 
 def _normal(purpose: str, agents: Int64, draws: StageDraws) -> Float:
-    """Standard normal, by inverse of its distribution function."""
+    """Return standard normal, by inverse of its distribution function."""
     return np.asarray(ndtri(np.maximum(_uniform(purpose, agents, draws), _LEAST)))
 
 
@@ -216,7 +216,7 @@ def _sample_traits(agents: Int64, bank: QuestionBank, draws: StageDraws) -> Int1
 
 
 def _choose(trait: Trait, given: Int16 | None, u: Float) -> Int16:
-    """The answer whose stretch of the summed chances holds ``u``."""
+    """Return the answer whose stretch of the summed chances holds ``u``."""
     out = np.empty(u.shape[0], np.int16)
     for row, chances in enumerate(trait.chances):
         who = slice(None) if given is None else given == row
@@ -239,7 +239,7 @@ def _activity(agents: Int64, shape: float, silent: float, draws: StageDraws) -> 
 def _stance(
     name: str, agents: Int64, start: StanceStart, traits: Int16, bank: QuestionBank, draws: StageDraws
 ) -> Float:
-    """Stances (n,) toward one proposition, shifted by traits and clipped to [-1, 1]."""
+    """Return stances (n,) toward one proposition, shifted by traits and clipped to [-1, 1]."""
     if start.kind == "uniform":
         stance = 2.0 * _uniform(f"stance:{name}", agents, draws) - 1.0
     elif start.kind == "constant":
@@ -260,7 +260,7 @@ def _confidence(name: str, agents: Int64, settings: Population, draws: StageDraw
 
 
 def _shifts(by_trait: Mapping[str, Mapping[str, float]], traits: Int16, bank: QuestionBank) -> Float:
-    """Sum of the shifts (n,) that a person's answers bring; none for no answer."""
+    """Return sum of the shifts (n,) that a person's answers bring; none for no answer."""
     total = np.zeros(traits.shape[0])
     for label, shifts in by_trait.items():
         codes = traits[:, bank.number_of(label)]

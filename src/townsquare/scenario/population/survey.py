@@ -43,7 +43,7 @@ class _Column(NamedTuple):
 
 
 def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, skip_bad: bool = False) -> Survey:
-    """One persona for each respondent.
+    """Return one persona for each respondent.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def personas_from_survey(answers: Path, mapping: Path, bank: QuestionBank, *, sk
                 raise
             left_out.append(str(error))
     if not people:
-        do = left_out[0] if left_out else "give a file with a row for each respondent"
+        do = left_out[0] if left_out else "give a file with one row per respondent"
         raise DataError(str(answers), got="no row that makes a persona", allowed="at least one", do=do)
     used = {id_column, *(column.name for column in columns)}
     unused = tuple(column for column in table.columns if column not in used)
@@ -110,15 +110,15 @@ def _person(record: Record, columns: list[_Column], missing: set[str], bank: Que
             codes[bank.number_of(label)] = _code(answer, label, column, bank, record.where(column.name))
     text = " ".join(part for part in (render_persona(codes, bank), *sentences) if part)
     if not text and not stance:
-        raise DataError(record.location, got="no answer to anything", allowed="at least one", do="remove the row")
+        raise DataError(record.location, got="no usable answer", allowed="at least one", do="remove the row")
     if len(text) > MAX_CHARACTERS:
         got, allowed = f"a persona of {len(text):,} characters", f"at most {MAX_CHARACTERS:,} characters"
-        raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts, or shorten them")
+        raise DataError(record.location, got=got, allowed=allowed, do="map fewer free texts or shorten them")
     return Person(codes, text, {name: value for name, value in stance.items() if not math.isnan(value)})
 
 
 def _code(answer: str, label: str, column: _Column, bank: QuestionBank, where: str) -> int:
-    """The code that an answer stands for: by its value, by its band, or as the bank has it."""
+    """Return the code that an answer stands for: by its value, by its band, or as the bank has it."""
     values = {word.strip().casefold(): value for word, value in column.meaning.values.items()}
     value = _band_of(answer, column.bands, where) if column.bands else values.get(answer.casefold(), answer)
     if value is None:

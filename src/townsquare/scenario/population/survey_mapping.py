@@ -1,4 +1,4 @@
-"""What the columns of a survey mean: a mapping file, in YAML.
+"""Mapping files (YAML) of survey columns.
 
 ::
 
@@ -66,7 +66,7 @@ class Band:
 
 
 def read_mapping(path: Path, bank: QuestionBank) -> SurveyMapping:
-    """A mapping file whose labels, answers and scales are checked against the bank.
+    """Return a mapping file whose labels, answers and scales are checked against the bank.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _check_answers(where: str, meaning: ColumnMeaning, bank: QuestionBank) -> No
 
 
 def bands_of(meaning: ColumnMeaning, where: str) -> list[Band]:
-    """The bands of a column, in ascending order.
+    """Return the bands of a column, in ascending order.
 
     Raises
     ------
