@@ -157,7 +157,7 @@ def test_what_cannot_change_during_a_run_is_refused(layer: dict[str, Any]) -> No
             [{"step": 1, "message": {"text": "hi", "source": SOURCE, "audience": {"treatment": "warn"}}}],
             "audience, treatment: got 'warn'; allowed: no treatment",
         ),
-        ([{"step": 1, "message": {"text": "hi", "source": SOURCE}}] * 2, r"event 2 \(step 1\).*each message once per step"),
+        ([{"step": 1, "message": {"text": "hi", "source": SOURCE}}] * 2, r"event 2 \(step 1\).*once per step"),
     ],
 )
 def test_a_wrong_event_is_named(events: Any, says: str) -> None:

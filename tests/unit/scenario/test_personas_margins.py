@@ -125,11 +125,11 @@ def test_a_margin_that_is_already_met_changes_nobody(bank: QuestionBank) -> None
         ({"age": {"young": 1}}, "a number, a range such as 18-24"),
         ({"age": {"18-30": 0.5, "30-60": 0.5}}, "'18-30' and '30-60', which overlap"),
         ({"age": {"60-18": 1}}, "the smaller one"),
-        ({"age": {"18-60": 0.5, "61-70": 0.5}}, "margins.age.61-70: got 0.5, but no one has this answer; give it a share of 0"),
-        ({"primary_language": {"Chinese": 1}}, "Chinese: got 1, but nobody is so"),
+        ({"age": {"18-60": 0.5, "61-70": 0.5}}, "age.61-70: got 0.5, but no one has this answer; set its share"),
+        ({"primary_language": {"Chinese": 1}}, "Chinese: got 1, but no one has this answer"),
         (
             {"ethnicity": {"Hispanic/Latino": 1}, "primary_language": {"Korean": 0.5, "Spanish": 0.5}},
-            "which no weights can meet; these margins contradict each other",
+            "which no weights can meet; the margins contradict each other",
         ),
         (
             {"ethnicity": {"Asian": 0.4, "Other": 0.6}, "primary_language": {"Korean": 0.45, "English": 0.55}},
