@@ -161,7 +161,7 @@ def test_the_command_line_takes_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", "sky", "dump.jsonl", "--into", "town", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["posts"], told["accounts"]) == (2, 2)
-    assert "1 replies enter as posts of their own" in told["notices"]
+    assert "1 replies become separate posts" in told["notices"]
     assert main(["run", "./town", "--steps", "3", "--out", "run", "--quiet"]) == 0
     assert Run.open("run").table("posts").filter(pl.col("kind") == 3)["step"].to_list() == [1, 3]
 
