@@ -18,12 +18,15 @@ app = App(
 )
 
 
-_GROUPS = {"": app}
 with (Path(__file__).parents[1] / "data" / "commands.csv").open(encoding="utf-8", newline="") as _file:
-    for _row in csv.DictReader(_file):
-        if _row["call"]:
-            _GROUPS[_row["group"]].command(f"townsquare.cli.{_row['call']}", name=_row["name"], help=_row["help"])
-        else:
-            _GROUPS[_row["name"]] = App(name=_row["name"], help=_row["help"], help_format="plaintext")
-            app.command(_GROUPS[_row["name"]])
+    ROWS = list(csv.DictReader(_file))
+"""The commands: ``group``, ``name``, ``call`` (empty for a group) and ``help``."""
+
+_GROUPS = {"": app}
+for _row in ROWS:
+    if _row["call"]:
+        _GROUPS[_row["group"]].command(f"townsquare.cli.{_row['call']}", name=_row["name"], help=_row["help"])
+    else:
+        _GROUPS[_row["name"]] = App(name=_row["name"], help=_row["help"], help_format="plaintext")
+        app.command(_GROUPS[_row["name"]])
 app.register_install_completion_command(help="Install completion of commands and options for this shell.")

@@ -15,7 +15,7 @@ from repository import ROOT
 from townsquare import cli
 from townsquare.analysis.causes.why import why
 from townsquare.cli import main
-from townsquare.cli.app import COMMANDS
+from townsquare.cli.app import ROWS
 from townsquare.cli.console import safe
 from townsquare.record.memory import MemoryRecorder
 from townsquare.record.run import Run
@@ -151,6 +151,9 @@ def test_listings(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["title"] == "Townsquare settings"
     assert main(["schema", "--markdown"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+
+
+COMMANDS = [row["name"] for row in ROWS if row["call"] and not row["group"]]
 
 
 @pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS), ["check"], ["check", "golden"]])

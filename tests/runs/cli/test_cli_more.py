@@ -15,7 +15,7 @@ import pytest
 from repository import ROOT
 from townsquare import cli
 from townsquare.cli import console, main
-from townsquare.cli.app import COMMANDS, GROUPS, PERSONAS, app
+from townsquare.cli.app import ROWS, app
 from townsquare.cli.doctor import State, examine, fits, in_units
 from townsquare.experiments.size import planned_size
 from townsquare.record.run import Run
@@ -27,6 +27,8 @@ from townsquare.scenario.settings import resolve_for
 
 RUN = ["run", "made:20", "--agents", "30", "--steps", "3", "--quiet"]
 Capture = pytest.CaptureFixture[str]
+COMMANDS = [row["name"] for row in ROWS if row["call"] and not row["group"]]
+PERSONAS = [row["name"] for row in ROWS if row["group"] == "personas"]
 
 
 @pytest.fixture(autouse=True)
@@ -298,9 +300,7 @@ def test_every_command_that_prints_results_has_json(capsys: Capture) -> None:
 
 def test_every_option_has_a_help_text() -> None:
     """Help texts stand in docstrings, where one is easily forgotten."""
-    apps = [app[name] for name in COMMANDS] + [
-        app[group][name] for group, (_, names) in GROUPS.items() for name in names
-    ]
+    apps = [app[name] for name in COMMANDS] + [app[row["group"]][row["name"]] for row in ROWS if row["group"]]
     arguments = [argument for one in apps for argument in one.assemble_argument_collection(parse_docstring=True)]
     assert len(arguments) > 150
     helps = {argument.name: argument.parameter.help or "" for argument in arguments if argument.show}
