@@ -38,6 +38,11 @@ def names(run: Reads) -> pl.DataFrame:
     return run.table("propositions").select("proposition", "name", "text").sort("proposition")
 
 
+def statements(run: Reads) -> dict[str, str]:
+    """Return the statement of each proposition by name; the name itself where there is no statement."""
+    return {name: text or name for name, text in names(run).select("name", "text").iter_rows()}
+
+
 def of_proposition(run: Reads, frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
     """Return the rows of a frame, which has a column ``proposition``, about one proposition; all for None.
 

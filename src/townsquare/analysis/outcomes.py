@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from townsquare.analysis.beliefs import belief_change, belief_course, names
+from townsquare.analysis.beliefs import belief_change, belief_course, names, statements
 from townsquare.analysis.contract import FAMILY, CachedRun, Measure, Reads, columns, measure
 from townsquare.analysis.engagement import engagement_balance
 from townsquare.analysis.health import participation
@@ -55,13 +55,13 @@ def outcome_table(run: Reads) -> pl.DataFrame:
     DataFrame
         One row an outcome: ``outcome``, ``title``, ``value``, ``unit``, ``direction``, ``definition``.
     """
-    described = [(describe(name), value) for name, value in outcomes(run).items()]
+    described = [(describe(name, statements(run)), value) for name, value in outcomes(run).items()]
     rows = [(what.name, what.title, value, what.unit, what.direction, what.definition) for what, value in described]
     return pl.DataFrame(rows, schema=_TABLE, orient="row")
 
 
-def describe(name: str) -> Measure:
-    """Return the measure behind the outcome called ``name``, with the proposition in its title where it has one.
+def describe(name: str, by_name: Mapping[str, str] | None = None) -> Measure:
+    """Return the measure behind an outcome, with the proposition, or its statement, in the title where it has one.
 
     Raises
     ------
@@ -80,7 +80,8 @@ def describe(name: str) -> Measure:
             "outcome", got=repr(name), allowed="measures that are numbers: townsquare analyze --list", do=hint
         )
     member = measure(base)
-    title = f"{member.heading}: {proposition}" if proposition else member.heading
+    statement = (by_name or {}).get(proposition, proposition)
+    title = f"{member.heading}: {statement}" if proposition else member.heading
     return replace(member, name=name, title=title, group=member.group or base)
 
 

@@ -66,18 +66,18 @@ def test_a_comparison_has_a_forest_and_dots_for_each_family(tmp_path: Path) -> N
     page = page_of(comparison(), tmp_path)
     assert_self_contained(page)
     text = Elements(page).text
-    assert page.count("Difference from none with 95% CI") >= 2
-    assert page.count("Every run as a dot, the mean of each arm as a bar") >= 3
+    assert page.count("Difference from none, 95% CI") >= 2
+    assert page.count("Single runs (dots) and means of arms (bars)") >= 3
     assert (
         "Engagement per false post: hybrid −1.97 vs. the baseline (higher means more engagement with false posts)."
         in text
     )
-    assert "Mean shift: tax: no arm is statistically distinguishable from the baseline." in text
+    assert "No arm is statistically distinguishable from the baseline: Mean shift: tax." in text
 
 
 def test_what_is_undefined_in_the_baseline_has_no_difference(tmp_path: Path) -> None:
     page = page_of(comparison(), tmp_path)
-    assert "F1: not comparable" in Elements(page).text
+    assert "Not comparable, undefined in the baseline or in all other arms: F1." in Elements(page).text
     assert 'id="forest-detection' not in page
     assert 'id="strip-detection' in page
 

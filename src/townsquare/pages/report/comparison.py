@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import setting
 from townsquare.analysis.outcomes import is_outcome
 from townsquare.experiments.manifest import Experiment
@@ -37,6 +38,8 @@ class Comparison:
         What a reader must know first: runs that failed, for example.
     shared : mapping of str to str
         Settings that all runs share and a reader should see.
+    statements : mapping of str to str
+        The statement of each proposition by name.
     """
 
     title: str
@@ -45,6 +48,7 @@ class Comparison:
     paired: pl.DataFrame
     notes: Sequence[str] = ()
     shared: Mapping[str, str] = field(default_factory=dict)
+    statements: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def baseline(self) -> str:
@@ -96,18 +100,15 @@ class Comparison:
         if unknown:
             notes.append(f"Excluded, because their measures are not installed: {', '.join(unknown)}.")
         arms = [(arm.name, dict(arm.changes)) for arm in experiment.arms]
-        shared = _shared(experiment, {key for _, changes in arms for key in changes})
+        varied = {key for _, changes in arms for key in changes}
+        shared, by_name = {}, {}
+        if experiment.finished:
+            run = Run.open(experiment.folder / experiment.finished[0].folder)
+            main = {name: path for path, name in _MAIN.items() if path not in varied}
+            shared, by_name = {name: str(setting(run, *main[name].split("."))) for name in main}, statements(run)
         paired = experiment.paired().filter(~pl.col("outcome").is_in(unknown))
         title = f"{shared.get('scenario', 'A comparison')}: {len(arms)} arms compared"
-        return cls(title, arms, long, paired, notes, shared)
-
-
-def _shared(experiment: Experiment, varied: set[str]) -> dict[str, str]:
-    """Return what identifies all runs alike: the main settings of one of them, without those that vary."""
-    if not experiment.finished:
-        return {}
-    run = Run.open(experiment.folder / experiment.finished[0].folder)
-    return {name: str(setting(run, *path.split("."))) for path, name in _MAIN.items() if path not in varied}
+        return cls(title, arms, long, paired, notes, shared, by_name)
 
 
 _MAIN = {

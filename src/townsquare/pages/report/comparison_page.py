@@ -83,7 +83,7 @@ LEVEL = 0.05
 def _known(comparison: Comparison, group: str) -> list[Measure]:
     """Return outcomes of a group that some run has, in order of the data."""
     names = comparison.outcomes.drop_nulls("value").drop_nans("value")["outcome"].unique(maintain_order=True)
-    return [what for what in map(describe, names.to_list()) if what.group == group]
+    return [what for name in names for what in [describe(name, comparison.statements)] if what.group == group]
 
 
 def _section(comparison: Comparison, group: str, title: str) -> Section | None:
@@ -92,11 +92,11 @@ def _section(comparison: Comparison, group: str, title: str) -> Section | None:
         return None
     key = group.replace("_", "-")
     differing = [what for what in outcomes if _differences(comparison, what)]
-    figures = [strip(comparison, outcomes, f"strip-{key}", "Every run as a dot, the mean of each arm as a bar")]
+    figures = [strip(comparison, outcomes, f"strip-{key}", "Single runs (dots) and means of arms (bars)")]
     if differing:
-        caption = f"Difference from {comparison.labels[comparison.baseline]} with 95% CI; small dots are single seeds"
+        caption = f"Difference from {comparison.labels[comparison.baseline]}, 95% CI (dots: seeds)"
         figures.insert(0, forest(comparison, differing, f"forest-{key}", caption))
-    says = [sentence for what in outcomes if (sentence := _sentence(comparison, what))]
+    says = _sentences(comparison, outcomes)
     tables = [_table(comparison, what) for what in outcomes]
     return Section(group, title, says=says, figures=figures, tables=tables)
 
@@ -107,19 +107,26 @@ def _differences(comparison: Comparison, what: Measure) -> list[dict[str, Any]]:
     return rows.drop_nans("difference").to_dicts()
 
 
-def _sentence(comparison: Comparison, what: Measure) -> str:
-    """Say which arms differ from the baseline in one outcome, by their 95% CI."""
-    if not comparison.others:
-        return ""
-    title, rows = printable(what.title, 80), _differences(comparison, what)
-    if not rows:
-        return f"{title}: not comparable, because it is undefined in the baseline or in all other arms."
-    if all(math.isnan(row["low"]) for row in rows):
-        return ""
-    clear = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
-    if not clear:
-        return f"{title}: no arm is statistically distinguishable from the baseline."
-    return f"{title}: {listed(clear)} vs. the baseline (higher means {what.higher or what.direction})."
+def _sentences(comparison: Comparison, outcomes: list[Measure]) -> list[str]:
+    """Say which arms differ from the baseline, by their 95% CI; then name the outcomes without such an arm."""
+    sentences: list[str] = []
+    equal, undefined = [], []
+    for what in outcomes if comparison.others else ():
+        title, rows = printable(what.title, 110), _differences(comparison, what)
+        clear = [f"{comparison.labels[str(row['arm'])]} {signed(row['difference'])}" for row in rows if _clear(row)]
+        if clear:
+            sentences.append(
+                f"{title}: {listed(clear)} vs. the baseline (higher means {what.higher or what.direction})."
+            )
+        elif not rows:
+            undefined.append(title)
+        elif not all(math.isnan(row["low"]) for row in rows):
+            equal.append(title)
+    if equal:
+        sentences.append(f"No arm is statistically distinguishable from the baseline: {'; '.join(equal)}.")
+    if undefined:
+        sentences.append(f"Not comparable, undefined in the baseline or in all other arms: {'; '.join(undefined)}.")
+    return sentences
 
 
 def _clear(row: dict[str, Any]) -> bool:
@@ -131,13 +138,13 @@ def _summary(comparison: Comparison) -> list[str]:
     sentences = [f"{count(arms, 'arm')} with {count(seeds, 'seed')} each."]
     judged = comparison.rows.filter(pl.col("arm").is_in(comparison.others)).drop_nans("low").to_dicts()
     if judged:
-        clear = number(sum(map(_clear, judged)))
-        many = f"{clear} of {count(len(judged), 'difference')} from the baseline"
-        sentences.append(f"{many} {'has' if clear == '1' else 'have'} a 95% CI that excludes zero.")
+        clear, differences = sum(map(_clear, judged)), count(len(judged), "difference")
+        excluding = f"{'has' if clear == 1 else 'have'} a 95% CI that excludes zero"
+        sentences.append(f"{number(clear) if clear else 'None'} of the {differences} from the baseline {excluding}.")
         corrected = [row["p_holm"] for row in judged]
-        if not all(map(math.isnan, corrected)):
+        if clear and not all(map(math.isnan, corrected)):
             remaining = number(sum(p < LEVEL for p in corrected))
-            sentences.append(f"{remaining} remain significant at the 5% level after Holm's correction.")
+            sentences.append(f"{remaining} of them remain significant at the 5% level after Holm's correction.")
     return sentences
 
 

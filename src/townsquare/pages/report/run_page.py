@@ -8,6 +8,7 @@ from pathlib import Path
 
 import yaml
 
+from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import CachedRun, Reads, setting
 from townsquare.analysis.outcomes import describe, outcomes
 from townsquare.core import registry
@@ -47,20 +48,20 @@ def run_page(run: Reads) -> Page:
         sections=[made for name in registry.names(FAMILY) if (made := section(name, cached))],
         most_posts=most,
         false_posts=false,
-        outcomes=outcome_table(values),
+        outcomes=outcome_table(values, statements(cached)),
         is_statistical=str(setting(cached, "policy", "name", default="")) in ("statistical", "mix", "blind"),
         configuration=yaml.safe_dump(dict(cached.settings), sort_keys=False, allow_unicode=True),
     )
 
 
-def outcome_table(values: Mapping[str, float]) -> Table:
+def outcome_table(values: Mapping[str, float], by_name: Mapping[str, str]) -> Table:
     """Return all outcomes of a run, with which values are better and what a higher value means."""
     rows = [
         (what.title, number(value, _DIGITS.get(what.unit, 3)), what.unit, what.direction, what.higher)
         for name, value in values.items()
-        for what in [describe(name)]
+        for what in [describe(name, by_name)]
     ]
-    columns = (partial(printable, longest=80), "outcome", "value", "unit", "direction", "higher means")
+    columns = (partial(printable, longest=110), "outcome", "value", "unit", "direction", "higher means")
     return table("Outcomes", rows, columns, words=("outcome", "unit", "direction", "higher means"))
 
 

@@ -8,7 +8,7 @@ from functools import partial
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names
+from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import Reads, given_to
 from townsquare.core import registry
 from townsquare.core.member_errors import breach, call_member
@@ -38,9 +38,8 @@ class Section:
 
 def with_statements(run: Reads, frame: pl.DataFrame) -> pl.DataFrame:
     """Return a frame whose column ``name`` holds the statement of each proposition in place of its key."""
-    texts = names(run).select("name", pl.when(pl.col("text") == "").then("name").otherwise("text").alias("statement"))
-    known = dict(texts.drop_nulls().rows())
-    return frame.with_columns(pl.col("name").replace_strict(known, default=pl.col("name"), return_dtype=pl.String))
+    statement = pl.col("name").replace_strict(statements(run), default=pl.col("name"), return_dtype=pl.String)
+    return frame.with_columns(statement)
 
 
 SectionOf = Callable[[Reads], Section | None]

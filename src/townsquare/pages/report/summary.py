@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from townsquare.analysis.beliefs import names
+from townsquare.analysis.beliefs import statements
 from townsquare.analysis.contract import Reads, setting
 from townsquare.analysis.health import run_health
 from townsquare.analysis.moderation import strategy
 from townsquare.analysis.posts import roots
 from townsquare.core.enums import AgentKind
-from townsquare.pages.report.section import with_statements
 from townsquare.pages.report.words import count, number, percent, printable
 
 STRATEGIES = {
@@ -95,7 +94,7 @@ def _marked(outcome: Mapping[str, float]) -> str:
 
 
 def _moved(run: Reads, outcome: Mapping[str, float]) -> str:
-    sizes = {statement: outcome[f"absolute_shift.{name}"] for name, statement in _statements(run)}
+    sizes = {statement: outcome[f"absolute_shift.{name}"] for name, statement in statements(run).items()}
     known = {statement: size for statement, size in sizes.items() if not math.isnan(size)}
     if not known:
         return ""
@@ -103,8 +102,3 @@ def _moved(run: Reads, outcome: Mapping[str, float]) -> str:
     which = ", largest for" if len(known) > 1 else " for"
     shift = f"{number(known[statement], 3)} on the scale from −1 to +1"
     return f"Belief change{which} “{printable(statement, 90)}”: a mean absolute shift of {shift}."
-
-
-def _statements(run: Reads) -> list[tuple[str, str]]:
-    """Return the name and statement of each proposition."""
-    return list(zip(names(run)["name"], with_statements(run, names(run))["name"], strict=True))
