@@ -61,7 +61,8 @@ def limited(folder: Path) -> dict[str, Any]:
 
 def kill(folder: Path) -> dict[str, Any]:
     """A run is killed at moments between its last step and its end, then resumed."""
-    draw, out = random.Random(20_250_101), {"hash": undisturbed(), "ends": []}
+    draw = random.Random(20_250_101)
+    out: dict[str, Any] = {"hash": undisturbed(), "ends": []}
     longest = 0.0
     for number in range(21):
         where = folder / str(number)

@@ -49,8 +49,8 @@ def test_turns_follow_one_another():
     assert {held.turns[0].turn.side, held.turns[1].turn.side} == {PRO, CON}
     for one, two in zip(held.turns, held.turns[1:], strict=False):
         assert two.before == one.after
-        assert two.turn.heard == one.text
-    assert held.turns[0].turn.heard == ""
+        assert two.turn.message == one.text
+    assert held.turns[0].turn.message == ""
     assert [line.text for line in held.turns[7].turn.dialogue] == [spoken.text for spoken in held.turns[1:7]]
 
 

@@ -16,7 +16,7 @@ from synthetic_people import CHOICE, population, row
 from townsquare.beliefs.grids import grid_of
 from townsquare.beliefs.profiles import read_profiles
 from townsquare.cli import main
-from townsquare.core.errors import DataError, UnknownName
+from townsquare.core.errors import DataError, TownsquareError, UnknownName
 from townsquare.humans.checked import joined
 from townsquare.humans.fit.alignment import GROUPS, Thresholds, groups_of
 from townsquare.humans.fit.fit import RULE, Setup, hold_out, square_errors
@@ -274,7 +274,7 @@ def test_the_folder_of_a_fit(tmp_path: Path) -> None:
     assert len(people) == 600
     assert float(people[0]["u_low"]) <= float(people[0]["u"]) <= float(people[0]["u_high"])
     assert json.dumps(plain(found()))
-    with raises_error(Exception, allowed="a folder that can be written"):
+    with raises_error(TownsquareError, allowed="a folder that can be written"):
         write_study(found(), tmp_path / "fit" / "fit.json")
 
 

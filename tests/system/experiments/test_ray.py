@@ -176,7 +176,7 @@ def test_a_run_whose_process_is_killed_runs_again(joined: Nodes, tmp_path: Path)
     vary = {"moderation.strategy": ["none", "hybrid"]}
     found = compare([BASE], vary, [1], tmp_path / "ray", None, on_progress, ExecutionTargets("ray"))
     assert killed
-    assert seen[-1].again >= 1
+    assert seen[-1].restarts >= 1
     assert seen[-1].failed == 0
     here = compare([BASE], vary, [1], tmp_path / "here", 2)
     assert [(run.state, run.content_hash) for run in found.runs] == [(FINISHED, run.content_hash) for run in here.runs]

@@ -199,7 +199,8 @@ def test_row_06_a_run_is_followed_with_the_cookie(browser: Any, tmp_path: Path) 
     running.start()
     begun.wait()
     with serving(tmp_path, new_token()) as where:
-        visit = Visit(browser, *where.split("?")[:1], "?" + where.split("?")[1] + place("run", "overview"))
+        url, mark, token = where.partition("?")
+        visit = Visit(browser, url, mark + token + place("run", "overview"))
         enough.set()
         visit.wait("document.querySelector('[data-testid=facts]').innerText.includes('finished')")
         assert visit.heard == []

@@ -123,7 +123,7 @@ def test_a_row_of_scores_is_a_change_and_the_last_ones_are_those_of_all_ratings(
     notes, given = run.table("notes"), run.table("note_ratings")
     note, rating = (given[name].to_numpy() for name in ("note", "rating"))
     counted = (np.bincount(note[rating == value], minlength=notes.height).astype(np.int32) for value in (1, 0))
-    ratings = NoteRatings(
+    ratings = NoteRatings(  # type: ignore[call-arg]  # of columns that a loop gives
         *(given[name].to_numpy() for name in ("note", "agent", "rating", "step")),
         *(notes[name].to_numpy() for name in ("author", "step")), np.full(notes.height, -1, np.int32), *counted,
         run.last_step,

@@ -160,7 +160,7 @@ def test_with_all_switches_off_it_is_log_odds_bit_for_bit(seed: int, asymmetry: 
         assert (one.stance == two.stance).all()
         assert (one.arrays["log_odds"] == two.arrays["log_odds"]).all()
         for column, beside in zip(trail, other, strict=True):
-            assert np.array_equal(column, beside, equal_nan=column.dtype.kind == "f")
+            assert np.array_equal(column, beside, equal_nan=np.asarray(column).dtype.kind == "f")
         states = [one, two]
 
 

@@ -186,7 +186,7 @@ def test_a_stronger_record_moves_further(rows, at, more):
 
 def test_the_stand_in_moves_a_share_of_the_way():
     context = a_context()
-    params = debater("mine", toward_message, with_records=False).params(step=0.1)
+    params = debater("mine", toward_message, with_records=False).params.model_validate({"step": 0.1})
     asked = Revision("Vote.", 0.5, "no", (), ())
     assert toward_message(asked, context, params) == pytest.approx(0.5 + 0.1 * (-0.5 - 0.5))
     assert toward_message(asked._replace(message="hm"), context, params) == 0.5
@@ -197,7 +197,7 @@ def test_records_hold_the_stand_in_back():
     agent = {}
     for with_records in (False, True):
         member = debater("mine", toward_message, with_records=with_records)
-        agent[with_records] = member.begin(a_side(context), context, member.params(step=0.1))
+        agent[with_records] = member.begin(a_side(context), context, member.params.model_validate({"step": 0.1}))
     start = agent[True].stance
     for one in agent.values():
         one.take(ReceivedMessage("no", (), own=False, dialogue=()))
