@@ -58,7 +58,7 @@ def _figures_are_drawn_and_not_rendered(request: pytest.FixtureRequest) -> Itera
     from townsquare.pages.report.theme import style
 
     def drawn(self: svg.Figure) -> str:
-        with rc_context(style())  # type: ignore[arg-type]:
+        with rc_context(style()):  # type: ignore[arg-type]
             assert self._canvas.axes
         return '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
