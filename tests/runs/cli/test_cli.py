@@ -89,7 +89,7 @@ def test_inspect(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(recorded), "--verify"]) == 0
     out = capsys.readouterr().out
     assert Run.open(recorded).content_hash in out
-    assert "every step is as it was recorded" in out
+    assert "all steps and settings match their hashes" in out
     assert main(["inspect", str(recorded), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert (facts["state"], facts["bulky_tables"]) == ("finished", "SQLite")
@@ -110,7 +110,7 @@ def test_inspect_says_what_is_in_parquet(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_a_finished_run_has_nothing_to_resume(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["resume", str(recorded)]) == 0
-    assert "nothing to do" in capsys.readouterr().err
+    assert "already finished" in capsys.readouterr().err
 
 
 def test_reports_of_runs_and_comparisons(recorded: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_one_seed_has_no_interval_and_a_failed_run_is_exit_1(
     words = ["compare", "made:20", "--agents", "20", "--steps", "1", "--seeds", "1", "--set", "graph.path=one.csv"]
     assert main([*words, "--vary", "graph.kind=scale_free,file", "--out", "one"]) == 1
     out, err = capsys.readouterr()
-    assert "One seed says nothing about chance" in out
+    assert "One seed gives no confidence interval" in out
     assert "failed: 1 of 2 runs, such as kind-file/seed-1: DataError" in err
 
 
@@ -229,9 +229,9 @@ def test_why_says_where_trail_and_beliefs_disagree(tmp_path: Path, capsys: pytes
     with sqlite3.connect(tmp_path / "out" / "run.db") as database:
         database.execute("UPDATE ts_beliefs SET stance = stance + 0.25 WHERE agent = 7 AND step = 2")
     assert main(["why", "out", "--agent", "7", "--step", "2"]) == 0
-    assert "THEY DISAGREE by 0.25" in capsys.readouterr().out
+    assert "THEY DIFFER by 0.25" in capsys.readouterr().out
     assert main(["why", "out", "--agent", "7"]) == 0
-    assert "are NOT the sum" in capsys.readouterr().out
+    assert "differ from the sum" in capsys.readouterr().out
     assert main(["inspect", "out", "--verify"]) == 2
     assert "step 2" in capsys.readouterr().err
 
@@ -242,7 +242,7 @@ def test_why_shows_the_strongest_post_first(recorded: Path, capsys: pytest.Captu
     assert found["agrees"] is True
     assert main(["why", str(recorded), "--agent", "7", "--step", "2"]) == 0
     out = capsys.readouterr().out
-    assert "they agree" in out
+    assert ": equal" in out
     first = found["moves"][0]["causes"][0]
     assert f"{first['amount']:+.6f}" in out
     assert safe(first["text"])[:30] in out

@@ -322,7 +322,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(command) == 2  # a fit is not written over
     assert "--replace" in capsys.readouterr().err
     assert main(["fit", str(data), "--skip-bad", "--apply", str(out)]) == 0
-    assert "nothing is fitted here" in capsys.readouterr().out
+    assert "without fitting" in capsys.readouterr().out
     assert main(["fit", str(data), "--skip-bad", "--folds", "topic", "--by", "step"]) == 0
     shown = capsys.readouterr().out
     assert "Held-out error of the rule and its baselines" in shown

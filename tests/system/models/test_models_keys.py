@@ -68,7 +68,7 @@ def test_a_public_service_needs_its_key_and_gives_it_to_no_other_address(monkeyp
 
 
 def test_the_key_itself_where_its_variable_should_stand_is_not_repeated() -> None:
-    with raises_error(SettingError, do="never put the key itself here") as raised:
+    with raises_error(SettingError, do="never the key itself") as raised:
         resolve({"serving": {"key_env": KEY}})
     assert KEY not in str(raised.value)
 
