@@ -82,8 +82,8 @@ export function participationOption(activity: Activity, step: number, colors: Co
     grid: { left: 8, right: 72, top: 12, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
     tooltip: tooltip(colors, { trigger: "axis", valueFormatter: (value: number) => `${plain(value * 100, 1)} %` }),
     series: [
-      { ...line("silent", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
-      line("refused", refused, colors.series[3] ?? colors.con, "dashed"),
+      { ...line("lurkers", participation.silent_share, colors.ink, "solid"), markLine: markStep(step, colors) },
+      line("rejected", refused, colors.series[3] ?? colors.con, "dashed"),
     ],
   };
 }

@@ -103,7 +103,7 @@ function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.E
   const events = useMemo(() => eventsOption(activity, step, last, colors), [activity, step, last, colors]);
   const taking = useMemo(() => participationOption(activity, step, colors), [activity, step, colors]);
   const csv = (name: string): { name: string; query: { run: string } } => ({ name, query: { run } });
-  const reasons = activity.refusals.map((entry) => `${words(entry.reason)} ${count(entry.actions)}`).join(", ");
+  const reasons = activity.refusals.map((entry) => `${count(entry.actions)} ${words(entry.reason)}`).join(", ");
   return (
     <div className="cards three">
       <Section title="Engagement per post: true vs. false posts" csv={csv("engagement")} note="Cumulative likes, dislikes, shares and comments, divided by the number of injected posts in each group.">
@@ -112,7 +112,7 @@ function ActivityCards({ run, activity, step, last }: ActivityProperties): JSX.E
       <Section title="Moderation" csv={csv("moderation")} note="Circles: true posts; triangles: false; squares: unknown veracity. Area grows with the number of posts.">
         <Chart name="events" label="Moderation events by step" option={events} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
-      <Section title="Participation" csv={csv("participation")} note={reasons ? `Refused: ${reasons}.` : "No action was rejected."}>
+      <Section title="Participation" csv={csv("participation")} note={reasons ? `Rejected actions: ${reasons}.` : "No action was rejected."}>
         <Chart name="participation" label="Share of lurkers and of rejected actions over time" option={taking} onPlace={(x) => change({ step: within(x, last) })} />
       </Section>
     </div>

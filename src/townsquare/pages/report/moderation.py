@@ -73,7 +73,7 @@ def _draw_timeline(axes: Axes, events: pl.DataFrame, kinds: list[str], last: int
         of_class = events.filter(pl.col("veracity") == veracity)
         if of_class.height:
             rows = np.array([row_of[event] for event in of_class["event"]]) + _LANE_OFFSET[veracity]
-            look = {"marker": _MARK[veracity], "color": color(veracity), "linewidths": 0, "alpha": 0.85}
+            look: dict[str, Any] = {"marker": _MARK[veracity], "color": color(veracity), "linewidths": 0, "alpha": 0.85}
             sizes, label = 12 + 70 * of_class["posts"].to_numpy() / most, "other" if veracity == "unknown" else veracity
             axes.scatter(of_class["step"].to_numpy(), rows, s=sizes, label=f"{label} posts", **look)
     over_steps(axes, last, "")
