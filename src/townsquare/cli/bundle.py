@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from townsquare.cli import options
 from townsquare.cli.compare import Vary
-from townsquare.cli.console import answer, complain, show, show_json
+from townsquare.cli.console import answer, complain, picked, show, show_json
 
 
 def bundle(
@@ -99,7 +99,8 @@ def verify(
         findings.insert(0, Finding(FAILED, "digest", f"the bundle has {made.digest}, not the one given"))
     failed = [finding for finding in findings if finding.state == FAILED]
     if as_json:
-        show_json({"bundle": str(file), "digest": made.digest, "findings": findings})
+        listed = [picked(finding, "state", "what", "said=result") for finding in findings]
+        show_json({"bundle": str(file), "digest": made.digest, "findings": listed})
     else:
         show(str(file), findings, (str, "=state", "what", "found=result"))
         print(f"{len(failed)} of {len(findings)} checks failed." if failed else "All checks passed.")
