@@ -165,15 +165,15 @@ def take_state(state: BeliefState, agents: Int64) -> BeliefState:
     return BeliefState(stance, confidence, start, arrays, pairs)
 
 
-def join_states(one: BeliefState, two: BeliefState) -> BeliefState:
+def join_states(first: BeliefState, second: BeliefState) -> BeliefState:
     """Return the agents of one state followed by those of another, copied."""
 
     def both(a: PairBlock, b: PairBlock) -> PairBlock:
         indptr = np.concatenate([a.indptr, b.indptr[1:] + a.indptr[-1]])
         return PairBlock(indptr, np.concatenate([a.key, b.key]), np.concatenate([a.value, b.value]))
 
-    both_of = (np.concatenate([getattr(one, name), getattr(two, name)]) for name in Beliefs._fields)
+    both_of = (np.concatenate([getattr(first, name), getattr(second, name)]) for name in Beliefs._fields)
     stance, confidence, start = both_of
-    arrays = {name: np.concatenate([one.arrays[name], two.arrays[name]]) for name in one.arrays}
-    pairs = {name: both(one.pairs[name], two.pairs[name]) for name in one.pairs}
+    arrays = {name: np.concatenate([first.arrays[name], second.arrays[name]]) for name in first.arrays}
+    pairs = {name: both(first.pairs[name], second.pairs[name]) for name in first.pairs}
     return BeliefState(stance, confidence, start, arrays, pairs)

@@ -50,10 +50,10 @@ def averaged(p: AgentSettings, before: float, shown: float, label: float, n: int
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _average_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved: Moved) -> None:
+def _average_agent(i: int, p: AgentSettings, rows: Exposed, beliefs: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
-    for k in range(held.stance.shape[1]):
-        first, before = at, held.stance[i, k]
+    for k in range(beliefs.stance.shape[1]):
+        first, before = at, beliefs.stance[i, k]
         while at < rows.indptr[i + 1] and rows.proposition[at] == k:
             at += 1
         low = high = before
@@ -64,18 +64,18 @@ def _average_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved
             if weight > 0.0:
                 low, high = min(low, rows.stance[x]), max(high, rows.stance[x])
         if p.stubbornness > 0.0:
-            low, high = min(low, held.start[i, k]), max(high, held.start[i, k])
-            moved.anchor[i, k] = anchored(before, held.start[i, k], p.stubbornness)
+            low, high = min(low, beliefs.start[i, k]), max(high, beliefs.start[i, k])
+            moved.anchor[i, k] = anchored(before, beliefs.start[i, k], p.stubbornness)
             delta += moved.anchor[i, k]
         # Rounding alone can leave the hull; the clip row says so.
         moved.stance[i, k], moved.clip[i, k] = settled(before, delta, low, high)
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _average(rows: Exposed, held: Beliefs, table: Table, moved: Moved) -> None:
+def _average(rows: Exposed, beliefs: Beliefs, table: Table, moved: Moved) -> None:
     """Write stance, exposure, anchor and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
-    for i in nb.prange(held.stance.shape[0]):
-        _average_agent(i, table[i % table.shape[0]], rows, held, moved)
+    for i in nb.prange(beliefs.stance.shape[0]):
+        _average_agent(i, table[i % table.shape[0]], rows, beliefs, moved)
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")

@@ -58,10 +58,10 @@ def followed(p: AgentSettings, before: float, shown: float, label: float, n_near
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _listen_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved: Moved) -> None:
+def _listen_agent(i: int, p: AgentSettings, rows: Exposed, beliefs: Beliefs, moved: Moved) -> None:
     at = rows.indptr[i]
-    for k in range(held.stance.shape[1]):
-        first, before, n_near = at, held.stance[i, k], 0
+    for k in range(beliefs.stance.shape[1]):
+        first, before, n_near = at, beliefs.stance[i, k], 0
         while at < rows.indptr[i + 1] and rows.proposition[at] == k:
             n_near += is_near(p, before, rows.stance[at])
             at += 1
@@ -78,10 +78,10 @@ def _listen_agent(i: int, p: AgentSettings, rows: Exposed, held: Beliefs, moved:
 
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
-def _listen(rows: Exposed, held: Beliefs, table: Table, moved: Moved) -> None:
+def _listen(rows: Exposed, beliefs: Beliefs, table: Table, moved: Moved) -> None:
     """Write stance, exposure and clip; ``table`` (n or 1,) holds :data:`SETTINGS`."""
-    for i in nb.prange(held.stance.shape[0]):
-        _listen_agent(i, table[i % table.shape[0]], rows, held, moved)
+    for i in nb.prange(beliefs.stance.shape[0]):
+        _listen_agent(i, table[i % table.shape[0]], rows, beliefs, moved)
 
 
 @nb.njit(parallel=True, cache=True, error_model="numpy")

@@ -316,8 +316,8 @@ def per_agent(params: MemberParams, n: int, own: Mapping[str, Float] | None = No
     """
     given = params.model_dump().items()
     out: dict[str, Any] = {k: np.broadcast_to(v, (n,)) if isinstance(v, float) else v for k, v in given}
-    for name, mine in (own or {}).items():
-        out[name] = np.where(np.isnan(mine), out[name], mine)
+    for name, column in (own or {}).items():
+        out[name] = np.where(np.isnan(column), out[name], column)
     return out
 
 

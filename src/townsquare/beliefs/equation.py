@@ -53,8 +53,8 @@ def log_odds_at(stance: float, anchoring: float, margin: float) -> float:
     1.098612
     """
     most = 1.0 - margin
-    kept = most if stance > most else -most if stance < -most else stance
-    start: float = anchoring * math.log((1.0 + kept) / (1.0 - kept))
+    within = most if stance > most else -most if stance < -most else stance
+    start: float = anchoring * math.log((1.0 + within) / (1.0 - within))
     return start
 
 

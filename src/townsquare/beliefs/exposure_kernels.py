@@ -51,7 +51,7 @@ def pulled(
 
 @nb.njit(parallel=True, nogil=True, cache=True, error_model="numpy")
 def exposure_step(
-    rows: Exposed, own: Own, held: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved, bounded: bool
+    rows: Exposed, own: Own, beliefs: Beliefs, slot: Int64, table: Table, trust: Float, moved: Moved, bounded: bool
 ) -> None:
     """Move n agents with P propositions and m rows: ``trust`` is stepped in place, ``moved`` is written.
 
@@ -63,7 +63,7 @@ def exposure_step(
     # cannot be written to inside the loop (see townsquare.beliefs.arrays).
     indptr, proposition, _, _, _, _, shown, likes, first_seen, label = rows
     own_likes, own_dislikes, own_indptr, own_proposition, _, own_stance = own
-    stance, confidence, start = held
+    stance, confidence, start = beliefs
     new_stance, new_confidence, exposure, read, own_part, anchor_part, clip_part = moved
     for i in nb.prange(stance.shape[0]):
         p = table[i % table.shape[0]]

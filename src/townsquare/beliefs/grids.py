@@ -112,15 +112,15 @@ def fitted_names(rule: BeliefRule) -> list[str]:
 
 
 def _pieces(rule: BeliefRule) -> dict[str, Any]:
-    found: dict[str, Any] = rule.params.model_json_schema(by_alias=False).get("properties", {})
-    return found
+    pieces: dict[str, Any] = rule.params.model_json_schema(by_alias=False).get("properties", {})
+    return pieces
 
 
 def _axis(rule: BeliefRule, name: str, piece: dict[str, Any]) -> tuple[str, tuple[float, ...], tuple[float, float]]:
     """What tables call a setting, the values that are tried, and the bounds of a continuous search."""
     values = tuple(map(float, piece["grid"]))
     low, high = piece.get("minimum", values[0]), piece.get("maximum", piece.get("search_to", _BEYOND * values[-1]))
-    ascending = len(values) > 1 and all(one < two for one, two in pairwise(values))
+    ascending = len(values) > 1 and all(before < after for before, after in pairwise(values))
     if piece.get("type") != "number" or not ascending or not low <= values[0] <= values[-1] <= high:
         got, allowed = f"{name}, grid={values}", f"two or more ascending values from {low:g} to {high:g}, of a float"
         raise ContractError(f"belief rule {rule.name!r}", got=got, allowed=allowed)

@@ -87,8 +87,8 @@ def init(stance: Float, confidence: Float, params: AgentParams) -> BeliefState:
     prior = np.zeros(stance.shape)
     if params["start"] != "records":
         prior = start_log_odds(stance, params["anchoring"][:, None], params["stance_margin"][:, None])
-    held = stances_of(prior)
-    return BeliefState(held, confidence.copy(), held.copy(), arrays={LOG_ODDS: prior.copy(), PRIOR: prior})
+    attained = stances_of(prior)
+    return BeliefState(attained, confidence.copy(), attained.copy(), arrays={LOG_ODDS: prior.copy(), PRIOR: prior})
 
 
 def step(state: BeliefState, inputs: BeliefInputs, params: AgentParams, rng: StageDraws) -> tuple[BeliefState, Trail]:
@@ -116,8 +116,8 @@ def summed_over(
 
 def moved(state: BeliefState, summed: Summed) -> BeliefState:
     """The state after the step."""
-    held = {**state.arrays, LOG_ODDS: summed.log_odds}
-    return BeliefState(summed.stance, state.confidence, state.start, held, state.pairs)
+    all_arrays = {**state.arrays, LOG_ODDS: summed.log_odds}
+    return BeliefState(summed.stance, state.confidence, state.start, all_arrays, state.pairs)
 
 
 def trail_of(inputs: BeliefInputs, summed: Summed, trust: Float | None = None, reweighed: Trail | None = None) -> Trail:

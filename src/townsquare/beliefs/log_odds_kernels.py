@@ -80,10 +80,10 @@ def _sum_agent(
 @nb.njit(cache=True, error_model="numpy")
 def _changed_in(changes: Changes, first: int, end: int, record: int) -> bool:
     """Whether one of the changes ``first`` to ``end`` is of this record."""
-    found = False
+    changed = False
     for c in range(first, end):
-        found |= changes.record[c] == record
-    return found
+        changed |= changes.record[c] == record
+    return changed
 
 
 @nb.njit(cache=True, error_model="numpy")

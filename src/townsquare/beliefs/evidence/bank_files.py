@@ -168,8 +168,8 @@ def _bank(name: str, statement: str, sheet: Sheet, where: str) -> ArgumentBank:
     strength, stance = _strengths(sheet), _stances(sheet, polarity)
     bank = ArgumentBank(name, statement, text, tuple(sheet["tag"]), polarity, stance, strength, seed)
     for side, word in ((1, "for"), (-1, "against")):
-        for pool, held in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
-            if not (held & (polarity == side)).any():
+        for pool, members in ((SEED, bank.seed), (DEBATE, ~bank.seed)):
+            if not (members & (polarity == side)).any():
                 got = f"no argument {word} the proposition in the pool {pool}"
                 raise DataError(where, got=got, allowed="at least one a side in each pool", do="add some")
     return bank
@@ -207,7 +207,7 @@ def _strengths(sheet: Sheet) -> Float:
 
 def _seeds(text: Sequence[str], polarity: npt.NDArray[np.int8]) -> npt.NDArray[np.bool_]:
     seed = np.zeros(len(text), np.bool_)
-    keys = np.array([chain(text_key(one)) for one in text], np.uint64)
+    keys = np.array([chain(text_key(argument)) for argument in text], np.uint64)
     for side in (1, -1):
         at = np.flatnonzero(polarity == side)
         order = at[np.argsort(keys[at], kind="stable")]

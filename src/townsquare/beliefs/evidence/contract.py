@@ -169,7 +169,7 @@ def strengths(judge: StrengthJudge, claims: Sequence[str], statements: Sequence[
     return numbers.astype(np.float64, copy=False)
 
 
-def check_found(name: str, found: Found, n_messages: int, n_propositions: int) -> Found:
+def check_found(name: str, claims: Found, n_messages: int, n_propositions: int) -> Found:
     """What an extractor returned, if every claim has a message, a proposition, a polarity, a text and a fair strength.
 
     Raises
@@ -177,28 +177,28 @@ def check_found(name: str, found: Found, n_messages: int, n_propositions: int) -
     ContractError
         Which claim is at fault, and in what.
     """
-    n = found.message.shape[0]
-    lengths = {field: len(getattr(found, field)) for field in Found._fields}
+    n = claims.message.shape[0]
+    lengths = {field: len(getattr(claims, field)) for field in Found._fields}
     if set(lengths.values()) != {n}:
         sizes = ", ".join(f"{length} {field}" for field, length in lengths.items())
         raise ContractError(f"extractor {name!r}", got=sizes, allowed="columns of one length")
-    between = (found.message >= 0) & (found.message < n_messages)
-    ordered = np.r_[True, np.diff(found.message) >= 0][:n]
-    known = (found.proposition >= 0) & (found.proposition < n_propositions)
-    fair = np.isnan(found.strength) | ((found.strength >= 0) & (found.strength <= 1))
-    said = np.array([bool(text.strip()) for text in found.text], np.bool_)
+    between = (claims.message >= 0) & (claims.message < n_messages)
+    ordered = np.r_[True, np.diff(claims.message) >= 0][:n]
+    known = (claims.proposition >= 0) & (claims.proposition < n_propositions)
+    fair = np.isnan(claims.strength) | ((claims.strength >= 0) & (claims.strength <= 1))
+    named = np.array([bool(text.strip()) for text in claims.text], np.bool_)
     for good, field, allowed in (
         (between & ordered, "message", f"0 to {n_messages - 1}, in order"),
         (known, "proposition", f"0 to {n_propositions - 1}"),
-        (np.abs(found.polarity) == 1, "polarity", "-1 or +1"),
+        (np.abs(claims.polarity) == 1, "polarity", "-1 or +1"),
         (fair, "strength", "0 to 1, or NaN"),
-        (said, "text", "not empty"),
+        (named, "text", "not empty"),
     ):
         if not good.all():
             at = int(np.argmin(good))
-            value = getattr(found, field)[at]
+            value = getattr(claims, field)[at]
             raise ContractError(f"extractor {name!r}, claim {at}", got=f"{field} {value!r}", allowed=allowed)
-    return found
+    return claims
 
 
 def no_claims() -> Found:

@@ -97,10 +97,10 @@ def extract_many(
     >>> [[(claim.text, claim.polarity) for claim in claims] for claims in found]
     [[('Cloning people is cruel.', 1)], []]
     """
-    found = _judged(texts, statements, banks, least_confidence)
-    strengths = judge_strength([claim.text for _, claim in found], [statements[c.proposition] for _, c in found])
+    judged = _judged(texts, statements, banks, least_confidence)
+    strengths = judge_strength([claim.text for _, claim in judged], [statements[c.proposition] for _, c in judged])
     claims: list[list[Claim]] = [[] for _ in texts]
-    for (message, claim), strength in zip(found, strengths.tolist(), strict=True):
+    for (message, claim), strength in zip(judged, strengths.tolist(), strict=True):
         claims[message].append(claim._replace(strength=strength))
     return claims
 
@@ -110,13 +110,13 @@ def _judged(
 ) -> list[tuple[int, Claim]]:
     """(message, claim) in order; strengths are NaN."""
     given = [NO_EXAMPLES] * len(statements) if banks is None else list(banks)
-    found = [(at, *part) for at, text in enumerate(texts) for part in _relevant(text, statements, given)]
-    claims: list[tuple[int, Claim] | None] = [None] * len(found)
+    parts = [(at, *part) for at, text in enumerate(texts) for part in _relevant(text, statements, given)]
+    claims: list[tuple[int, Claim] | None] = [None] * len(parts)
     for proposition, (statement, bank) in enumerate(zip(statements, given, strict=True)):
-        rows = [row for row, (_, _, about) in enumerate(found) if about == proposition]
-        judged = judge_polarity([found[row][1] for row in rows], statement, bank)
+        rows = [row for row, (_, _, about) in enumerate(parts) if about == proposition]
+        judged = judge_polarity([parts[row][1] for row in rows], statement, bank)
         for row, sign, sure in zip(rows, judged.polarity.tolist(), judged.confidence.tolist(), strict=True):
-            message, passage, _ = found[row]
+            message, passage, _ = parts[row]
             if sure >= least_confidence:
                 claim = Claim(canonical(passage), passage, proposition, sign, float("nan"), sure, tag(passage))
                 claims[row] = (message, claim)
@@ -161,8 +161,9 @@ def banks_of(topics: Topics) -> list[Examples]:
 
 def extract_all(messages: Sequence[str], topics: Topics, params: Params) -> Found:
     """Claims of n messages, in order of the messages. Strengths are left to the strength judge."""
-    found = _judged(messages, topics.statements, banks_of(topics), params.confidence)
-    return Found.of([(at, one.proposition, one.polarity, np.nan, one.text, one.snippet, one.tag) for at, one in found])
+    judged = _judged(messages, topics.statements, banks_of(topics), params.confidence)
+    rows = [(at, c.proposition, c.polarity, np.nan, c.text, c.snippet, c.tag) for at, c in judged]
+    return Found.of(rows)
 
 
 EXTRACTOR = Extractor("embedded", Params, extract_all)
@@ -206,7 +207,7 @@ def tag(passage: str) -> str:
     >>> tag("It would cost every taxpayer money."), tag("It is blue.")
     ('economy', '')
     """
-    said = words(passage)
-    counts = {name: sum(word in group for word in said) for name, group in word_lists().tags.items()}
+    terms = words(passage)
+    counts = {name: sum(word in group for word in terms) for name, group in word_lists().tags.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else ""

@@ -52,7 +52,7 @@ def embed(texts: Sequence[str], params: Params) -> Float:
 
 @lru_cache(maxsize=2)
 def _read(path: str) -> dict[str, tuple[float, ...]]:
-    found: dict[str, tuple[float, ...]] = {}
+    vectors: dict[str, tuple[float, ...]] = {}
     size = 0
     for record in tabular.jsonl_records(Path(path)):
         text, vector = record.cells.get("text"), _vector(record)
@@ -61,8 +61,8 @@ def _read(path: str) -> dict[str, tuple[float, ...]]:
             raise DataError(record.where("text"), got=repr(text)[:80], allowed="a text")
         if len(vector) != size:
             raise DataError(record.where("vector"), got=f"{len(vector)} numbers", allowed=f"{size}, as before")
-        found[text] = vector
-    return found
+        vectors[text] = vector
+    return vectors
 
 
 def _vector(record: tabular.Record) -> tuple[float, ...]:

@@ -46,7 +46,7 @@ def _features(text: str) -> Iterator[str]:
         yield f"w {word}"
         padded = f" {word} "
         yield from (f"c {padded[k : k + 4]}" for k in range(max(1, len(padded) - 3)))
-    yield from (f"p {one} {two}" for one, two in pairwise(words))
+    yield from (f"p {first} {second}" for first, second in pairwise(words))
 
 
 EMBEDDER = Embedder("hashing", Params, embed, THETA, THETA_SELF)

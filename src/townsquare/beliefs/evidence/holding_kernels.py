@@ -138,75 +138,75 @@ def _find(claim: Int32, lo: int, hi: int, wanted: int) -> int:
 
 
 @nb.njit(cache=True)
-def _nearest_active(i: int, x: int, threshold: float, claims: Claims, held: HeldRecords) -> int:
+def _nearest_active(i: int, x: int, threshold: float, claims: Claims, records: HeldRecords) -> int:
     """Where the nearest active near-duplicate of claim ``x`` stands; the one made first of equals; -1 if none."""
     best, best_similarity = -1, -2.0
     for e in range(claims.near_indptr[x], claims.near_indptr[x + 1]):
         similarity = claims.near_similarity[e]
         if similarity < threshold or similarity < best_similarity:
             continue
-        at = _find(held.claim, held.indptr[i], held.indptr[i + 1], claims.near_claim[e])
-        if at < 0 or not held.flags[at] & ACTIVE:
+        at = _find(records.claim, records.indptr[i], records.indptr[i + 1], claims.near_claim[e])
+        if at < 0 or not records.flags[at] & ACTIVE:
             continue
-        if similarity > best_similarity or held.claim[at] < held.claim[best]:
+        if similarity > best_similarity or records.claim[at] < records.claim[best]:
             best, best_similarity = at, similarity
     return best
 
 
 @nb.njit(cache=True)
 def _receive(
-    i: int, r: int, rows: Incoming, claims: Claims, held: HeldRecords, stance: Float, at: Thresholds
+    i: int, r: int, rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds
 ) -> tuple[int, int]:
     """The outcome of one claim, and the place of the record that stopped it or that it replaced; -1 if none."""
     s = rows.slot[r]
-    before, x = int(held.flags[s]), held.claim[s]
+    before, x = int(records.flags[s]), records.claim[s]
     origin = _SELF if rows.own[r] else _PEER
     if not rows.own[r] and rows.weight[r] <= at.archive_weight:
         if before & ACTIVE:
-            held.flags[s] = before & ~ACTIVE
+            records.flags[s] = before & ~ACTIVE
             return _ARCHIVED, -1
         if before == 0:
-            held.flags[s] = HELD | origin
+            records.flags[s] = HELD | origin
             return _REFUSED, -1
         return NOTHING, -1
     if before & ACTIVE:
         return NOTHING, -1
-    near = _nearest_active(i, x, at.theta_self if rows.own[r] else at.theta, claims, held)
-    if near >= 0 and claims.strength[x] <= claims.strength[held.claim[near]]:
+    near = _nearest_active(i, x, at.theta_self if rows.own[r] else at.theta, claims, records)
+    if near >= 0 and claims.strength[x] <= claims.strength[records.claim[near]]:
         if before == 0:
-            held.flags[s] = HELD | origin
+            records.flags[s] = HELD | origin
             return _REFUSED, near
         return NOTHING, -1
     if near >= 0:
-        held.flags[near] = int(held.flags[near]) & ~ACTIVE
+        records.flags[near] = int(records.flags[near]) & ~ACTIVE
     if before & EVER:
-        held.flags[s] = before | ACTIVE
+        records.flags[s] = before | ACTIVE
         return _RESTORED, near
     agreed = AGREED if stance[i, claims.proposition[x]] * claims.polarity[x] > 0.0 else 0
-    held.flags[s] = HELD | ACTIVE | EVER | agreed | origin
+    records.flags[s] = HELD | ACTIVE | EVER | agreed | origin
     return _ACCEPTED, near
 
 
 @nb.njit(cache=True)
 def _receive_agent(
-    i: int, rows: Incoming, claims: Claims, held: HeldRecords, stance: Float, at: Thresholds, out: Outcome
+    i: int, rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds, out: Outcome
 ) -> None:
     for r in range(rows.indptr[i], rows.indptr[i + 1]):
-        kind, other = _receive(i, r, rows, claims, held, stance, at)
-        claim, came, left = held.claim[rows.slot[r]], 2 * r, 2 * r + 1
-        out.change[came], out.claim[came], out.flags[came] = kind, claim, held.flags[rows.slot[r]]
+        kind, other = _receive(i, r, rows, claims, records, stance, at)
+        claim, came, left = records.claim[rows.slot[r]], 2 * r, 2 * r + 1
+        out.change[came], out.claim[came], out.flags[came] = kind, claim, records.flags[rows.slot[r]]
         if other >= 0 and kind == _REFUSED:
-            out.by[came] = held.claim[other]
+            out.by[came] = records.claim[other]
         elif other >= 0:
-            out.change[left], out.claim[left], out.flags[left] = _ARCHIVED, held.claim[other], held.flags[other]
+            out.change[left], out.claim[left], out.flags[left] = _ARCHIVED, records.claim[other], records.flags[other]
             out.by[left] = claim
 
 
 @nb.njit(parallel=True, cache=True)
-def receive(rows: Incoming, claims: Claims, held: HeldRecords, stance: Float, at: Thresholds, out: Outcome) -> None:
+def receive(rows: Incoming, claims: Claims, records: HeldRecords, stance: Float, at: Thresholds, out: Outcome) -> None:
     """Take in every incoming claim of n agents, in order; ``stance`` (n, P) is that before the step."""
     for i in nb.prange(rows.indptr.shape[0] - 1):
-        _receive_agent(i, rows, claims, held, stance, at, out)
+        _receive_agent(i, rows, claims, records, stance, at, out)
 
 
 class Arrivals(NamedTuple):
@@ -244,10 +244,10 @@ def resolve(came: Arrivals, flags: Byte, first: int, stance: Float, theta: float
     )  # fmt: skip
     rows = Incoming(came.indptr - first, np.arange(first, k), np.full(k - first, own), np.ones(k - first))
     rows.indptr[0] = 0
-    held, out = HeldRecords(came.indptr, np.arange(k, dtype=np.int32), flags), room_for(k - first)
+    records, out = HeldRecords(came.indptr, np.arange(k, dtype=np.int32), flags), room_for(k - first)
     at = Thresholds(theta, theta, -1.0)
     if came.indptr.shape[0] == 2:
-        _receive_agent(0, rows, claims, held, stance, at, out)  # waking another thread takes longer
+        _receive_agent(0, rows, claims, records, stance, at, out)  # waking another thread takes longer
     else:
-        receive(rows, claims, held, stance, at, out)
+        receive(rows, claims, records, stance, at, out)
     return out

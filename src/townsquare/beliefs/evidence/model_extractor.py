@@ -65,14 +65,14 @@ def _distilled(messages: Sequence[str], topics: Topics, params: Params, asker: A
     return out
 
 
-def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Row]:
+def _classified(distilled: list[_Distilled], topics: Topics, params: Params, asker: Asker) -> list[_Row]:
     """A row of :class:`Found` for each claim that takes a side."""
     groups: dict[tuple[int, int], list[_Distilled]] = {}
-    for one in found:
-        groups.setdefault((one.message, one.proposition), []).append(one)
+    for claim in distilled:
+        groups.setdefault((claim.message, claim.proposition), []).append(claim)
     asked = []
     for (_, proposition), claims in groups.items():
-        lines = "\n".join(quoted({"number": k, "argument": one.claim}) for k, one in enumerate(claims, 1))
+        lines = "\n".join(quoted({"number": k, "argument": claim.claim}) for k, claim in enumerate(claims, 1))
         prompt = filled("classify", statement=quoted(topics.statements[proposition]), claims=lines)
         verdict = {
             "number": {"enum": list(range(1, len(claims) + 1))},
@@ -84,13 +84,13 @@ def _classified(found: list[_Distilled], topics: Topics, params: Params, asker: 
     judged: dict[_Distilled, _Row] = {}
     for claims, reply in zip(groups.values(), asker.ask(asked), strict=True):
         for entry in reply.value["judged"] if reply.ok else ():
-            one = claims[entry["number"] - 1]
+            claim = claims[entry["number"] - 1]
             if entry["side"] in SIDES:
                 tag = " ".join(clean(str(entry["category"])).split())
                 side, strength = SIDES[entry["side"]], int(entry["strength"]) / PERCENT
-                row = (one.message, one.proposition, side, strength, one.claim, one.snippet, tag)
-                judged.setdefault(one, row)
-    return [judged[one] for one in dict.fromkeys(found) if one in judged]
+                row = (claim.message, claim.proposition, side, strength, claim.claim, claim.snippet, tag)
+                judged.setdefault(claim, row)
+    return [judged[claim] for claim in dict.fromkeys(distilled) if claim in judged]
 
 
 def _request(purpose: str, prompt: str, schema: dict[str, Any], params: Params) -> Request:

@@ -60,28 +60,28 @@ class Vectors:
 
 
 @nb.njit(cache=True, error_model="numpy")
-def _cosines(one: Float32, other: Float32, row: Int64, column: Int64, out: Float) -> None:
+def _cosines(left: Float32, right: Float32, row: Int64, column: Int64, out: Float) -> None:
     for p in range(row.shape[0]):
-        product, size_one, size_other = 0.0, 0.0, 0.0
-        for d in range(one.shape[1]):
-            a, b = float(one[row[p], d]), float(other[column[p], d])
+        product, size_left, size_right = 0.0, 0.0, 0.0
+        for d in range(left.shape[1]):
+            a, b = float(left[row[p], d]), float(right[column[p], d])
             product += a * b
-            size_one += a * a
-            size_other += b * b
-        size = np.sqrt(size_one * size_other)
+            size_left += a * a
+            size_right += b * b
+        size = np.sqrt(size_left * size_right)
         out[p] = product / size if size > 0.0 else 0.0
 
 
-def cosines(vectors: npt.ArrayLike, one: npt.ArrayLike, other: npt.ArrayLike) -> Float:
-    """Cosine of rows ``one`` and ``other`` (p,) of ``vectors`` (n, d), each in [-1, 1]; 0 where a row has no length.
+def cosines(vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> Float:
+    """Cosine of rows ``first`` and ``second`` (p,) of ``vectors`` (n, d), each in [-1, 1]; 0 where a row has no length.
 
     >>> cosines([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]], [0, 0], [1, 2]).tolist()
     [1.0, 0.0]
     """
     rows = np.ascontiguousarray(vectors, np.float32)
-    at, beside = np.ascontiguousarray(one, np.int64), np.ascontiguousarray(other, np.int64)
-    out = np.empty(at.size)
-    _cosines(rows, rows, at, beside, out)
+    left, right = np.ascontiguousarray(first, np.int64), np.ascontiguousarray(second, np.int64)
+    out = np.empty(left.size)
+    _cosines(rows, rows, left, right, out)
     return np.clip(out, -1.0, 1.0)
 
 
@@ -109,8 +109,8 @@ def near_pairs(vectors: Float32, texts: Sequence[str], first: int, threshold: fl
         before = column < row + lo
         later.append(row[before] + lo)
         earlier.append(column[before])
-    one, other = np.concatenate(later), np.concatenate(earlier)
-    similarity = cosines(vectors, one, other) if one.size else np.empty(0)
-    similarity[code[one] == code[other]] = 1.0
+    left, right = np.concatenate(later), np.concatenate(earlier)
+    similarity = cosines(vectors, left, right) if left.size else np.empty(0)
+    similarity[code[left] == code[right]] = 1.0
     near = similarity >= threshold
-    return NearPairs(one[near], other[near], similarity[near])
+    return NearPairs(left[near], right[near], similarity[near])

@@ -20,7 +20,7 @@ PLACES = 1 << 15
 Rows = sparse.csr_array
 
 
-def place(feature: str) -> int:
+def slot_of(feature: str) -> int:
     """Where a feature stands in its block, 0 to 32,767.
 
     >>> place("harm") == place("harm")
@@ -31,7 +31,7 @@ def place(feature: str) -> int:
 
 def words_and_pairs(tokens: Sequence[str]) -> list[int]:
     """Places of the words of a text, and of each two that stand side by side."""
-    return [place(token) for token in tokens] + [place(f"{first} {second}") for first, second in pairwise(tokens)]
+    return [slot_of(token) for token in tokens] + [slot_of(f"{first} {second}") for first, second in pairwise(tokens)]
 
 
 @lru_cache(maxsize=65536)
@@ -43,7 +43,7 @@ def pieces(word: str, shortest: int, longest: int) -> tuple[int, ...]:
     """
     marked = f"<{word}>"
     return tuple(
-        place(marked[at : at + length])
+        slot_of(marked[at : at + length])
         for length in range(shortest, longest + 1)
         for at in range(len(marked) - length + 1)
     )

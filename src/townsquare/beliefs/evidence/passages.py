@@ -31,8 +31,8 @@ def continuation_features(first: str, second: str, frame: Frame) -> list[float]:
     known = word_lists()
     before, behind = words(first), words(second)
     opening = behind[0] if behind else ""
-    said, goes_on = ({stem(word) for word in found if word not in known["function"]} for found in (before, behind))
-    shared = len(said & goes_on) / max(1, min(len(said), len(goes_on))) ** 0.5
+    stems, next_stems = ({stem(word) for word in part if word not in known["function"]} for part in (before, behind))
+    shared = len(stems & next_stems) / max(1, min(len(stems), len(next_stems))) ** 0.5
     turned = sum(map(value, before)) * sum(map(value, behind)) < 0.0
     return [
         float(opening in known["continuers"]),
@@ -72,11 +72,11 @@ def passages(text: str, frame: Frame, weights: Float | None = None) -> list[Span
         Of :func:`continuation_features`; the shipped ones if not given.
     """
     slope: list[float] = (fitted().continuation if weights is None else weights).tolist()
-    found = sentences(text)[:MOST_SENTENCES]
+    spans = sentences(text)[:MOST_SENTENCES]
     groups: list[Span] = []
-    for at, span in enumerate(found):
+    for at, span in enumerate(spans):
         if at:
-            seen = continuation_features(text[slice(*found[at - 1])], text[slice(*span)], frame)
+            seen = continuation_features(text[slice(*spans[at - 1])], text[slice(*span)], frame)
         if at and sum(weight * number for weight, number in zip(slope, seen, strict=True)) >= APART:
             groups[-1] = Span(groups[-1].start, span.end)
         else:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from townsquare.beliefs.evidence.ngrams import Rows, pieces, place, presence, rows, words_and_pairs
+from townsquare.beliefs.evidence.ngrams import Rows, pieces, presence, rows, slot_of, words_and_pairs
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.scopes import Scopes, read_scopes
 from townsquare.beliefs.evidence.text import stem, tokens
@@ -42,8 +42,8 @@ class Read(NamedTuple):
 
 def read(text: str, frame: Frame) -> Read:
     """Tokens, subject words and scopes of a text."""
-    found = tokens(text)
-    return Read(found, [stem(token) in frame.subject for token in found], read_scopes(found, frame.subject))
+    terms = tokens(text)
+    return Read(terms, [stem(token) in frame.subject for token in terms], read_scopes(terms, frame.subject))
 
 
 class Blocks(NamedTuple):
@@ -67,13 +67,13 @@ class Blocks(NamedTuple):
 def read_blocks(texts: Sequence[str], frames: Sequence[Frame]) -> Blocks:
     """The features of n arguments, each under the frame of its proposition."""
     seen = [read(text, frame) for text, frame in zip(texts, frames, strict=True)]
-    counted = [_counts(one, frame) for one, frame in zip(seen, frames, strict=True)]
+    counted = [_counts(argument, frame) for argument, frame in zip(seen, frames, strict=True)]
     return Blocks(
-        words=presence(words_and_pairs(one.tokens) for one in seen),
-        pieces=presence([at for token in one.tokens for at in pieces(token, *_BANK_PIECES)] for one in seen),
-        masked=presence(words_and_pairs(_masked(one)) for one in seen),
-        signed=rows(_signed(one) for one in seen),
-        signed_pieces=rows(_signed_pieces(one) for one in seen),
+        words=presence(words_and_pairs(argument.tokens) for argument in seen),
+        pieces=presence([at for token in argument.tokens for at in pieces(token, *_BANK_PIECES)] for argument in seen),
+        masked=presence(words_and_pairs(_masked(argument)) for argument in seen),
+        signed=rows(_signed(argument) for argument in seen),
+        signed_pieces=rows(_signed_pieces(argument) for argument in seen),
         counts=np.asarray(counted, np.float64).reshape(len(seen), COUNTS),
         direction=np.asarray([frame.direction for frame in frames], np.float64),
         coercion=np.asarray([frame.coercion for frame in frames], np.float64),
@@ -100,28 +100,28 @@ def bank_features(blocks: Blocks) -> Rows:
     return Rows(sparse.hstack(parts, format="csr"))
 
 
-def _masked(one: Read) -> list[str]:
-    return [_MASK if named else token for token, named in zip(one.tokens, one.is_subject, strict=True)]
+def _masked(argument: Read) -> list[str]:
+    return [_MASK if named else token for token, named in zip(argument.tokens, argument.is_subject, strict=True)]
 
 
-def _signed(one: Read) -> tuple[list[int], list[float]]:
-    found = _masked(one)
-    sign = (one.scopes.shifted * one.scopes.of_action).tolist()
-    about = one.scopes.of_action.tolist()
-    places = [place(f"w {token}") for token in found] + [place(f"s {stem(token)}") for token in found]
-    places += [place(f"p {first} {second}") for first, second in pairwise(found)]
+def _signed(argument: Read) -> tuple[list[int], list[float]]:
+    masked = _masked(argument)
+    sign = (argument.scopes.shifted * argument.scopes.of_action).tolist()
+    about = argument.scopes.of_action.tolist()
+    places = [slot_of(f"w {token}") for token in masked] + [slot_of(f"s {stem(token)}") for token in masked]
+    places += [slot_of(f"p {first} {second}") for first, second in pairwise(masked)]
     return places, sign + sign + about[1:]
 
 
-def _signed_pieces(one: Read) -> tuple[list[int], list[float]]:
-    sign = (one.scopes.shifted * one.scopes.of_action).tolist()
+def _signed_pieces(argument: Read) -> tuple[list[int], list[float]]:
+    sign = (argument.scopes.shifted * argument.scopes.of_action).tolist()
     places: list[int] = []
     values: list[float] = []
-    for token, named, turned in zip(one.tokens, one.is_subject, sign, strict=True):
+    for token, named, turned in zip(argument.tokens, argument.is_subject, sign, strict=True):
         if not named:
-            found = pieces(token, *_PIECES)
-            places.extend(found)
-            values.extend([turned] * len(found))
+            slots = pieces(token, *_PIECES)
+            places.extend(slots)
+            values.extend([turned] * len(slots))
     return places, values
 
 
@@ -130,25 +130,25 @@ def _soft(number: float) -> float:
     return number / (1.0 + abs(number))
 
 
-def _counts(one: Read, frame: Frame) -> list[float]:
+def _counts(argument: Read, frame: Frame) -> list[float]:
     known = word_lists()
-    n = len(one.tokens)
+    n, scopes = len(argument.tokens), argument.scopes
     root = max(1, n) ** 0.5
-    values = np.array([0.0 if s else value(t) for t, s in zip(one.tokens, one.is_subject, strict=True)])
-    acts = np.array([action(token) for token in one.tokens], np.float64) * one.scopes.negated
-    wanted = np.array([stem(token) in frame.actions for token in one.tokens], np.float64) * one.scopes.negated
-    turned = values * one.scopes.shifted
-    framed = turned * one.scopes.of_action
+    values = np.array([0.0 if s else value(t) for t, s in zip(argument.tokens, argument.is_subject, strict=True)])
+    acts = np.array([action(token) for token in argument.tokens], np.float64) * scopes.negated
+    wanted = np.array([stem(token) in frame.actions for token in argument.tokens], np.float64) * scopes.negated
+    turned = values * scopes.shifted
+    framed = turned * scopes.of_action
     half = n // 2
     valence = [
-        *(float(part.sum()) / root for part in (values, turned, values * one.scopes.of_action, framed)),
+        *(float(part.sum()) / root for part in (values, turned, values * scopes.of_action, framed)),
         *(float(framed.sum()), float(np.sign(framed.sum()))),
         *(float(part.sum()) / root for part in (framed[:half], framed[half:])),
         float(acts.sum()),
-        float((values * one.scopes.negated).sum()) / root,
+        float((values * scopes.negated).sum()) / root,
     ]
-    asks = (wanted.sum(), (one.scopes.negated < 0).any(), "should" in one.tokens, (one.scopes.of_action < 0).any())
-    liberty, money = (sum(token in known[name] for token in one.tokens) / root for name in ("liberty", "money"))
+    asks = (wanted.sum(), (scopes.negated < 0).any(), "should" in argument.tokens, (scopes.of_action < 0).any())
+    liberty, money = (sum(token in known[name] for token in argument.tokens) / root for name in ("liberty", "money"))
     soft = [_soft(number) for number in valence]
     softly = [_soft(float(number)) for number in asks]
     return [

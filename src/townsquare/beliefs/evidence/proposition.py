@@ -48,35 +48,35 @@ def read_proposition(statement: str) -> Frame:
     >>> read_proposition("Social media brings more harm than good").direction
     -1
     """
-    known, found = word_lists(), words(statement)
-    signs = [_sign(found, at) for at in range(len(found))]
+    known, terms = word_lists(), words(statement)
+    signs = [_sign(terms, at) for at in range(len(terms))]
     direction = -1 if sum(sign < 0 for sign in signs) % 2 else 1
-    rule = [word for word in found if word in known["coercive"] or word in known["permissive"]]
+    rule = [word for word in terms if word in known["coercive"] or word in known["permissive"]]
     coercion = (1 if rule[-1] in known["coercive"] else -1) if rule else 0
-    if coercion and rule[-1] not in known["against"] and _lifts(found, rule[-1]):
+    if coercion and rule[-1] not in known["against"] and _lifts(terms, rule[-1]):
         coercion = -coercion
-    named = [word for word, sign in zip(found, signs, strict=True) if not sign and not action(word)]
+    named = [word for word, sign in zip(terms, signs, strict=True) if not sign and not action(word)]
     subject = [stem(word) for word in named if word not in known["function"] and not word.isdigit()]
-    actions = [stem(word) for word, sign in zip(found, signs, strict=True) if sign or action(word)]
+    actions = [stem(word) for word, sign in zip(terms, signs, strict=True) if sign or action(word)]
     return Frame(direction, coercion, frozenset(subject), frozenset(actions) - {stem("not")})
 
 
-def _sign(found: list[str], at: int) -> int:
+def _sign(terms: list[str], at: int) -> int:
     """-1 for a word that turns the proposition against its subject, +1 for one that furthers it, else 0."""
-    known, word = word_lists(), found[at]
+    known, word = word_lists(), terms[at]
     if word in known["negations"] or word in known["harms"]:
         return -1
-    if any(tuple(found[at : at + 4]) == phrase for phrase in _MORE_HARM):
+    if any(tuple(terms[at : at + 4]) == phrase for phrase in _MORE_HARM):
         return -1
-    if word == "fight" and found[at + 1 : at + 2] == ["for"]:
+    if word == "fight" and terms[at + 1 : at + 2] == ["for"]:
         return 1
-    if word in known["faults"] and not action(word) and at and found[at - 1] in known["links"]:
+    if word in known["faults"] and not action(word) and at and terms[at - 1] in known["links"]:
         return -1
     return action(word)
 
 
-def _lifts(found: list[str], rule: str) -> bool:
+def _lifts(terms: list[str], rule: str) -> bool:
     """Whether what stands before a word of rule ends or denies it, as in "end mandatory retirement"."""
     known = word_lists()
-    before = found[: found.index(rule)]
+    before = terms[: terms.index(rule)]
     return sum(word in known["negations"] or action(word) < 0 for word in before) % 2 == 1

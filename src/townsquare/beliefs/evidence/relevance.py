@@ -15,7 +15,7 @@ import numpy as np
 
 from townsquare.beliefs.evidence.examples import NO_EXAMPLES, Examples
 from townsquare.beliefs.evidence.fitted import fitted
-from townsquare.beliefs.evidence.ngrams import PLACES, place
+from townsquare.beliefs.evidence.ngrams import PLACES, slot_of
 from townsquare.beliefs.evidence.proposition import read_proposition
 from townsquare.beliefs.evidence.text import stem, words
 from townsquare.beliefs.evidence.words import word_lists
@@ -40,8 +40,8 @@ def topic_words(statement: str, bank: Examples = NO_EXAMPLES) -> Float:
     share[list(counted)] = [count - _ONCE for count in counted.values()]
     frame = read_proposition(statement)
     named = np.zeros(PLACES)
-    named[[place(root) for root in sorted(frame.actions)]] = _ACTION_TEXTS
-    named[[place(root) for root in sorted(frame.subject)]] = _STATEMENT_TEXTS
+    named[[slot_of(root) for root in sorted(frame.actions)]] = _ACTION_TEXTS
+    named[[slot_of(root) for root in sorted(frame.subject)]] = _STATEMENT_TEXTS
     at_large = fitted().background + _RAREST
     here = (share + _PRIOR_TEXTS * at_large + named) / (len(bank.texts) + _PRIOR_TEXTS + named)
     return np.asarray(np.clip(np.log(here / at_large), 0.0, _MOST))
@@ -55,7 +55,7 @@ def content(text: str) -> list[int]:
     """
     function = word_lists()["function"]
     roots = (stem(word) for word in words(text) if word not in function and not word.isdigit())
-    return list(dict.fromkeys(place(root) for root in roots))
+    return list(dict.fromkeys(slot_of(root) for root in roots))
 
 
 def relevance(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> float:
@@ -67,8 +67,8 @@ def relevance(text: str, statement: str, bank: Examples = NO_EXAMPLES) -> float:
     >>> relevance("The weather was fine.", statement)
     0.0
     """
-    found = content(text)
-    if not found:
+    slots = content(text)
+    if not slots:
         return 0.0
-    said: list[float] = topic_words(statement, bank)[found].tolist()
-    return sum(said) / math.sqrt(len(found))
+    weights: list[float] = topic_words(statement, bank)[slots].tolist()
+    return sum(weights) / math.sqrt(len(slots))

@@ -199,9 +199,9 @@ def choose_for_many(
     sign, strong = check_bank(polarity, strength, where)
     check_number(number, sign.size, where)
     wanted = np.ascontiguousarray(target, np.float64)
-    held = np.ascontiguousarray(np.broadcast_to(np.asarray(anchoring, np.float64), wanted.shape))
+    anchorings = np.ascontiguousarray(np.broadcast_to(np.asarray(anchoring, np.float64), wanted.shape))
     chosen = np.empty((wanted.size, number), np.int64)
     if wanted.size:
         order = np.ascontiguousarray(keys, U64)
-        _choose_many(sign, strong, held, float(prior_scale), order, wanted, chosen)
+        _choose_many(sign, strong, anchorings, float(prior_scale), order, wanted, chosen)
     return chosen

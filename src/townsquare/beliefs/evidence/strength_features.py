@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from townsquare.beliefs.evidence.ngrams import Rows, place, presence, words_and_pairs
+from townsquare.beliefs.evidence.ngrams import Rows, presence, slot_of, words_and_pairs
 from townsquare.beliefs.evidence.proposition import Frame
 from townsquare.beliefs.evidence.text import MAX_CHARACTERS, sentences, stem, tokens
 from townsquare.beliefs.evidence.words import value, word_lists
@@ -55,11 +55,11 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
     texts = [text[:MAX_CHARACTERS] for text in texts]
     seen = [tokens(text) for text in texts]
     counted = []
-    for text, found, frame in zip(texts, seen, frames, strict=True):
-        said = [token for token in found if token[0].isalnum()]
-        counted.append([*_size(text, said), *_form(text), *_wording(said), *_bearing(said, frame)])
+    for text, tokenized, frame in zip(texts, seen, frames, strict=True):
+        terms = [token for token in tokenized if token[0].isalnum()]
+        counted.append([*_size(text, terms), *_form(text), *_wording(terms), *_bearing(terms, frame)])
     return StrengthBlocks(
-        words=presence(words_and_pairs(found) for found in seen),
+        words=presence(words_and_pairs(tokenized) for tokenized in seen),
         characters=presence(_characters(text) for text in texts),
         counts=np.asarray(counted, np.float64).reshape(len(texts), COUNTS),
     )
@@ -67,21 +67,21 @@ def read_strength(texts: Sequence[str], frames: Sequence[Frame]) -> StrengthBloc
 
 def _characters(text: str) -> list[int]:
     marked = f" {_SPACE.sub(' ', text)} "
-    return [place(marked[at : at + length]) for length in (3, 4, 5) for at in range(len(marked) - length + 1)]
+    return [slot_of(marked[at : at + length]) for length in (3, 4, 5) for at in range(len(marked) - length + 1)]
 
 
-def _size(text: str, said: list[str]) -> list[float]:
-    n = min(max(1, len(said)), _MOST_WORDS)
-    all_words = max(1, len(said))
+def _size(text: str, terms: list[str]) -> list[float]:
+    n = min(max(1, len(terms)), _MOST_WORDS)
+    all_words = max(1, len(terms))
     n_sentences = max(1, len(sentences(text)))
-    syllables = sum(max(1, len(_SYLLABLE.findall(word))) for word in said)
+    syllables = sum(max(1, len(_SYLLABLE.findall(word))) for word in terms)
     return [
         math.log(n),
         n / 40.0,
         (n / 40.0) ** 2,
         len(text) / all_words,
-        sum(len(word) > _LONG_WORD for word in said) / all_words,
-        len(set(said)) / all_words,
+        sum(len(word) > _LONG_WORD for word in terms) / all_words,
+        len(set(terms)) / all_words,
         math.log1p(min(n_sentences, 12)),
         min(all_words / n_sentences / 20.0, 4.0),
         syllables / all_words,
@@ -102,16 +102,16 @@ def _form(text: str) -> list[float]:
     ]
 
 
-def _wording(said: list[str]) -> list[float]:
-    known, root = word_lists(), max(1, len(said)) ** 0.5
-    values = [value(word) for word in said]
-    roots = {stem(word) for word in said}
+def _wording(terms: list[str]) -> list[float]:
+    known, root = word_lists(), max(1, len(terms)) ** 0.5
+    values = [value(word) for word in terms]
+    roots = {stem(word) for word in terms}
     return [
-        *(sum(word in known[name] for word in said) / root for name in _LISTS),
-        sum(word in known["frequent"] for word in said) / max(1, len(said)),
-        float("should" in said),
-        float("because" in said),
-        float("if" in said),
+        *(sum(word in known[name] for word in terms) / root for name in _LISTS),
+        sum(word in known["frequent"] for word in terms) / max(1, len(terms)),
+        float("should" in terms),
+        float("because" in terms),
+        float("if" in terms),
         float(bool(roots & {"lead", "caus", "result"})),
         sum(number > 0 for number in values) / root,
         sum(number < 0 for number in values) / root,
@@ -119,11 +119,11 @@ def _wording(said: list[str]) -> list[float]:
     ]
 
 
-def _bearing(said: list[str], frame: Frame) -> list[float]:
-    roots = {stem(word) for word in said}
+def _bearing(terms: list[str], frame: Frame) -> list[float]:
+    roots = {stem(word) for word in terms}
     return [
         len(roots & frame.subject) / max(1, len(frame.subject)),
         float(bool(roots & frame.subject)),
         float(bool(roots & frame.actions)),
-        float(bool(said) and stem(said[0]) in frame.subject),
+        float(bool(terms) and stem(terms[0]) in frame.subject),
     ]

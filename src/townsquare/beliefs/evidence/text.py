@@ -48,10 +48,10 @@ def normalize(text: str) -> str:
     >>> normalize("It’s cruel: we shouldn't, and can't.")
     'it cruel: we should not, and can not.'
     """
-    found = text.lower().translate(_APOSTROPHES)
+    plain = text.lower().translate(_APOSTROPHES)
     for pattern, written in _CONTRACTIONS:
-        found = pattern.sub(written, found)
-    return found
+        plain = pattern.sub(written, plain)
+    return plain
 
 
 def tokens(text: str) -> list[str]:
@@ -99,10 +99,10 @@ def sentences(text: str) -> list[Span]:
         if not (match.group()[0] == "." and _ABBREVIATION.search(before[-8:])):
             cuts.append(match.end())
     cuts.append(len(text))
-    found = []
+    spans = []
     for start, end in pairwise(cuts):
         part = text[start:end]
         if any(letter.isalnum() for letter in part):
             start += len(part) - len(part.lstrip())
-            found.append(Span(start, start + len(part.strip())))
-    return found
+            spans.append(Span(start, start + len(part.strip())))
+    return spans
