@@ -169,7 +169,7 @@ def people_table(results: Results) -> str:
         for by in ("end", "step"):
             found = results.fit(name, "log_odds", by)
             pooled = found.people
-            told = percent(pooled.share_told("both"))
+            told = percent(pooled.share_identified("both"))
             if pooled.known is None:
                 rows.append([name, by, f"{len(pooled.people):,}", told, "too few", "", "", ""])
                 continue

@@ -77,7 +77,7 @@ def _plain(result: PolicyFit, labels: Labels | None, settings: dict[str, object]
     from townsquare.humans.policy.fit import coefficients
 
     facts = picked(result, "people=n", "posts", "actions", "tried", "loss_of_means", "intervals", "left_out")
-    crowd = picked(result.fit.crowd, "activity_shape=shape", "silent_share=silent", "taste")
+    crowd = picked(result.fit.crowd, "activity_shape=shape", "silent_share=lurkers", "taste")
     checks = picked(labels, "labels=effects", "implied_truth=unsure") if labels else {}
     fitted = {"penalty": result.fit.penalty, "coefficients": coefficients(result.fit), "settings": settings}
     return {"event": "result", "labels": None, "implied_truth": None, **facts, **crowd, **fitted, **checks}
@@ -92,7 +92,7 @@ def _show(result: PolicyFit, labels: Labels | None) -> None:
     columns = (str, "penalty"), (digits(5), "loss"), (digits(3), "rank correlation")
     show("On held-out people and posts", rows, *columns, words=())
     crowd = result.fit.crowd
-    print(f"penalty {result.fit.penalty:g}; activity: shape {crowd.shape:.3g}, silent {crowd.silent:.3g};"
+    print(f"penalty {result.fit.penalty:g}; activity: shape {crowd.shape:.3g}, lurkers {crowd.lurkers:.3g};"
           f" tastes {', '.join(f'{x:.2g}' for x in crowd.taste)}\n")  # fmt: skip
     cells = [(name, value, *result.intervals[name]) for name, value in coefficients(result.fit).items()]
     ends = (digits(3), "value", "2.5 %", "97.5 %")

@@ -70,17 +70,17 @@ def joined(name: str, rows: Iterable[Row | DataError], *, skip_bad: bool = False
 def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
     for word in ("participant", "conversation", "proposition"):
         if not getattr(row, word).strip():
-            raise DataError(f"{row.place}, {word}", got="nothing", allowed="a name or an id", do=SKIP)
+            raise DataError(f"{row.location}, {word}", got="nothing", allowed="a name or an id", do=SKIP)
     for word in ("initial", "final"):
-        check_stance(getattr(row, word), f"{row.place}, {word} stance")
+        check_stance(getattr(row, word), f"{row.location}, {word} stance")
     for reading in row.readings:
-        check_stance(reading.stance, f"{row.place}, reading after {reading.after} messages")
+        check_stance(reading.stance, f"{row.location}, reading after {reading.after} messages")
     if not row.messages:
-        raise DataError(row.place, got="an empty conversation", allowed="at least one received message", do=SKIP)
+        raise DataError(row.location, got="an empty conversation", allowed="at least one received message", do=SKIP)
     if len(row.messages) > MOST_MESSAGES:
-        raise DataError(row.place, got=f"{len(row.messages):,} messages", allowed=f"at most {MOST_MESSAGES:,}")
+        raise DataError(row.location, got=f"{len(row.messages):,} messages", allowed=f"at most {MOST_MESSAGES:,}")
     for number, message in enumerate(row.messages, 1):
-        where = f"{row.place}, message {number}"
+        where = f"{row.location}, message {number}"
         if message.author == row.participant:
             raise DataError(where, got="an own message", allowed="received ones", do=SKIP)
         for name, low in (("side", -1.0), ("strength", 0.0), ("tie", 0.0)):
@@ -88,8 +88,8 @@ def _check(row: Row, seen: dict[tuple[str, str, str], str]) -> None:
     key = (row.participant, row.conversation, row.proposition)
     if key in seen:
         got = f"participant {row.participant!r} again in conversation {row.conversation!r}"
-        raise DataError(row.place, got=got, allowed=f"once a proposition; first at {seen[key]}", do=SKIP)
-    seen[key] = row.place
+        raise DataError(row.location, got=got, allowed=f"once a proposition; first at {seen[key]}", do=SKIP)
+    seen[key] = row.location
 
 
 def check_stance(stance: float, where: str) -> None:

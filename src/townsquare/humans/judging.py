@@ -111,28 +111,28 @@ def _embedded(people: Trajectories, _: str) -> Claims:
     wanted: dict[str, list[int]] = {}
     for text, about in dict.fromkeys(zip(people.text.tolist(), statement, strict=True)):
         wanted.setdefault(about, []).append(text)
-    found: dict[tuple[int, str], list[Claim]] = {}
+    claims_of: dict[tuple[int, str], list[Claim]] = {}
     banks = _banks()
     for about, rows in wanted.items():
         bank = banks.get(about.casefold().rstrip("."), NO_EXAMPLES)
         read = extract_many([people.texts[row] for row in rows], [about], [bank])
-        found |= {(row, about): claims for row, claims in zip(rows, read, strict=True)}
-    message, said = [], []
+        claims_of |= {(row, about): claims for row, claims in zip(rows, read, strict=True)}
+    message, claims = [], []
     for at, (text, about) in enumerate(zip(people.text.tolist(), statement, strict=True)):
-        message += [at] * len(found[text, about])
-        said += found[text, about]
-    sign = np.array([one.polarity for one in said], np.float64)
-    strength = np.array([one.strength for one in said], np.float64)
-    return Claims(np.array(message, np.int64), sign, sign, strength, tuple(one.text for one in said))
+        message += [at] * len(claims_of[text, about])
+        claims += claims_of[text, about]
+    sign = np.array([claim.polarity for claim in claims], np.float64)
+    strength = np.array([claim.strength for claim in claims], np.float64)
+    return Claims(np.array(message, np.int64), sign, sign, strength, tuple(claim.text for claim in claims))
 
 
 def _banks() -> dict[str, Examples]:
     """Arguments on the bundled topics, by proposition: they help where the data are about one of them."""
-    found = {}
+    banks = {}
     for topic in bundled_topics():
         bank = load_bank(topic.slug)
-        found[topic.statement.casefold().rstrip(".")] = Examples(bank.text, tuple(bank.polarity.tolist()))
-    return found
+        banks[topic.statement.casefold().rstrip(".")] = Examples(bank.text, tuple(bank.polarity.tolist()))
+    return banks
 
 
 def _strengths(people: Trajectories, claims: Claims, choice: EvidenceChoice) -> Float:

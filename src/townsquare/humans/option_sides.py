@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from townsquare.beliefs.evidence.text import MAX_CHARACTERS
 from townsquare.beliefs.evidence.words import word_lists
 
-FOR, AGAINST, SILENT = 1, -1, 0
+FOR, AGAINST, NEITHER = 1, -1, 0
 
 _REFERENCE = re.compile(r"@?\s?\[[^\]]{0,40}\]")  # a person, as the data write names
 _CLAUSE = re.compile(r"[.;!?,]|\b(?:but|because|becuase|cause|since|although|however|if)\b", re.IGNORECASE)
@@ -53,31 +53,31 @@ def option_sides(
 
 def _side(text: str, option: str, options: Sequence[str], *, exclusive: bool) -> int:
     plain = _REFERENCE.sub(" ", text[:MAX_CHARACTERS].replace("’", "'"))
-    said = dict.fromkeys(options, 0)
+    counts = dict.fromkeys(options, 0)
     for clause in _CLAUSE.split(plain):
         tokens = _TOKEN.findall(clause)
         named = _named(tokens, options)
         for at, name in named:
             near = [*tokens[max(0, at - BEFORE) : at], *tokens[at + 1 : at + 1 + AFTER]]
-            said[name] += AGAINST if _has_negation(near) else FOR
+            counts[name] += AGAINST if _has_negation(near) else FOR
         if not named and _ALL.search(clause):
-            said[option] += AGAINST if _has_negation(tokens) else FOR
-    if said[option]:
-        return FOR if said[option] > 0 else AGAINST
-    if exclusive and any(count > 0 for count in said.values()):
+            counts[option] += AGAINST if _has_negation(tokens) else FOR
+    if counts[option]:
+        return FOR if counts[option] > 0 else AGAINST
+    if exclusive and any(count > 0 for count in counts.values()):
         return AGAINST
-    return SILENT
+    return NEITHER
 
 
 def _named(tokens: Sequence[str], options: Sequence[str]) -> list[tuple[int, str]]:
     """Places of tokens that name an option, with the option."""
     known = {name.casefold(): name for name in options}
-    found = []
+    named = []
     for at, token in enumerate(tokens):
         name = known.get(token.casefold())
         if name is not None and (len(name) > 1 or not name.isalpha() or _is_letter(tokens, at, known)):
-            found.append((at, name))
-    return found
+            named.append((at, name))
+    return named
 
 
 def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
@@ -89,10 +89,10 @@ def _is_letter(tokens: Sequence[str], at: int, known: dict[str, str]) -> bool:
         return False
     if token.isupper() and token != "I":
         return True
-    beside = {before, after}
+    neighbors = {before, after}
     near = {*tokens[max(0, at - 2) : at], *tokens[at + 1 : at + 3]}
     listed = any(word.casefold() in known for word in near) and bool(
-        beside & word_lists()["option_joins"] or beside & known.keys()
+        neighbors & word_lists()["option_joins"] or neighbors & known.keys()
     )
     return listed or before in ("card", "cards") or len(tokens) == 1
 

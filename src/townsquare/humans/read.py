@@ -46,10 +46,10 @@ def read_humans(path: Path, *, form: str = "", mapping: str = "", skip_bad: bool
         raise SettingError("--format", got="a mapping beside it", allowed="one of the two")
     if not is_file(path) and not is_folder(path):
         raise DataError(str(path), got="nothing there", allowed="a folder or file of human data")
-    found = mapping or form or _form_of(path)
-    if found == "plain" and not mapping:
+    adapter = mapping or form or _form_of(path)
+    if adapter == "plain" and not mapping:
         return joined(path.stem, plain.read(path), skip_bad=skip_bad)
-    known = read_mapping(found)
+    known = read_mapping(adapter)
     return joined(known.name, mapped.read(path, known), skip_bad=skip_bad)
 
 

@@ -77,7 +77,7 @@ class Row:
         Of the person; "" for none.
     """
 
-    place: str
+    location: str
     participant: str
     conversation: str
     proposition: str

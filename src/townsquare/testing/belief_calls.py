@@ -81,7 +81,7 @@ class RenamedDraws(StageDraws):
         """The 64 bits that the other agent would get."""
         self.drew = True
         asked = np.asarray(agents, dtype=np.int64)
-        place = asked - self.first
-        ours = (place >= 0) & (place < len(self.order))
-        renamed = np.where(ours, self.order[np.where(ours, place, 0)] + self.first, asked)
+        offset = asked - self.first
+        ours = (offset >= 0) & (offset < len(self.order))
+        renamed = np.where(ours, self.order[np.where(ours, offset, 0)] + self.first, asked)
         return StageDraws(self.seed, self.stage, self.step).bits(purpose, renamed, keys, lasting=lasting)

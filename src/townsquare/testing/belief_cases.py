@@ -84,16 +84,16 @@ def random_inputs(
 
 def _random_authors(n: int, author: Int32, needs: frozenset[str], rng: np.random.Generator) -> Authors:
     """What is known of the authors of rows: what an author holds, and its group, is the same in all of its rows."""
-    found: dict[str, Array] = {}
+    columns: dict[str, Array] = {}
     if "authors" in needs:
-        held = np.where(rng.random(_AUTHORS) < 0.2, np.nan, rng.uniform(-1, 1, _AUTHORS))
-        found["stance"] = held[author]
+        stances = np.where(rng.random(_AUTHORS) < 0.2, np.nan, rng.uniform(-1, 1, _AUTHORS))
+        columns["stance"] = stances[author]
     if "ties" in needs:
-        found["tie"] = (rng.random(author.size) < 0.5).astype(np.float64)
+        columns["tie"] = (rng.random(author.size) < 0.5).astype(np.float64)
     if "groups" in needs:
-        found["group"] = rng.integers(-1, 3, _AUTHORS).astype(np.int16)[author]
-        found["reader_group"] = rng.integers(-1, 3, n).astype(np.int16)
-    return Authors(found)
+        columns["group"] = rng.integers(-1, 3, _AUTHORS).astype(np.int16)[author]
+        columns["reader_group"] = rng.integers(-1, 3, n).astype(np.int16)
+    return Authors(columns)
 
 
 def _random_rows(n: int, n_propositions: int, most: int, rng: np.random.Generator) -> tuple[Int64, Int16]:
@@ -147,10 +147,10 @@ def take(case: Case, agents: Int64, first: int) -> Case:
     own, holdings = case.inputs.own, case.inputs.holdings
     taken = _take_rows(own, agents)._replace(likes=own.likes[agents], dislikes=own.dislikes[agents])
     records, changes = _take_rows(holdings.records, agents), _take_rows(holdings.changes, agents)
-    held = Holdings(records, changes, _take_rows(holdings.claim_exposures, agents))
+    records_taken = Holdings(records, changes, _take_rows(holdings.claim_exposures, agents))
     offsets, rows = gather(case.inputs.exposures.indptr, agents)
     exposures, authors = reorder(case.inputs.exposures, rows, offsets), _of_rows(case.inputs.authors, rows, agents)
-    inputs = BeliefInputs(first, exposures, taken, held, authors)
+    inputs = BeliefInputs(first, exposures, taken, records_taken, authors)
     return Case(take_state(case.state, agents), inputs, take_params(case.params, agents))
 
 

@@ -97,8 +97,8 @@ def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Ge
     if not isinstance(state, BeliefState):
         raise broken(rule, f"init returned {type(state).__name__}", "BeliefState")
     # A rule in log odds starts at the stance of its prior.
-    held = stance if rule.unit == "stance" else state.stance
-    for name, array in (("stance", held), ("confidence", confidence), ("start", held)):
+    expected = stance if rule.unit == "stance" else state.stance
+    for name, array in (("stance", expected), ("confidence", confidence), ("start", expected)):
         if not equal(getattr(state, name), array):
             raise broken(rule, f"init changed the {name} it was given", f"{name} of a new agent as it was drawn")
     check_beliefs(rule, state, stance.shape)
@@ -111,8 +111,9 @@ def _fresh_case(rule: BeliefRule, n: int, n_propositions: int, rng: np.random.Ge
 
 
 def _check_pure(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
-    (one, trail), (two, again) = run_step(rule, case), run_step(rule, case)
-    different = first_difference(leaves(one), leaves(two)) or first_difference(sorted_rows(trail), sorted_rows(again))
+    (first, trail), (second, again) = run_step(rule, case), run_step(rule, case)
+    different = first_difference(leaves(first), leaves(second))
+    different = different or first_difference(sorted_rows(trail), sorted_rows(again))
     if different:
         raise broken(rule, f"the same call twice gives another {different}", "a pure function of its inputs and draws")
 
@@ -134,11 +135,11 @@ def _check_agents(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
 
 def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Int64, part: Result) -> None:
     (state, trail), (got, rows) = whole, part
-    place = np.full(state.stance.shape[0], NONE)
-    place[agents] = np.arange(agents.shape[0])
-    kept = place[trail.agent] != NONE
-    wanted = Trail(*(column[kept] for column in trail))
-    wanted = wanted._replace(agent=place[wanted.agent].astype(np.int32))
+    position = np.full(state.stance.shape[0], NONE)
+    position[agents] = np.arange(agents.shape[0])
+    in_part = position[trail.agent] != NONE
+    wanted = Trail(*(column[in_part] for column in trail))
+    wanted = wanted._replace(agent=position[wanted.agent].astype(np.int32))
     different = first_difference(leaves(got), leaves(take_state(state, agents)))
     different = different or first_difference(sorted_rows(rows), sorted_rows(wanted))
     if different:
@@ -148,9 +149,9 @@ def _check_part(rule: BeliefRule, what: str, whole: Result, agents: Int64, part:
 def _check_order(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
     if rule.ordered:
         return
-    one, _ = run_step(rule, case)
-    two, _ = run_step(rule, shuffled_rows(case, rng))
-    for (name, a), (_, b) in zip(leaves(one), leaves(two), strict=True):
+    given, _ = run_step(rule, case)
+    shuffled, _ = run_step(rule, shuffled_rows(case, rng))
+    for (name, a), (_, b) in zip(leaves(given), leaves(shuffled), strict=True):
         if a.shape != b.shape or not np.allclose(a, b, rtol=0.0, atol=TOLERANCE, equal_nan=True):
             raise broken(rule, f"the order of an agent's rows changes {name}", "no change", "or declare ordered=True")
 
@@ -181,9 +182,9 @@ def _hull(case: Case) -> tuple[Float, Float]:
         (owners(exposures.indptr)[weighs], exposures.proposition[weighs], exposures.stance[weighs]),
         (owners(own.indptr), own.proposition, own.stance),
     ]
-    if (held := case.inputs.authors.columns.get("stance")) is not None:
-        known = weighs & ~np.isnan(held)
-        agent, stance = owners(exposures.indptr)[known], held[known].astype(np.float64)
+    if (author_stance := case.inputs.authors.columns.get("stance")) is not None:
+        known = weighs & ~np.isnan(author_stance)
+        agent, stance = owners(exposures.indptr)[known], author_stance[known].astype(np.float64)
         seen.append((agent, exposures.proposition[known], stance))
     for agent, proposition, stance in seen:
         np.minimum.at(low, (agent, proposition), stance)
@@ -216,15 +217,15 @@ def _check_weight(rule: BeliefRule, case: Case, rng: np.random.Generator) -> Non
 def _check_authors(rule: BeliefRule, case: Case, rng: np.random.Generator) -> None:
     """Only on a fresh state: what a rule keeps may be keyed by author."""
     draws = RenamedDraws(default_draws(), np.arange(case.n_agents), FIRST)
-    one, _ = run_step(rule, case, draws)
+    given, _ = run_step(rule, case, draws)
     exposures, claim_exposures = case.inputs.exposures, case.inputs.holdings.claim_exposures
     names = rng.permutation(1000).astype(np.int32)
     holdings = replace(
         case.inputs.holdings, claim_exposures=claim_exposures._replace(author=names[claim_exposures.author])
     )
     inputs = replace(case.inputs, exposures=exposures._replace(author=names[exposures.author]), holdings=holdings)
-    two, _ = run_step(rule, case._replace(inputs=inputs))
-    if not draws.drew and not (equal(one.stance, two.stance) and equal(one.confidence, two.confidence)):
+    renamed, _ = run_step(rule, case._replace(inputs=inputs))
+    if not draws.drew and not (equal(given.stance, renamed.stance) and equal(given.confidence, renamed.confidence)):
         raise broken(rule, "renaming authors changes a stance or a confidence", "an author's number means nothing")
 
 
@@ -239,8 +240,8 @@ def _check_fit(rule: BeliefRule, rng: np.random.Generator) -> None:
     ends = stepped(people, rule, STANCE_MARGIN, numbers)
     if rule.replay is None:
         return
-    said = compiled(people, rule, rule.replay, STANCE_MARGIN, numbers, (2, 2))
-    if not np.allclose(said.reshape(ends.shape), ends, rtol=0.0, atol=TOLERANCE):
+    replay_ends = compiled(people, rule, rule.replay, STANCE_MARGIN, numbers, (2, 2))
+    if not np.allclose(replay_ends.reshape(ends.shape), ends, rtol=0.0, atol=TOLERANCE):
         raise broken(rule, "its replay ends elsewhere than its steps", f"the same stances to {TOLERANCE:g}")
 
 

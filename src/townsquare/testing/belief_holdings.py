@@ -45,9 +45,12 @@ def random_holdings(n: int, n_propositions: int, before: Holdings | None, rng: n
 
 
 def _records_of(holdings: Holdings, i: int) -> dict[int, _Record]:
-    kept = holdings.records
-    rows = range(int(kept.indptr[i]), int(kept.indptr[i + 1]))
-    return {int(kept.claim[x]): _Record(int(kept.origin[x]), bool(kept.active[x]), bool(kept.agreed[x])) for x in rows}
+    records = holdings.records
+    rows = range(int(records.indptr[i]), int(records.indptr[i + 1]))
+    return {
+        int(records.claim[x]): _Record(int(records.origin[x]), bool(records.active[x]), bool(records.agreed[x]))
+        for x in rows
+    }
 
 
 def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None:
@@ -71,16 +74,16 @@ def _meet(agent: _Agent, rank: int, post: int, rng: np.random.Generator) -> None
 def _gathered(agents: list[_Agent], n_propositions: int, rng: np.random.Generator) -> Holdings:
     records, changes, claim_exposures = [], [], []
     m = sum(len(agent.claim_exposures) for agent in agents)
-    beside = zip(
+    shown_with = zip(
         rng.integers(0, 12, m), [np.nan] * m, rng.poisson(3, m), rng.random(m) < 0.5,
         rng.choice([0.25, 0.5, 1.0], m), strict=True,
     )  # fmt: skip
     for agent in agents:
-        mine = sorted(agent.records.items())
-        place = {claim: at for at, (claim, _) in enumerate(mine)}
-        records.append([(*_known(claim, n_propositions), *astuple(record)) for claim, record in mine])
-        changes.append([(place[claim], *rest) for claim, *rest in agent.changes])
-        claim_exposures.append([(place[claim], *rest, *next(beside)) for claim, *rest in agent.claim_exposures])
+        by_claim = sorted(agent.records.items())
+        position = {claim: at for at, (claim, _) in enumerate(by_claim)}
+        records.append([(*_known(claim, n_propositions), *astuple(record)) for claim, record in by_claim])
+        changes.append([(position[claim], *rest) for claim, *rest in agent.changes])
+        claim_exposures.append([(position[claim], *rest, *next(shown_with)) for claim, *rest in agent.claim_exposures])
     return Holdings(_csr(Records, records), _csr(Changes, changes), _csr(ClaimExposures, claim_exposures))
 
 

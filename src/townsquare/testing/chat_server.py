@@ -190,9 +190,9 @@ class ChatServer:
     async def _stats(self, request: web.Request) -> web.Response:
         seen = self.seen
         names = ("requests", "peak", "began", "ended", "worked")
-        found: dict[str, Any] = {name: getattr(seen, name) for name in names}
-        found |= {"seconds": seen.ended - seen.began, "processor": time.process_time()}
-        return _json(200, found | {"statuses": {str(status): count for status, count in seen.statuses.items()}})
+        stats: dict[str, Any] = {name: getattr(seen, name) for name in names}
+        stats |= {"seconds": seen.ended - seen.began, "processor": time.process_time()}
+        return _json(200, stats | {"statuses": {str(status): count for status, count in seen.statuses.items()}})
 
     async def _complete(self, request: web.Request) -> web.StreamResponse:
         seen = self.seen
@@ -229,8 +229,8 @@ class ChatServer:
             return _error(429, "too many requests", "rate_limit_exceeded", headers)
         for name in sorted(behavior.refused & set(body)):
             instead = " Use 'max_completion_tokens' instead." if name == "max_tokens" else ""
-            said = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
-            return _error(400, said, "unsupported_parameter")
+            message = f"Unsupported parameter: '{name}' is not supported with this model.{instead}"
+            return _error(400, message, "unsupported_parameter")
         way = _way(body)
         if way and way not in behavior.formats and way not in behavior.ignored:
             return _error(400, f"{way} is not supported by this server")

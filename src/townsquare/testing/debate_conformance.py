@@ -164,12 +164,12 @@ def check_stance_judge(judge: StanceJudge, params: MemberParams | None = None) -
 
     def read(some: Sequence[str]) -> np.ndarray:
         given = (some, context.bank, context.vectors, test.params)
-        found = test.call("read", lambda: np.asarray(test.member.read(*given)))
-        if found.shape != (len(some),) or found.dtype != np.float64:
-            raise test.broken(f"{found.dtype} of shape {found.shape}", f"float64 of shape ({len(some)},)")
-        if not (np.isnan(found) | (np.abs(found) <= 1.0)).all():
+        stances = test.call("read", lambda: np.asarray(test.member.read(*given)))
+        if stances.shape != (len(some),) or stances.dtype != np.float64:
+            raise test.broken(f"{stances.dtype} of shape {stances.shape}", f"float64 of shape ({len(some)},)")
+        if not (np.isnan(stances) | (np.abs(stances) <= 1.0)).all():
             raise test.broken("numbers outside [-1, 1]", "-1 to 1, or NaN")
-        return found
+        return stances
 
     whole = {"stances": read(texts)}
     test.check_same("the same call twice gives other", whole, {"stances": read(texts)}, "equal numbers")

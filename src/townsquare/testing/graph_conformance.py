@@ -55,9 +55,9 @@ def check_graph(
     test = MemberUnderTest.of("graph", kind, params)
     for n in sizes:
         public = people or sample_people(0, n, Population(), ("tax",), seed)
-        one, two = (_build(test, n, seed, folder, public) for _ in range(2))
-        test.check_same("the same call twice gives other", one._asdict(), two._asdict(), "a pure function")
-        _check_edges(test, one, n)
+        first, second = (_build(test, n, seed, folder, public) for _ in range(2))
+        test.check_same("the same call twice gives other", first._asdict(), second._asdict(), "a pure function")
+        _check_edges(test, first, n)
         born: object = kind.follows_at_birth(test.params, n)
         if not isinstance(born, int) or born < 0:
             raise test.broken(f"follows_at_birth is {born!r}", "a whole number of at least 0")

@@ -28,8 +28,8 @@ def runs_to_measure() -> tuple[Run, Run]:
     """A run in which much happens, and one in which nobody does anything and nothing is injected."""
     busy = {"scenario": "health-rumor", "agents": 24, "steps": 4, "moderation": {"strategy": "hybrid"}}
     idle = {"agents": 5, "steps": 1, "policy": {"name": "silent"}, "injection": {"posts_per_step": 0}}
-    found = [simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle)]
-    return found[0], found[1]
+    runs = [simulate(resolve_with_scenario({**busy, **more})) for more in ({}, idle)]
+    return runs[0], runs[1]
 
 
 def check_measure(measure: Measure) -> None:
@@ -71,17 +71,17 @@ def with_only_reading(broken: Callable[..., ContractError], run: Run) -> None:
 
 
 def _check_numbers(measure: Measure, run: Run, broken: Callable[..., ContractError]) -> None:
-    one, two = measure.numbers(run), measure.numbers(run)
-    if repr(one) != repr(two):
-        raise broken(f"{one}, then {two}", "the same for the same run")
-    for name, value in one.items():
+    first, second = measure.numbers(run), measure.numbers(run)
+    if repr(first) != repr(second):
+        raise broken(f"{first}, then {second}", "the same for the same run")
+    for name, value in first.items():
         if math.isinf(value):
             raise broken(f"{name} is {value}", "a finite number, or NaN")
         if math.isnan(value) and not measure.undefined:
             raise broken(f"{name} is NaN", "a measure that says in `undefined` when it is")
     wanted = {f"{measure.name}.{name}" for name in names(run)["name"]}
-    if measure.by_proposition is not None and set(one) != wanted:
-        raise broken(f"numbers for {sorted(one)}", f"one for each proposition: {sorted(wanted)}")
+    if measure.by_proposition is not None and set(first) != wanted:
+        raise broken(f"numbers for {sorted(first)}", f"one for each proposition: {sorted(wanted)}")
 
 
 def _frames(measure: Measure, run: Run, broken: Callable[..., ContractError]) -> Iterator[pl.DataFrame]:
@@ -92,12 +92,12 @@ def _frames(measure: Measure, run: Run, broken: Callable[..., ContractError]) ->
     for make, runs in makers:
         if make is None:
             continue
-        one, two = (call_member(FAMILY, measure.name, "the table", partial(make, *runs)) for _ in range(2))
-        if not isinstance(one, pl.DataFrame):
-            raise broken(f"a {type(one).__name__}", "a polars DataFrame")
-        if not one.equals(two):
+        first, second = (call_member(FAMILY, measure.name, "the table", partial(make, *runs)) for _ in range(2))
+        if not isinstance(first, pl.DataFrame):
+            raise broken(f"a {type(first).__name__}", "a polars DataFrame")
+        if not first.equals(second):
             raise broken("another table for the same run", "a function of the run alone")
-        yield one
+        yield first
 
 
 def check_section(name: str, section: Callable[[Run], Any]) -> None:
@@ -113,28 +113,28 @@ def check_section(name: str, section: Callable[[Run], Any]) -> None:
     """
     broken = partial(breach, "section", name)
     for run in runs_to_measure():
-        one, two = (call_member("section", name, "the section", partial(section, run)) for _ in range(2))
+        first, second = (call_member("section", name, "the section", partial(section, run)) for _ in range(2))
         with_only_reading(broken, run)
-        if one is not None:
-            call_member("section", name, "the section", partial(_check_section, one, two, broken))
+        if first is not None:
+            call_member("section", name, "the section", partial(_check_section, first, second, broken))
 
 
-def _check_section(one: Any, two: Any, broken: Callable[..., ContractError]) -> None:
-    if not _KEY.fullmatch(one.key) or not one.title:
-        raise broken(f"key {one.key!r}, title {one.title!r}", "a key of letters, digits and -, and a title")
-    keys = [figure.key for figure in one.figures]
+def _check_section(section: Any, again: Any, broken: Callable[..., ContractError]) -> None:
+    if not _KEY.fullmatch(section.key) or not section.title:
+        raise broken(f"key {section.key!r}, title {section.title!r}", "a key of letters, digits and -, and a title")
+    keys = [figure.key for figure in section.figures]
     if len(set(keys)) < len(keys) or not all(map(_KEY.fullmatch, keys)):
         raise broken(f"figures with the keys {keys}", "keys of letters, digits and -, each once")
-    tables: list[Table] = [*one.tables, *one.open_tables]
+    tables: list[Table] = [*section.tables, *section.open_tables]
     if keys and not tables:
         raise broken("figures without a table", "the numbers of figures in a table")
     for table in tables:
         if not table.caption or any(len(row) != len(table.head) for row in table.rows):
             raise broken(f"the table {table.caption!r}", "a caption, and as many cells in each row as in the head")
-    for first, second in zip(one.figures, two.figures, strict=True):
+    for first, second in zip(section.figures, again.figures, strict=True):
         if not first.caption:
             raise broken(f"the figure {first.key!r} without a caption", "a caption")
         if first.svg != second.svg:
             raise broken(f"another figure {first.key!r} for the same run", "a function of the run alone")
-    if (one.says, tables) != (two.says, [*two.tables, *two.open_tables]):
+    if (section.says, tables) != (again.says, [*again.tables, *again.open_tables]):
         raise broken("other sentences or tables for the same run", "a function of the run alone")

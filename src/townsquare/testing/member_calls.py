@@ -27,8 +27,8 @@ class FakeAsker:
 
     def ask(self, requests: Iterable[Request]) -> list[Reply]:
         """Return one reply a request."""
-        draws = ((one, made(one, one.draw(0))) for one in requests)
-        return [Reply(Outcome.OK, answer, "", "", one.identity("fake", ("fake",), 0)) for one, answer in draws]
+        draws = ((request, made(request, request.draw(0))) for request in requests)
+        return [Reply(Outcome.OK, answer, "", "", request.identity("fake", ("fake",), 0)) for request, answer in draws]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class MemberUnderTest:
             raise self.broken(f"params {params!r}", "a subclass of MemberParams")
         return self.call("params", params)
 
-    def check_same(self, what: str, one: Mapping[str, Any], two: Mapping[str, Any], allowed: str) -> None:
+    def check_same(self, what: str, first: Mapping[str, Any], second: Mapping[str, Any], allowed: str) -> None:
         """Raise if two sets of columns differ, NaN being equal to NaN."""
-        for name in sorted(one.keys() | two.keys()):
-            if name not in one or name not in two or not equal(one[name], two[name]):
+        for name in sorted(first.keys() | second.keys()):
+            if name not in first or name not in second or not equal(first[name], second[name]):
                 raise self.broken(f"{what} {name}", allowed)
 
 
@@ -100,7 +100,7 @@ def _arrays(world: World) -> Iterator[tuple[str, Any]]:
     yield "texts", len(world.texts)
 
 
-def equal(one: Any, two: Any) -> bool:
+def equal(first: Any, second: Any) -> bool:
     """Equal dtype, shape and values; NaN equals NaN."""
-    a, b = np.asarray(one), np.asarray(two)
+    a, b = np.asarray(first), np.asarray(second)
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")

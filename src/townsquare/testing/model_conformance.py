@@ -78,8 +78,8 @@ async def _check(model: ChatModel, asked: list[Request], is_function: bool) -> l
     answers: list[Answer] = []
     try:
         calls = (model.complete(request, request.draw(SEED)) for request in asked)
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        for request, answer in zip(asked, found, strict=True):
+        outcomes = await asyncio.gather(*calls, return_exceptions=True)
+        for request, answer in zip(asked, outcomes, strict=True):
             answers.append(_check_answer(name, request, answer))
         if is_function:
             again = [await model.complete(request, request.draw(SEED)) for request in reversed(asked)]

@@ -81,10 +81,10 @@ def _check_review(
     return {name: part for name, part in rows.items() if len(next(iter(part.values())))}
 
 
-def _check_lasting(test: MemberUnderTest, one: Columns, two: Columns) -> None:
+def _check_lasting(test: MemberUnderTest, first: Columns, second: Columns) -> None:
     """Posts that both reviews looked at got the same."""
-    _, at, other = np.intersect1d(one["post"], two["post"], return_indices=True)
+    _, at, other = np.intersect1d(first["post"], second["post"], return_indices=True)
     for name in ("verdict", "confidence"):
-        if not np.array_equal(one[name][at], two[name][other], equal_nan=True):
+        if not np.array_equal(first[name][at], second[name][other], equal_nan=True):
             allowed = "what a post gets whenever it is reviewed, takedowns or not"
             raise test.broken(f"another {name} in another step", allowed, "draw with lasting=True")

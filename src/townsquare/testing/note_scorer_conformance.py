@@ -70,29 +70,29 @@ def _check_scores(
     for array in (*_columns(ratings).values(), *_columns(previous).values()):
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    found = chosen.scores(ratings, previous)
+    scores = chosen.scores(ratings, previous)
     again = chosen.scores(ratings, previous)
-    test.check_same("the same call twice gives other", _columns(found), _columns(again), "a pure function")
+    test.check_same("the same call twice gives other", _columns(scores), _columns(again), "a pure function")
     other_order = chosen.scores(_rows(ratings, rng.permutation(ratings.note.size)), previous)
-    _check_close(test, found, other_order, "ratings in another order")
-    place = rng.permutation(ratings.n_notes)  # of note k now: place[k]
-    renumbered = chosen.scores(_renumbered(ratings, place), _taken(previous, np.argsort(place)))
-    _check_close(test, found, _taken(renumbered, place), "notes with other numbers")
-    return found
+    _check_close(test, scores, other_order, "ratings in another order")
+    new_number = rng.permutation(ratings.n_notes)  # of note k now
+    renumbered = chosen.scores(_renumbered(ratings, new_number), _taken(previous, np.argsort(new_number)))
+    _check_close(test, scores, _taken(renumbered, new_number), "notes with other numbers")
+    return scores
 
 
-def _check_close(test: MemberUnderTest, one: NoteScores, two: NoteScores, what: str) -> None:
-    differs = one.status != two.status
-    for a, b in ((one.intercept, two.intercept), (one.factor, two.factor)):
+def _check_close(test: MemberUnderTest, first: NoteScores, second: NoteScores, what: str) -> None:
+    differs = first.status != second.status
+    for a, b in ((first.intercept, second.intercept), (first.factor, second.factor)):
         differs |= ~np.isclose(a, b, rtol=0, atol=CLOSE, equal_nan=True)
     if differs.any():
         at = int(np.argmax(differs))
-        was, now = (f"{s.status[at]}, {s.intercept[at]:.6g}, {s.factor[at]:.6g}" for s in (one, two))
+        was, now = (f"{s.status[at]}, {s.intercept[at]:.6g}, {s.factor[at]:.6g}" for s in (first, second))
         raise test.broken(f"{what} give note {at} another score: {now} for {was}", f"the same, within {CLOSE:g}")
 
 
 def _columns(given: NoteRatings | NoteScores) -> dict[str, object]:
-    return {one.name: getattr(given, one.name) for one in fields(given)}
+    return {column.name: getattr(given, column.name) for column in fields(given)}
 
 
 def _rows(ratings: NoteRatings, rows: Int64) -> NoteRatings:
@@ -104,15 +104,15 @@ def _rows(ratings: NoteRatings, rows: Int64) -> NoteRatings:
 
 def _counted(note: Int32, value: Float, n: int) -> tuple[Int32, Int32]:
     """Helpful and not helpful ratings of each note."""
-    helpful, not_helpful = (np.bincount(note[value == one], minlength=n).astype(np.int32) for one in (1.0, 0.0))
+    helpful, not_helpful = (np.bincount(note[value == rating], minlength=n).astype(np.int32) for rating in (1.0, 0.0))
     return helpful, not_helpful
 
 
-def _renumbered(ratings: NoteRatings, place: Int64) -> NoteRatings:
+def _renumbered(ratings: NoteRatings, new_number: Int64) -> NoteRatings:
     """The same notes, of which the k-th is now the one at ``place[k]``."""
-    order = np.argsort(place)
+    order = np.argsort(new_number)
     notes = {name: getattr(ratings, name)[order] for name in ("author", "written", "decided", "helpful", "not_helpful")}
-    return replace(ratings, note=place[ratings.note].astype(np.int32), **notes)
+    return replace(ratings, note=new_number[ratings.note].astype(np.int32), **notes)
 
 
 def _taken(scores: NoteScores, rows: Int64) -> NoteScores:
@@ -126,8 +126,8 @@ def _pending(n: int) -> NoteScores:
 def _two_camps(rng: np.random.Generator, raters: int = 60, notes: int = 30) -> NoteRatings:
     """Ratings by two camps: a third of the notes please both, a third one of them, a third nobody; two have none."""
     rater, note = (each.ravel() for each in np.mgrid[:raters, : notes - 2])
-    kept = rng.random(note.size) < 0.6
-    rater, note = rater[kept], note[kept]
+    rated = rng.random(note.size) < 0.6
+    rater, note = rater[rated], note[rated]
     camp, kind = rater % 2, note % 3
     liking = np.select([kind == 0, kind == 1], [0.85, np.where(camp == note // 3 % 2, 0.9, 0.1)], 0.15)
     u = rng.random(note.size)

@@ -70,8 +70,8 @@ def _check_choice(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
     again = _decide(test, made, views)
     for columns in (_columns, _examined):
         test.check_same("the same call twice gives other", columns(chosen, views), columns(again, views), "pure")
-    place = np.searchsorted(views.agents, chosen.agent)
-    inside = (chosen.row >= views.indptr[place]) & (chosen.row < views.indptr[place + 1])
+    agent_row = np.searchsorted(views.agents, chosen.agent)
+    inside = (chosen.row >= views.indptr[agent_row]) & (chosen.row < views.indptr[agent_row + 1])
     checks = (
         (inside | (chosen.row == NONE), "row", "-1, or a row of the agent's own feed"),
         (~np.isin(chosen.kind, _NEED_NO_ROW) | (chosen.row == NONE), "row", "-1 for `post` and `ignore`"),
@@ -89,8 +89,8 @@ def _check_alone(test: MemberUnderTest, made: BusyWorld, views: Views) -> None:
         part = views.only(some)
         chosen = _decide(test, made, part)
         alone, rows = _columns(chosen, part), np.repeat(some, np.diff(views.indptr))
-        kept = np.isin(whole["agent"], views.agents[some])
-        with_others = {name: column[kept] for name, column in whole.items()}
+        asked = np.isin(whole["agent"], views.agents[some])
+        with_others = {name: column[asked] for name, column in whole.items()}
         test.check_same("asked alone, agents choose another", with_others, alone, "the same, whoever else is asked")
         shown = {"examined": looked[rows]}
         test.check_same("asked alone, agents have other rows", shown, _examined(chosen, part), "the same rows")
@@ -113,8 +113,10 @@ def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
     texts = chosen.new_texts
     for name in ("text", "reasoning"):
         numbers = [int(number) - views.n_texts for number in getattr(chosen, name)]
-        said = [texts[k] if 0 <= k < len(texts) else views.text(k + views.n_texts) for k in numbers if k < len(texts)]
-        out[name] = np.array(said, object)
+        contents = [
+            texts[k] if 0 <= k < len(texts) else views.text(k + views.n_texts) for k in numbers if k < len(texts)
+        ]
+        out[name] = np.array(contents, object)
     stances = [""] * chosen.n
     for action, *declared in zip(*chosen.declared, strict=True):
         stances[int(action)] += str([float(value) for value in declared])
@@ -124,12 +126,12 @@ def _columns(chosen: ProposedActions, views: Views) -> dict[str, Array]:
 
 def _check_truth(test: MemberUnderTest, seed: int) -> None:
     """The same world in which everything that was true is false makes nobody act otherwise."""
-    said: list[Mapping[str, Array]] = []
+    answers: list[Mapping[str, Array]] = []
     for turned in (False, True):
         made = busy_world(seed)
         if turned:
             veracity = made.world.posts.write("veracity")
             veracity[:] = Veracity.TRUE + Veracity.FALSE - veracity
         views = made.views()
-        said.append(_columns(_decide(test, made, views), views))
-    test.check_same("the ground truth changes", said[0], said[1], "agents never see it")
+        answers.append(_columns(_decide(test, made, views), views))
+    test.check_same("the ground truth changes", answers[0], answers[1], "agents never see it")

@@ -50,7 +50,8 @@ def check_stance_scorer(scorer: StanceScorer, texts: Sequence[str] = TEXTS) -> N
         ("another order of texts and statements gives", whole, back),
         ("other texts and statements beside them give", whole[1:, :1], part),
     )
-    for what, one, two in cases:
-        test.check_same(f"{what} other", {"scores": one}, {"scores": two}, "a number of its text and statement alone")
+    for what, first, second in cases:
+        allowed = "a number of its text and statement alone"
+        test.check_same(f"{what} other", {"scores": first}, {"scores": second}, allowed)
     for some, statements in (([], list(PROPOSITIONS)), (list(texts), []), ([], [])):
         scores(scorer, some, statements)

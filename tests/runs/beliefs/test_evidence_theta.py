@@ -47,7 +47,7 @@ def test_pairs_stay_within_topic_and_side_and_a_near_miss_meets_its_argument_alo
 
     named = {
         (pairs.texts[one] + pairs.texts[other], bool(same), bool(held))
-        for one, other, same, held in zip(pairs.one, pairs.other, pairs.same, pairs.held_out, strict=True)
+        for one, other, same, held in zip(pairs.first, pairs.second, pairs.same, pairs.held_out, strict=True)
     }
     assert named == {
         ("ab", True, False), ("ac", False, False), ("ad", False, False), ("ae", False, False), ("bd", False, False),

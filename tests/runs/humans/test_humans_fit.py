@@ -198,11 +198,11 @@ def test_a_population_of_two_kinds_is_told_from_one_point() -> None:
         for k, one in enumerate(people)
     ]
     assert np.mean(inside) > 0.85
-    assert np.mean([one.told_apart for one in people]) > 0.5
+    assert np.mean([one.separable for one in people]) > 0.5
     # With one answer each, nothing is known of anybody.
     alone = np.arange(person.size)
     few = people_of(np.full_like(square, 0.01), alone, tuple(map(str, alone)), grid, found_population)
-    assert not any(one.x_told or one.told_apart for one in few)
+    assert not any(one.x_identified or one.separable for one in few)
 
 
 def test_where_starts_are_zero_anchoring_cannot_be_told() -> None:

@@ -176,7 +176,7 @@ def test_people_who_act_by_the_policy_are_recovered() -> None:
     panel = acted(made_panel(1500, 48), population=Population(activity_shape=0.7, silent_share=0.3))
     fit = fit_policy(panel.did, covariates_of(panel), 1.0)
     shipped = Params()
-    assert fit.crowd.silent == pytest.approx(0.3, abs=0.06)
+    assert fit.crowd.lurkers == pytest.approx(0.3, abs=0.06)
     assert fit.crowd.shape == pytest.approx(0.7, abs=0.2)
     for k, kind in enumerate(KINDS):
         known = getattr(shipped, kind.name.lower())
@@ -215,7 +215,7 @@ def test_without_anybody_silent_no_silent_class_is_found() -> None:
     draw = np.random.default_rng(1)
     counts = draw.poisson(draw.gamma(4.0, 1.0, (300, 1)) * [1.0, 0.5]).astype(float)
     crowd, _ = fit_crowd(np.minimum(counts, 20), np.zeros((20, 2)))
-    assert crowd.silent < 0.08
+    assert crowd.lurkers < 0.08
     assert crowd.shape > 2
 
 
@@ -261,7 +261,7 @@ def test_measures_of_hand_worked_sets() -> None:
     did = np.zeros((4, 2, 4), np.bool_)
     did[0, 0, 0] = did[0, 1, 1] = did[1, 1, 1] = did[1, 0, 3] = True  # 2, 2, 0, 0 actions
     assert measures.mix(did, false).tolist() == [0.25, 0.5, 0.0, 0.25]
-    assert float(measures.silent(did, false)) == 0.5
+    assert float(measures.lurkers(did, false)) == 0.5
     assert float(measures.gini(did, false)) == 0.5
     assert float(measures.dispersion(did, false)) == pytest.approx(4 / 3)
     assert float(measures.false_to_true(did, false)) == 5.0  # 2.5 against 0.5

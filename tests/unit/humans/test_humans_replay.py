@@ -219,7 +219,7 @@ def test_near_duplicates_follow_appendix_b() -> None:
             events.append((at + 1, 1.0, strength))
         held.append(at)
     assert (
-        list(zip(stream.place.tolist(), stream.rows.sign.tolist(), stream.rows.strength.tolist(), strict=True))
+        list(zip(stream.received.tolist(), stream.rows.sign.tolist(), stream.rows.strength.tolist(), strict=True))
         == events
     )
     assert stream.counts["replaced"] == 2

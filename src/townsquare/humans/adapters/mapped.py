@@ -84,9 +84,9 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
         received = _received(sent(person["conversation"]), person)
         keys = ("participant", "conversation", "proposition", "initial", "final", "topic", "option", "control", "group")
         return Row(
-            place=record.location,
-            messages=[one.message for one in received],
-            readings=list(_placed(readings(person), [one.order for one in received])),
+            location=record.location,
+            messages=[each.message for each in received],
+            readings=list(_placed(readings(person), [each.order for each in received])),
             **{key: person[key] for key in keys if key in person},
         )
 
@@ -96,20 +96,20 @@ def read(folder: Path, mapping: HumanMapping) -> Iterator[Row | DataError]:
 def _received(sent: Sequence[_Sent], person: Cells) -> list[_Sent]:
     """Return the messages of others that a person got."""
     return [
-        one
-        for one in sent
-        if one.message.author != person["participant"]
-        and one.proposition in ("", person["proposition"])
-        and (not one.to or person["participant"] in one.to)
-        and one.order < person.get("until", math.inf)
+        each
+        for each in sent
+        if each.message.author != person["participant"]
+        and each.proposition in ("", person["proposition"])
+        and (not each.to or person["participant"] in each.to)
+        and each.order < person.get("until", math.inf)
     ]
 
 
 def _placed(readings: Sequence[Cells], orders: Sequence[float]) -> Iterator[Reading]:
     """Return readings by how many of the messages, of which ``orders`` are given, came before each."""
-    for one in readings:
-        after = bisect_right(orders, one["order"]) if "order" in one else bisect_left(orders, one["before"])
-        yield Reading(after, one["stance"])
+    for reading in readings:
+        after = bisect_right(orders, reading["order"]) if "order" in reading else bisect_left(orders, reading["before"])
+        yield Reading(after, reading["stance"])
 
 
 def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Sent]]:
@@ -121,16 +121,16 @@ def _messages(folder: Path, columns: MessageColumns) -> Callable[[str], list[_Se
     def message(number: int, cells: Cells) -> _Sent:
         to = frozenset(word.strip() for word in cells.get("to", "").split(","))
         of_all = any(word.casefold() in everyone for word in to)
-        said = cells["author"], cells.get("side", math.nan), cells.get("strength", math.nan), cells.get("text", "")
+        answers = cells["author"], cells.get("side", math.nan), cells.get("strength", math.nan), cells.get("text", "")
         known = cells.get("tie", math.nan), cells.get("author_group", "")
         order, proposition = cells.get("order", number), cells.get("proposition", "")
-        return _Sent(Message(*said, *known), order, proposition, frozenset() if of_all else to)
+        return _Sent(Message(*answers, *known), order, proposition, frozenset() if of_all else to)
 
     @cache
     def sent(conversation: str) -> list[_Sent]:
         rows = [(number, part.cells(record)) for number, record in by_conversation.get((conversation,), ())]
-        found = (message(number, cells) for number, cells in rows if cells.get("received", True))
-        return sorted(found, key=lambda one: one.order)
+        messages = (message(number, cells) for number, cells in rows if cells.get("received", True))
+        return sorted(messages, key=lambda each: each.order)
 
     return sent
 
@@ -141,12 +141,12 @@ def _readings(folder: Path, columns: ReadingColumns | None) -> Callable[[Cells],
         return lambda person: []
     part = _Part(folder, columns)
     keys = ("trajectory",) if columns.trajectory else ("participant", "conversation")
-    place = "order" if columns.order else "before"
+    position = "order" if columns.order else "before"
     by_person = part.grouped(*keys)
 
     def readings(person: Cells) -> list[Cells]:
         asked = [part.cells(record) for _, record in by_person.get(tuple(person[key] for key in keys), ())]
-        about = [one for one in asked if one.get("proposition", "") in ("", person["proposition"])]
-        return sorted(about, key=lambda one: float(one[place]))
+        about = [reading for reading in asked if reading.get("proposition", "") in ("", person["proposition"])]
+        return sorted(about, key=lambda reading: float(reading[position]))
 
     return readings

@@ -70,7 +70,7 @@ def _row(
 ) -> Row:
     cells = {name: sheet.cell(record, name) for name in (*WORDS, "group", "control")}
     cells |= dict(zip(("initial", "final"), stances, strict=True))
-    return Row(place=record.location, messages=messages, readings=readings, **cells)
+    return Row(location=record.location, messages=messages, readings=readings, **cells)
 
 
 def _long(sheet: Sheet, block: list[Record]) -> Row:
@@ -97,14 +97,14 @@ def _message(sheet: Sheet, record: Record) -> Message | None:
 
 def _same(sheet: Sheet, block: Sequence[Record], column: str) -> float:
     """The stance in a column that says the same in all rows of a trajectory that say anything."""
-    found = math.nan
+    agreed = math.nan
     for record in block:
         stance = sheet.cell(record, column)
-        if not math.isnan(found) and not math.isnan(stance) and stance != found:
-            allowed = f"{found:g}, as in the rows before"
+        if not math.isnan(agreed) and not math.isnan(stance) and stance != agreed:
+            allowed = f"{agreed:g}, as in the rows before"
             raise DataError(record.where(column), got=f"{stance:g}", allowed=allowed, do="a trajectory has one of each")
-        found = found if math.isnan(stance) else stance
-    return float(found)
+        agreed = agreed if math.isnan(stance) else stance
+    return float(agreed)
 
 
 def _nested(people: Sheet, record: Record) -> Row:
@@ -134,8 +134,8 @@ def _objects(record: Record, field: str, columns: Sequence[Column]) -> Sheet:
         raise DataError(record.where(field), got=type(value).__name__, allowed="a list of objects")
     inner = []
     for number, item in enumerate(items, 1):
-        place = f"{record.location}, {field} {number}"
+        location = f"{record.location}, {field} {number}"
         if not isinstance(item, dict):
-            raise DataError(place, got=type(item).__name__, allowed="an object")
-        inner.append(Record(place, spread(place, item), "field"))
+            raise DataError(location, got=type(item).__name__, allowed="an object")
+        inner.append(Record(location, spread(location, item), "field"))
     return read_columns(Records(f"{record.location}, {field}", columns_of(inner), inner), columns)

@@ -13,7 +13,7 @@ from townsquare.core.array_types import Bool, Float, Int64
 from townsquare.humans.fit.replayed import Spans, net_evidence
 
 WARNING = (
-    "Groups are conditioned on the outcome: who belongs to which is known only afterwards. Their rows describe; they "
+    "Groups are conditioned on the outcome: membership is known only afterwards. Their rows describe people and "
     "predict nobody."
 )
 ALIGNED, OPPOSED, WEAK, STABLE = "evidence-aligned", "evidence-opposed", "weak-signal", "stable"

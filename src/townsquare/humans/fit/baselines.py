@@ -52,11 +52,11 @@ def _anchoring(spans: Spans, rows: Bool, margin: float, *, continuous: bool) -> 
         return best
 
     def loss(anchoring: float) -> float:
-        found = prior_only(spans.rows, margin, np.array([anchoring]))[rows, 0]
-        return float(((found - spans.final[rows]) ** 2).mean())
+        result = prior_only(spans.rows, margin, np.array([anchoring]))[rows, 0]
+        return float(((result - spans.final[rows]) ** 2).mean())
 
-    found = optimize.minimize_scalar(loss, bounds=(0.0, _LARGEST), method="bounded", options={"xatol": 1e-6})
-    return float(found.x) if found.fun < loss(best) else best
+    result = optimize.minimize_scalar(loss, bounds=(0.0, _LARGEST), method="bounded", options={"xatol": 1e-6})
+    return float(result.x) if result.fun < loss(best) else best
 
 
 def apply_baselines(spans: Spans, fitted: Baselines, margin: float) -> dict[str, Float]:

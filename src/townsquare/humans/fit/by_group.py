@@ -52,30 +52,30 @@ class Robustness(NamedTuple):
 
 
 def group_rows(
-    spans: Spans, setup: Setup, square: Float, held: HeldOut, at: Thresholds
+    spans: Spans, setup: Setup, square: Float, held_out: HeldOut, at: Thresholds
 ) -> tuple[list[GroupRow], Float]:
     """Rows of all and of each group, and what the groups' profiles say of each stretch, out of fold (k,).
 
     Weak-signal stretches are predicted by the profile for all, as they are no profile of the paper's.
     """
     groups = groups_of(spans, at)
-    said, everyone = held.predicted[RULE].copy(), np.ones(spans.final.size, np.bool_)
-    rows = [_row(ALL, everyone, spans, setup, square, held, held.predicted)]
+    predictions, everyone = held_out.predicted[RULE].copy(), np.ones(spans.final.size, np.bool_)
+    rows = [_row(ALL, everyone, spans, setup, square, held_out, held_out.predicted)]
     for name, member in groups.items():
         if member.sum() < FEWEST:
             continue
-        own = _held_out(spans, setup, square, held, member)
-        rows.append(_row(name, member, spans, setup, square, held, own))
+        own = _held_out(spans, setup, square, held_out, member)
+        rows.append(_row(name, member, spans, setup, square, held_out, own))
         if name != WEAK:
-            said[member] = own[RULE][member]
-    return rows, said
+            predictions[member] = own[RULE][member]
+    return rows, predictions
 
 
-def _held_out(spans: Spans, setup: Setup, square: Float, held: HeldOut, member: Bool) -> dict[str, Float]:
+def _held_out(spans: Spans, setup: Setup, square: Float, held_out: HeldOut, member: Bool) -> dict[str, Float]:
     """Rule and baselines fitted to the members outside each fold; where there are none, the profile for all and NaN."""
-    own = {RULE: held.predicted[RULE].copy(), **{name: np.full(member.size, math.nan) for name in BASELINES}}
-    for number, chosen in enumerate(held.chosen):
-        train, test = member & (held.fold != number), member & (held.fold == number)
+    own = {RULE: held_out.predicted[RULE].copy(), **{name: np.full(member.size, math.nan) for name in BASELINES}}
+    for number, chosen in enumerate(held_out.chosen):
+        train, test = member & (held_out.fold != number), member & (held_out.fold == number)
         if not test.any():
             continue
         x, y = choose(spans, setup, square, train) if train.any() else chosen
@@ -88,28 +88,30 @@ def _held_out(spans: Spans, setup: Setup, square: Float, held: HeldOut, member: 
 
 
 def _row(
-    name: str, member: Bool, spans: Spans, setup: Setup, square: Float, held: HeldOut, own: Mapping[str, Float]
+    name: str, member: Bool, spans: Spans, setup: Setup, square: Float, held_out: HeldOut, own: Mapping[str, Float]
 ) -> GroupRow:
     final = spans.final
     x, y = choose(spans, setup, square, member)
-    predicted = (spans.initial, held.predicted["linear"], own[RULE], own["prior_only"], own["linear"])
+    predicted = (spans.initial, held_out.predicted["linear"], own[RULE], own["prior_only"], own["linear"])
     no_change, linear, rule, prior_own, linear_own = (_rmse(values, final, member) for values in predicted)
     change = float(np.abs(final - spans.initial)[member].mean())
     n, gain = int(member.sum()), linear - rule
     return GroupRow(name, n, change, no_change, linear, rule, gain, prior_own, linear_own, x, y)
 
 
-def _rmse(said: Float, final: Float, member: Bool) -> float:
-    known = member & np.isfinite(said)
-    return math.sqrt(float(((said - final)[known] ** 2).mean())) if known.any() else math.nan
+def _rmse(predictions: Float, final: Float, member: Bool) -> float:
+    known = member & np.isfinite(predictions)
+    return math.sqrt(float(((predictions - final)[known] ** 2).mean())) if known.any() else math.nan
 
 
-def robustness(split: str, final: Float, held: HeldOut, said: Float) -> Robustness:
-    """Table A7 for one kind of folds; ``said`` is from :func:`group_rows`."""
-    errors = np.stack([said - final, held.predicted["prior_only"] - final, held.predicted[RULE] - final], axis=1)
-    folds = range(len(held.chosen))
-    by_fold = np.array([np.sqrt((errors[held.fold == number] ** 2).mean(axis=0)) for number in folds])
+def robustness(split: str, final: Float, held_out: HeldOut, predictions: Float) -> Robustness:
+    """Table A7 for one kind of folds; ``predictions`` is from :func:`group_rows`."""
+    errors = np.stack(
+        [predictions - final, held_out.predicted["prior_only"] - final, held_out.predicted[RULE] - final], axis=1
+    )
+    folds = range(len(held_out.chosen))
+    by_fold = np.array([np.sqrt((errors[held_out.fold == number] ** 2).mean(axis=0)) for number in folds])
     less_prior, less_global = by_fold[:, 0] - by_fold[:, 1], by_fold[:, 0] - by_fold[:, 2]
     better = (int((less_prior < 0).sum()), int((less_global < 0).sum()))
     rmse, over_prior, over_all = (t_interval(values) for values in (by_fold[:, 0], less_prior, less_global))
-    return Robustness(split, rmse, over_prior, over_all, better, len(held.chosen))
+    return Robustness(split, rmse, over_prior, over_all, better, len(held_out.chosen))

@@ -67,22 +67,22 @@ def choose(spans: Spans, setup: Setup, square: Float, rows: Bool) -> tuple[float
 def refine(spans: Spans, setup: Setup, rows: Bool, start: tuple[float, float]) -> tuple[float, float]:
     """Search from a cell, within the bounds of the two numbers; never worse than the cell."""
     grid, at = setup.grid, np.flatnonzero(rows)
-    held, final = take(spans.rows, at), spans.final[at]
+    fitted_rows, final = take(spans.rows, at), spans.final[at]
 
     def loss(point: Float) -> float:
-        found = predict_cell(held, grid, setup.margin, float(point[0]), float(point[1]))
-        return float(((found - final) ** 2).mean())
+        result = predict_cell(fitted_rows, grid, setup.margin, float(point[0]), float(point[1]))
+        return float(((result - final) ** 2).mean())
 
     # Steps are relative: the grids are nearly geometric, and each starts where its own values lie.
     first = np.array(start)
     simplex = np.stack([first, first * [1.4, 1.0] + [1e-3, 0.0], first * [1.0, 1.4] + [0.0, 1e-3]])
     bounds = [grid.x_bounds, grid.y_bounds]
     simplex = np.clip(simplex, [low for low, _ in bounds], [high for _, high in bounds])
-    found = optimize.minimize(
+    result = optimize.minimize(
         loss, first, method="Nelder-Mead", bounds=bounds,
         options={"initial_simplex": simplex, "xatol": 1e-5, "fatol": _TOLERANCE, "maxiter": 400},
     )  # fmt: skip
-    return (float(found.x[0]), float(found.x[1])) if found.fun <= loss(first) else start
+    return (float(result.x[0]), float(result.x[1])) if result.fun <= loss(first) else start
 
 
 def hold_out(spans: Spans, setup: Setup, fold: Int64, square: Float) -> HeldOut:

@@ -60,24 +60,24 @@ class SavedFit(MemberParams):
         return Baselines(self.anchoring, self.beta, self.regression)
 
 
-def saved(found: Study) -> SavedFit:
+def saved(study: Study) -> SavedFit:
     """A fit in the form that is kept."""
-    x, y = found.certainty.x, found.certainty.y
-    grid = found.setup.grid
+    x, y = study.certainty.x, study.certainty.y
+    grid = study.setup.grid
     return SavedFit(
         format=FORMAT,
-        data=found.ready.people.name,
-        rows=int(found.ready.spans.final.size),
-        options=found.options,
+        data=study.ready.people.name,
+        rows=int(study.ready.spans.final.size),
+        options=study.options,
         names=(grid.x_name, grid.y_name),
-        point=Profile(x=found.point[0], y=found.point[1]),
+        point=Profile(x=study.point[0], y=study.point[1]),
         low=(_finite(x.low), _finite(y.low)),
         high=(_finite(x.high), _finite(y.high)),
-        warnings=found.certainty.warnings,
-        **found.baselines._asdict(),
-        groups={row.group: Profile(x=row.x, y=row.y) for row in found.groups if row.group != ALL},
-        population=tuple(found.people.population.share.tolist()),
-        error=found.people.population.error,
+        warnings=study.certainty.warnings,
+        **study.baselines._asdict(),
+        groups={row.group: Profile(x=row.x, y=row.y) for row in study.groups if row.group != ALL},
+        population=tuple(study.people.population.share.tolist()),
+        error=study.people.population.error,
     )
 
 
@@ -120,10 +120,10 @@ def apply_fit(fit: SavedFit, data: Trajectories) -> Scored:
     """
     ready = prepare(data, fit.options)
     spans, margin, grid = ready.spans, fit.options.evidence.stance_margin, grid_of(fit.options.rule)
-    said = {
+    predictions = {
         RULE: predict_cell(spans.rows, grid, margin, fit.point.x, fit.point.y),
         **apply_baselines(spans, fit.baselines, margin),
         NEW: predict_grid(spans.rows, grid, margin) @ np.array(fit.population),
     }
     nothing = np.zeros(spans.final.size, np.int64)
-    return score_all(spans.final, said, nothing, ready.group, RULE, fit.options.seed)
+    return score_all(spans.final, predictions, nothing, ready.group, RULE, fit.options.seed)

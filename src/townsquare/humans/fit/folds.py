@@ -55,9 +55,9 @@ def folds_by(names: Sequence[str], kind: str, where: str, seed: int = SEED, fold
         other = "group" if kind == "topic" else "topic"
         got, do = f"one {kind} in all trajectories", f"give --folds {other}"
         raise DataError(where, got=got, allowed="at least two, as some must be held out", do=do)
-    held = [0] * min(folds, len(sizes))
+    load = [0] * min(folds, len(sizes))
     fold: dict[str, int] = {}
     for name in sorted(sizes, key=lambda name: (chain(seed, text_key(name)), name)):
-        fold[name] = held.index(min(held))
-        held[fold[name]] += sizes[name]
+        fold[name] = load.index(min(load))
+        load[fold[name]] += sizes[name]
     return np.array([fold[name] for name in names], np.int64)

@@ -22,9 +22,9 @@ from townsquare.humans.fit.scores import Scored, score_all, sums_by
 ROUNDS = 60
 _LEAST_SPREAD = 0.3  # of places in the grid: a population narrower than its cells cannot be told from one point
 _LEAST_ERROR = 1e-3
-UNTOLD = 0.9
+NARROWER = 0.9
 """A posterior whose spread is more than this share of the population's tells nothing about the person."""
-TIED = 0.8
+CORRELATED = 0.8
 
 
 class Population(NamedTuple):
@@ -53,9 +53,9 @@ class Person(NamedTuple):
     rows: int
     x: tuple[float, float, float]
     y: tuple[float, float, float]
-    x_told: bool
-    y_told: bool
-    told_apart: bool
+    x_identified: bool
+    y_identified: bool
+    separable: bool
 
 
 def places(grid: Grid) -> Float:
@@ -78,19 +78,19 @@ def fit_population(square: Float, person: Int64, grid: Grid) -> Population:
     """
     at = places(grid)
     sums, _ = sums_by(square, person)
-    found = Population(
+    population = Population(
         np.full(square.shape[1], 1.0 / square.shape[1]), math.sqrt(max(float(square.mean(axis=0).min()), _LEAST_ERROR)),
         at.mean(axis=0), np.diag(at.var(axis=0)),
     )  # fmt: skip
     for _ in range(ROUNDS):
-        weight = _posterior(sums, found)
+        weight = _posterior(sums, population)
         error = math.sqrt(max(float((weight * sums).sum()) / square.shape[0], _LEAST_ERROR**2))
         share = weight.mean(axis=0)
         mean = share @ at
         apart = at - mean
         spread = (apart * share[:, None]).T @ apart + _LEAST_SPREAD**2 * np.eye(2)
-        found = Population(_normal(at, mean, spread), error, mean, spread)
-    return found
+        population = Population(_normal(at, mean, spread), error, mean, spread)
+    return population
 
 
 def _normal(at: Float, mean: Float, spread: Float) -> Float:
@@ -145,10 +145,10 @@ def people_of(square: Float, person: Int64, names: tuple[str, ...], grid: Grid, 
     correlation = np.divide(both, size, out=np.zeros_like(both), where=size > 1e-9)
     out = []
     for number, name in enumerate(np.unique(person).tolist()):
-        told = spread[number] < UNTOLD * prior
-        apart = bool(told.all() and abs(correlation[number]) < TIED)
+        identified = spread[number] < NARROWER * prior
+        apart = bool(identified.all() and abs(correlation[number]) < CORRELATED)
         x, y = _summary(by_x[number], grid.x), _summary(by_y[number], grid.y)
-        out.append(Person(names[name], int(rows[number]), x, y, bool(told[0]), bool(told[1]), apart))
+        out.append(Person(names[name], int(rows[number]), x, y, bool(identified[0]), bool(identified[1]), apart))
     return out
 
 
@@ -187,19 +187,19 @@ class PooledFit(NamedTuple):
     predicted: dict[str, Float]
     known: Scored | None
 
-    def share_told(self, which: str) -> float:
+    def share_identified(self, which: str) -> float:
         """Share of people of whom the data tell ``"x"``, ``"y"`` or both apart (``"both"``)."""
-        column = {"x": "x_told", "y": "y_told", "both": "told_apart"}[which]
+        column = {"x": "x_identified", "y": "y_identified", "both": "separable"}[which]
         return float(np.mean([getattr(person, column) for person in self.people]))
 
 
-def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, held: HeldOut, seed: int) -> PooledFit:
+def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, held_out: HeldOut, seed: int) -> PooledFit:
     """Fit the population, in and out of folds, and every person; ``predicted`` and ``square`` are (k, cells)."""
     person = ready.person
     new, following = np.empty(person.size), np.full(person.size, math.nan)
     has_earlier = np.zeros(person.size, np.bool_)
-    for number in range(len(held.chosen)):
-        out = held.fold == number
+    for number in range(len(held_out.chosen)):
+        out = held_out.fold == number
         # Nobody of the fold is in the population that predicts them, whatever conversations they were in.
         strangers = ~np.isin(person, person[out])
         train = strangers if strangers.sum() >= out.sum() else ~out
@@ -210,8 +210,8 @@ def fit_people(ready: Prepared, grid: Grid, predicted: Float, square: Float, hel
     known = None
     if has_earlier.sum() >= 10:
         at = np.flatnonzero(has_earlier)
-        said = {name: values[at] for name, values in held.predicted.items()}
-        said |= {NEW: new[at], NEXT: following[at]}
-        known = score_all(ready.spans.final[at], said, held.fold[at], ready.group[at], NEXT, seed)
+        predictions = {name: values[at] for name, values in held_out.predicted.items()}
+        predictions |= {NEW: new[at], NEXT: following[at]}
+        known = score_all(ready.spans.final[at], predictions, held_out.fold[at], ready.group[at], NEXT, seed)
     people = people_of(square, person, ready.persons, grid, population)
     return PooledFit(population, people, {NEW: new}, known)

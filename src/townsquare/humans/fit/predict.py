@@ -69,9 +69,9 @@ def compiled(
 
 
 def _defaults(rule: BeliefRule, n: int, margin: float) -> AgentParams:
-    found = per_agent(rule.params(), n)
-    own = {"stance_margin": np.broadcast_to(np.float64(margin), (n,))} if "stance_margin" in found else {}
-    return {**found, **own}
+    params = per_agent(rule.params(), n)
+    own = {"stance_margin": np.broadcast_to(np.float64(margin), (n,))} if "stance_margin" in params else {}
+    return {**params, **own}
 
 
 def predict_cell(rows: Replayed, grid: Grid, margin: float, x: float, y: float) -> Float:

@@ -27,11 +27,11 @@ def columns_of(grid: Grid) -> tuple[str, str]:
     return ("u", "a") if own == _LOG_ODDS else own
 
 
-def profiles_csv(found: Study, kind: Kind = "people") -> str:
+def profiles_csv(study: Study, kind: Kind = "people") -> str:
     """The text of a file of profiles."""
-    grid = found.setup.grid
-    groups = [(row.group, row.x, row.y, float(row.n)) for row in found.groups if row.group != ALL]
-    rows = {"one": [("all", *found.point, 1.0)], "groups": groups, "people": _people(found)}[kind]
+    grid = study.setup.grid
+    groups = [(row.group, row.x, row.y, float(row.n)) for row in study.groups if row.group != ALL]
+    rows = {"one": [("all", *study.point, 1.0)], "groups": groups, "people": _people(study)}[kind]
     total = sum(share for *_, share in rows)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -40,12 +40,12 @@ def profiles_csv(found: Study, kind: Kind = "people") -> str:
     return text.getvalue()
 
 
-def _people(found: Study) -> list[tuple[str, float, float, float]]:
-    grid, share = found.setup.grid, found.people.population.share
-    one, two = columns_of(grid)
+def _people(study: Study) -> list[tuple[str, float, float, float]]:
+    grid, share = study.setup.grid, study.people.population.share
+    first, second = columns_of(grid)
     rows = []
     for number, weight in enumerate(share.tolist()):
         if weight >= LEAST_SHARE:
             x, y = grid.cell(number)
-            rows.append((f"{one}{x:g}-{two}{y:g}", x, y, weight))
+            rows.append((f"{first}{x:g}-{second}{y:g}", x, y, weight))
     return rows

@@ -45,8 +45,10 @@ def answers(people: Trajectories) -> tuple[Int64, Float, Int64]:
     received = np.diff(people.indptr)
     ends = np.stack([people.reading_indptr[:-1], people.reading_indptr[1:]], axis=1).ravel()
     stance = np.insert(people.reading, ends, np.stack([people.initial, people.final], axis=1).ravel())
-    place = np.insert(people.reading_after, ends, np.stack([np.zeros_like(received), received], axis=1).ravel())
-    return np.repeat(np.arange(len(people)), np.diff(people.reading_indptr) + 2), stance, place
+    received_before = np.insert(
+        people.reading_after, ends, np.stack([np.zeros_like(received), received], axis=1).ravel()
+    )
+    return np.repeat(np.arange(len(people)), np.diff(people.reading_indptr) + 2), stance, received_before
 
 
 def by_step(people: Trajectories, stream: Stream) -> Spans:
@@ -54,14 +56,14 @@ def by_step(people: Trajectories, stream: Stream) -> Spans:
 
     A record that an earlier stretch brought and a later one put out counts negative there, as it does in the sum.
     """
-    person, stance, place = answers(people)
+    person, stance, received_before = answers(people)
     start = np.flatnonzero(person[1:] == person[:-1])  # all but the last answer of each person
     person = person[start]
     # Events by person and place; a stretch holds those with start < place <= end.
     owner = owners(stream.rows.indptr)
-    wide = int(place.max(initial=0)) + 2
-    key = owner * wide + stream.place
-    lo, hi = (np.searchsorted(key, person * wide + place[at], side="right") for at in (start, start + 1))
+    wide = int(received_before.max(initial=0)) + 2
+    key = owner * wide + stream.received
+    lo, hi = (np.searchsorted(key, person * wide + received_before[at], side="right") for at in (start, start + 1))
     indptr = np.concatenate([lo, hi[-1:]]).astype(np.int64)
     assert np.array_equal(lo[1:], hi[:-1]), "stretches of a person follow each other"
     return Spans(person, stance[start], stance[start + 1], replayed(stance[start], indptr, *stream.rows[2:]))

@@ -149,5 +149,5 @@ def sign_accuracy(final: Float, predicted: Float) -> float:
     at = final != 0.0
     if not at.any():
         return math.nan
-    said = np.sign(predicted[at]) * np.sign(final[at])
-    return float((0.5 + 0.5 * said).mean())
+    agreement = np.sign(predicted[at]) * np.sign(final[at])
+    return float((0.5 + 0.5 * agreement).mean())

@@ -171,14 +171,14 @@ class _Received(NamedTuple):
 
 def _authors(event: Int64, rows: Replayed, needs: frozenset[str]) -> Authors:
     """What is known of the authors of events; the stance of the message stands for that of its author."""
-    found: dict[str, npt.NDArray[np.generic]] = {}
+    columns: dict[str, npt.NDArray[np.generic]] = {}
     if "authors" in needs:
-        found["stance"] = rows.shown[event]
+        columns["stance"] = rows.shown[event]
     if "ties" in needs:
-        found["tie"] = rows.tie[event]
+        columns["tie"] = rows.tie[event]
     if "groups" in needs:
-        found |= {name: getattr(rows, name)[event].astype(np.int16) for name in ("group", "reader_group")}
-    return Authors(found)
+        columns |= {name: getattr(rows, name)[event].astype(np.int16) for name in ("group", "reader_group")}
+    return Authors(columns)
 
 
 def _within(first: Int64, end: Int64) -> tuple[Int64, Int64]:

@@ -38,7 +38,7 @@ class Stream(NamedTuple):
     """
 
     rows: Replayed
-    place: Int64
+    received: Int64
     counts: dict[str, float]
 
 
@@ -110,8 +110,10 @@ def _resolved(claims: Claims, indptr: Int64, choice: EvidenceChoice) -> tuple[Bo
         texts = claims.text[lo:hi]
         if any(texts[1:]):
             pairs = near_pairs(vectors.of(texts), texts, 0, theta)
-            said = np.array([bool(texts[k]) for k in pairs.later.tolist()], np.bool_)  # no text, no near-duplicates
-            parts.append(NearPairs(pairs.later[said] + lo, pairs.earlier[said] + lo, pairs.similarity[said]))
+            has_text = np.array([bool(texts[k]) for k in pairs.later.tolist()], np.bool_)  # no text, no near-duplicates
+            parts.append(
+                NearPairs(pairs.later[has_text] + lo, pairs.earlier[has_text] + lo, pairs.similarity[has_text])
+            )
     near = NearPairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     polarity, flags = claims.polarity.astype(np.int8), np.zeros(claims.message.size, np.uint8)
     nothing = np.zeros((indptr.size - 1, 1))

@@ -38,25 +38,25 @@ def studies(
     UnknownName, ContractError, DataError
         As :func:`townsquare.humans.fit.study.study`.
     """
-    rules = [one.rule for one in wanted]
+    rules = [options.rule for options in wanted]
     if not rules or len(set(rules)) < len(rules):
         raise SettingError("--rule", got=", ".join(rules) or "nothing", allowed="different rules, at least one")
     for rule in rules:
         grid_of(rule)
-    said = on_progress or (lambda done: None)
+    report_progress = on_progress or (lambda done: None)
     if checked_place(on) == HERE:
         done = []
-        for one in wanted:
-            done.append(study(people, one))
-            said(len(done))
+        for options in wanted:
+            done.append(study(people, options))
+            report_progress(len(done))
         return done
-    found: dict[int, Study | BaseException] = {}
-    pool = RayPool(_fit, on, on_steps=lambda steps: said(len(found)))
-    with closing(pool.map([(people, one) for one in wanted])) as results:
-        found.update(results)
+    ended: dict[int, Study | BaseException] = {}
+    pool = RayPool(_fit, on, on_steps=lambda steps: report_progress(len(ended)))
+    with closing(pool.map([(people, options) for options in wanted])) as results:
+        ended.update(results)
     fits: list[Study] = []
     for index in range(len(wanted)):
-        result = found[index]
+        result = ended[index]
         if isinstance(result, BaseException):
             raise result
         fits.append(result)

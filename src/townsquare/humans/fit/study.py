@@ -56,7 +56,7 @@ class Study(NamedTuple):
     ready: Prepared
     setup: Setup
     predicted: Float
-    held: HeldOut
+    held_out: HeldOut
     scored: Scored
     point: tuple[float, float]
     certainty: Certainty
@@ -92,33 +92,33 @@ def study(data: Trajectories, options: FitOptions) -> Study:
     predicted = predict_grid(spans.rows, grid, setup.margin)
     square = np.asarray((predicted - spans.final[:, None]) ** 2)
     fold = fold_of(ready.people, options.folds, options.seed, options.n_folds)[spans.person]
-    held = hold_out(spans, setup, fold, square)
-    people = fit_people(ready, grid, predicted, square, held, options.seed)
-    scored = score_all(spans.final, {**held.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
+    held_out = hold_out(spans, setup, fold, square)
+    people = fit_people(ready, grid, predicted, square, held_out, options.seed)
+    scored = score_all(spans.final, {**held_out.predicted, **people.predicted}, fold, ready.group, RULE, options.seed)
     point = choose(spans, setup, square, everyone)
-    rows, said = group_rows(spans, setup, square, held, options.thresholds)
+    rows, predictions = group_rows(spans, setup, square, held_out, options.thresholds)
     if options.continuous:
         certainty = beyond_grid(spans, setup, point, ready.group, options.seed)
     else:
         certainty = on_grid(square, ready.group, grid, options.seed)
     baselines = fit_baselines(spans, everyone, setup.margin, continuous=options.continuous)
-    robust = _robust(ready, setup, options, square, held, said)
-    fitted = (predicted, held, scored, point, certainty, baselines)
+    robust = _robust(ready, setup, options, square, held_out, predictions)
+    fitted = (predicted, held_out, scored, point, certainty, baselines)
     return Study(options, ready, setup, *fitted, rows, robust, people)
 
 
 def _robust(
-    ready: Prepared, setup: Setup, options: FitOptions, square: Float, held: HeldOut, said: Float
+    ready: Prepared, setup: Setup, options: FitOptions, square: Float, held_out: HeldOut, predictions: Float
 ) -> list[Robustness]:
-    found = []
+    rows = []
     for kind in KINDS:
         if kind == options.folds:
-            found.append(robustness(kind, ready.spans.final, held, said))
+            rows.append(robustness(kind, ready.spans.final, held_out, predictions))
             continue
         names = ready.people.conversation if kind == "group" else ready.people.topic
         if len(set(names)) > 1:
             fold = fold_of(ready.people, kind, options.seed, options.n_folds)[ready.spans.person]
             other = hold_out(ready.spans, setup, fold, square)
             _, theirs = group_rows(ready.spans, setup, square, other, options.thresholds)
-            found.append(robustness(kind, ready.spans.final, other, theirs))
-    return found
+            rows.append(robustness(kind, ready.spans.final, other, theirs))
+    return rows

@@ -49,39 +49,39 @@ class Trace(NamedTuple):
     reading: Float
 
 
-def traces_of(found: Study) -> list[Trace]:
+def traces_of(study: Study) -> list[Trace]:
     """A person of each group that has any with at least three events: the one with the median error of its group."""
-    people, stream = found.ready.people, found.ready.stream
+    people, stream = study.ready.people, study.ready.stream
     spans = whole(people, stream)
     events = np.diff(spans.rows.indptr)
-    fitted = {row.group: (row.x, row.y) for row in found.groups}
+    fitted = {row.group: (row.x, row.y) for row in study.groups}
     out = []
-    for name, member in groups_of(spans, found.options.thresholds).items():
+    for name, member in groups_of(spans, study.options.thresholds).items():
         rows = np.flatnonzero(member & (events >= LEAST_EVENTS))
         if name == WEAK or name not in fitted or not rows.size:
             continue
         x, y = fitted[name]
-        said = predict_cell(spans.rows, found.setup.grid, found.setup.margin, x, y)[rows]
-        order = np.argsort(np.abs(said - spans.final[rows]), kind="stable")
-        out.append(_trace(found, name, int(rows[order[rows.size // 2]]), (x, y)))
+        predictions = predict_cell(spans.rows, study.setup.grid, study.setup.margin, x, y)[rows]
+        order = np.argsort(np.abs(predictions - spans.final[rows]), kind="stable")
+        out.append(_trace(study, name, int(rows[order[rows.size // 2]]), (x, y)))
     return out
 
 
-def _trace(found: Study, group: str, row: int, point: tuple[float, float]) -> Trace:
-    people, stream = found.ready.people, found.ready.stream
+def _trace(study: Study, group: str, row: int, point: tuple[float, float]) -> Trace:
+    people, stream = study.ready.people, study.ready.stream
     own = take(stream.rows, np.array([row]))
-    stance = predict_cell(_prefixes(own), found.setup.grid, found.setup.margin, *point)
+    stance = predict_cell(_prefixes(own), study.setup.grid, study.setup.margin, *point)
     lo, hi = people.reading_indptr[row], people.reading_indptr[row + 1]
-    place = stream.place[slice(*stream.rows.indptr[row : row + 2])]
-    after = np.searchsorted(place, people.reading_after[lo:hi], side="right").astype(np.float64)
+    received = stream.received[slice(*stream.rows.indptr[row : row + 2])]
+    after = np.searchsorted(received, people.reading_after[lo:hi], side="right").astype(np.float64)
     who = (group, people.participant[row], people.proposition[row], *point)
     ends = float(people.initial[row]), float(people.final[row])
     return Trace(*who, stance, own.sign * own.polarity, *ends, after, people.reading[lo:hi])
 
 
-def _prefixes(one: Replayed) -> Replayed:
+def _prefixes(rows: Replayed) -> Replayed:
     """One start with e events as e + 1 starts: with none of them, the first, the first two, and so on."""
-    counts: Int64 = np.arange(one.polarity.size + 1)
+    counts: Int64 = np.arange(rows.polarity.size + 1)
     places = np.concatenate([np.arange(count) for count in counts]).astype(np.int64)
-    starts, indptr = np.repeat(one.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])
-    return replayed(starts, indptr, *(column[places] for column in one[2:]))
+    starts, indptr = np.repeat(rows.initial, counts.size), np.concatenate([[0], np.cumsum(counts)])
+    return replayed(starts, indptr, *(column[places] for column in rows[2:]))

@@ -1,4 +1,4 @@
-"""How well the data tell the two fitted numbers: intervals, and a warning where they cannot be told apart.
+"""How well the data identify the two fitted parameters: intervals, and a warning where they are not separable.
 
 On the grid: conversations are drawn anew with replacement and the best cell is taken each time. Beyond the grid: the
 curvature of the squared error at the optimum, with errors that may go together within a conversation (a sandwich
@@ -22,12 +22,12 @@ from townsquare.humans.fit.scores import Interval, resampled, sums_by
 
 WIDE = 0.7
 """Share of a grid above which an interval says nothing."""
-TIED = 0.9
+CORRELATED = 0.9
 _Z = 1.959963984540054
 
 
 class Certainty(NamedTuple):
-    """Intervals of the two numbers, their correlation over resamples, and what a reader must mind."""
+    """Intervals of the two numbers, their correlation over resamples, and warnings."""
 
     x: Interval
     y: Interval
@@ -43,8 +43,8 @@ def on_grid(square: Float, group: Int64, grid: Grid, seed: int) -> Certainty:
     best = grid.cell(int(np.argmin(square.sum(axis=0))))
     x, y = np.array(grid.x)[at_x], np.array(grid.y)[at_y]
     correlation = _correlation(at_x.astype(np.float64), at_y.astype(np.float64))
-    found = Certainty(_around(best[0], x), _around(best[1], y), correlation, ())
-    return found._replace(warnings=tuple(warnings_of(found, grid)))
+    certainty = Certainty(_around(best[0], x), _around(best[1], y), correlation, ())
+    return certainty._replace(warnings=tuple(warnings_of(certainty, grid)))
 
 
 def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: Int64, seed: int) -> Certainty:
@@ -54,8 +54,8 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     """
     grid = setup.grid
     if registry.get("beliefs", grid.rule).abrupt:
-        found = on_grid(square_errors(spans, setup), group, grid, seed)
-        return found._replace(x=_moved(found.x, point[0]), y=_moved(found.y, point[1]))
+        certainty = on_grid(square_errors(spans, setup), group, grid, seed)
+        return certainty._replace(x=_moved(certainty.x, point[0]), y=_moved(certainty.y, point[1]))
     slopes = _slopes(spans, setup, point)
     error = predict_cell(spans.rows, grid, setup.margin, *point) - spans.final
     scores, counts = sums_by(slopes * error[:, None], group)
@@ -63,37 +63,38 @@ def beyond_grid(spans: Spans, setup: Setup, point: tuple[float, float], group: I
     bread = slopes.T @ slopes
     if not np.isfinite(bread).all() or np.linalg.cond(bread) > 1e12:
         nothing = math.nan
-        words = (
-            f"{grid.x_short} and {grid.y_short} are not separately identified: the error does not depend on one of them"
-        )
+        names = f"{grid.x_short} and {grid.y_short}"
+        words = f"{names} are not separately identified: the error does not depend on one of them"
         return Certainty(Interval(point[0], nothing, nothing), Interval(point[1], nothing, nothing), nothing, (words,))
     inverse = np.linalg.inv(bread)
     spread = inverse @ (scores.T @ scores) @ inverse * n / max(n - 1, 1)
     sd = np.sqrt(np.diag(spread))
     bounds = (grid.x_bounds, grid.y_bounds)
-    x, y = (_log_interval(value, one, within) for value, one, within in zip(point, sd.tolist(), bounds, strict=True))
+    x, y = (
+        _log_interval(value, error, within) for value, error, within in zip(point, sd.tolist(), bounds, strict=True)
+    )
     correlation = float(spread[0, 1] / (sd[0] * sd[1])) if sd.all() else math.nan
-    found = Certainty(x, y, correlation, ())
-    return found._replace(warnings=tuple(warnings_of(found, grid)))
+    certainty = Certainty(x, y, correlation, ())
+    return certainty._replace(warnings=tuple(warnings_of(certainty, grid)))
 
 
-def warnings_of(found: Certainty, grid: Grid) -> list[str]:
-    """In words: numbers that the data do not tell, that trade off, or that lie at the edge of what was tried."""
-    said = []
-    for short, one, values, bounds in (
-        (grid.x_short, found.x, grid.x, grid.x_bounds),
-        (grid.y_short, found.y, grid.y, grid.y_bounds),
+def warnings_of(certainty: Certainty, grid: Grid) -> list[str]:
+    """Name parameters that the data do not identify, that are correlated, or that lie at the edge of the grid."""
+    warnings = []
+    for short, interval, values, bounds in (
+        (grid.x_short, certainty.x, grid.x, grid.x_bounds),
+        (grid.y_short, certainty.y, grid.y, grid.y_bounds),
     ):
-        inside = sum(one.low <= value <= one.high for value in values)
+        inside = sum(interval.low <= value <= interval.high for value in values)
         if inside > WIDE * len(values):
-            said.append(f"{short} is poorly identified: its interval covers {inside} of {len(values)} grid values")
+            warnings.append(f"{short} is poorly identified: its interval covers {inside} of {len(values)} values")
         edges = {values[-1], *bounds} | ({values[0]} if values[0] > bounds[0] else set())
-        if one.value in edges:
-            said.append(f"{short} = {one.value:g} lies at the edge of the grid")
-    if abs(found.correlation) > TIED:
-        words = f"correlation {found.correlation:.2f} over resamples"
-        said.append(f"{grid.x_short} and {grid.y_short} are not separately identified: {words}")
-    return said
+        if interval.value in edges:
+            warnings.append(f"{short} = {interval.value:g} lies at the edge of the grid")
+    if abs(certainty.correlation) > CORRELATED:
+        words = f"correlation {certainty.correlation:.2f} over resamples"
+        warnings.append(f"{grid.x_short} and {grid.y_short} are not separately identified: {words}")
+    return warnings
 
 
 def _slopes(spans: Spans, setup: Setup, point: tuple[float, float]) -> Float:
@@ -118,9 +119,9 @@ def _log_interval(value: float, sd: float, within: tuple[float, float]) -> Inter
     return Interval(value, max(low, within[0]), min(high, within[1]))
 
 
-def _moved(one: Interval, value: float) -> Interval:
+def _moved(interval: Interval, value: float) -> Interval:
     """The interval of another value, widened to hold it."""
-    return Interval(value, min(one.low, value), max(one.high, value))
+    return Interval(value, min(interval.low, value), max(interval.high, value))
 
 
 def _around(value: float, drawn: Float) -> Interval:
@@ -128,7 +129,7 @@ def _around(value: float, drawn: Float) -> Interval:
     return Interval(value, min(float(low), value), max(float(high), value))
 
 
-def _correlation(one: Float, other: Float) -> float:
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+def _correlation(first: Float, second: Float) -> float:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
-    return float(np.corrcoef(one, other)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])

@@ -133,8 +133,10 @@ def _strength(table: ArgumentTable, units: Units, train: Bool, test: Bool) -> Fl
 def _relevant(units: Units, which: Int64, topic: str, bank: Examples) -> Bool:
     says = topic_words(topic, bank)
     needed = WITH_BANK if bank.texts else WITHOUT_BANK
-    found = [units.content[unit] for unit in which.tolist()]
-    return np.asarray([bool(at) and sum(says[list(at)].tolist()) / len(at) ** 0.5 >= needed for at in found], np.bool_)
+    contents = [units.content[unit] for unit in which.tolist()]
+    return np.asarray(
+        [bool(at) and sum(says[list(at)].tolist()) / len(at) ** 0.5 >= needed for at in contents], np.bool_
+    )
 
 
 def _try_others(table: ArgumentTable, units: Units, topic: str, bank: Examples, off_topic: Float) -> None:
@@ -157,8 +159,8 @@ def _judged(
     rank = np.nan_to_num(strength)
     claims, strongest = np.zeros(n), np.full(n, np.nan)
     for row, parts in enumerate(units.passages):
-        found = [unit for unit in parts if relevant[unit]]
-        claims[row] = len(found)
-        if found:
-            strongest[row] = sign[max(found, key=lambda unit: rank[unit])]
+        relevant_units = [unit for unit in parts if relevant[unit]]
+        claims[row] = len(relevant_units)
+        if relevant_units:
+            strongest[row] = sign[max(relevant_units, key=lambda unit: rank[unit])]
     return Judged(Verdicts(claims, strongest, sign[:n], strength[:n], off_topic), score)

@@ -29,7 +29,7 @@ class JudgeReport(NamedTuple):
 
     Attributes
     ----------
-    location : str
+    place : str
         The file.
     n : int
         Arguments in it.
@@ -81,9 +81,13 @@ def judge_report(path: Path, bank: Path | None = None, quality: str = "") -> Jud
     methods[IN_TOPIC] = in_topic(table, units, None if general is None else general.scores)
     verdicts = {name: methods[name].verdicts for name in (SHIPPED, IN_TOPIC, HELD_OUT) if name in methods}
     everything = np.arange(len(table.text), dtype=np.int64)
-    overall = [score(name, "", table, said, everything) for name, said in {**verdicts, **baselines(table)}.items()]
+    overall = [
+        score(name, "", table, verdict, everything) for name, verdict in {**verdicts, **baselines(table)}.items()
+    ]
     by_topic = [
-        score(name, topic, table, said, table.rows(topic)) for topic in table.topics for name, said in verdicts.items()
+        score(name, topic, table, verdict, table.rows(topic))
+        for topic in table.topics
+        for name, verdict in verdicts.items()
     ]
     head = table.location, len(table.text), table.topics, table.columns
     return JudgeReport(*head, tuple(overall), tuple(by_topic), _notices(table, banks))

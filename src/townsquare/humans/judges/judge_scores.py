@@ -63,22 +63,22 @@ class Scores(NamedTuple):
     spearman: float
 
 
-def score(method: str, topic: str, table: ArgumentTable, said: Verdicts, rows: npt.NDArray[np.int64]) -> Scores:
+def score(method: str, topic: str, table: ArgumentTable, verdicts: Verdicts, rows: npt.NDArray[np.int64]) -> Scores:
     """The measures of some rows of a table."""
     side, quality = table.side[rows], table.quality[rows]
-    claims, strongest, polarity = said.claims[rows], said.strongest[rows], said.polarity[rows]
+    claims, strongest, polarity = verdicts.claims[rows], verdicts.strongest[rows], verdicts.polarity[rows]
     holds = ~(side == 0.0)
-    stray = np.r_[np.where(np.isnan(claims), np.nan, claims > 0)[~holds], said.off_topic[rows]]
+    stray = np.r_[np.where(np.isnan(claims), np.nan, claims > 0)[~holds], verdicts.off_topic[rows]]
     numbers = [_mean(hits[holds], claims[holds]) for hits in (claims >= 1.0, claims == 1.0, claims > 1.0)]
     numbers.append(_mean(stray, stray))
     numbers += [measure(side, judged) for judged in (strongest, polarity) for measure in (accuracy, macro_f1)]
-    numbers += [measure(said.strength[rows], quality) for measure in (pearson, spearman)]
+    numbers += [measure(verdicts.strength[rows], quality) for measure in (pearson, spearman)]
     return Scores(method, topic, int(rows.size), *numbers)
 
 
 def _mean(values: npt.NDArray[np.generic], known: Float) -> float:
-    kept = np.asarray(values, np.float64)[np.isfinite(known)]
-    return float(kept.mean()) if kept.size else math.nan
+    selected = np.asarray(values, np.float64)[np.isfinite(known)]
+    return float(selected.mean()) if selected.size else math.nan
 
 
 def _sided(side: Float, judged: Float) -> tuple[Float, Float]:
@@ -92,8 +92,8 @@ def accuracy(side: Float, judged: Float) -> float:
     >>> accuracy(np.array([1.0, -1.0, np.nan]), np.array([1.0, 1.0, 1.0]))
     0.5
     """
-    truth, said = _sided(side, judged)
-    return float((truth == said).mean()) if truth.size else math.nan
+    truth, judged_side = _sided(side, judged)
+    return float((truth == judged_side).mean()) if truth.size else math.nan
 
 
 def macro_f1(side: Float, judged: Float) -> float:
@@ -102,36 +102,36 @@ def macro_f1(side: Float, judged: Float) -> float:
     >>> round(macro_f1(np.array([1.0, 1.0, -1.0]), np.array([1.0, 1.0, 1.0])), 3)
     0.4
     """
-    truth, said = _sided(side, judged)
+    truth, judged_side = _sided(side, judged)
     if not truth.size:
         return math.nan
-    found = []
+    scores = []
     for sign in (1.0, -1.0):
-        right = float(((truth == sign) & (said == sign)).sum())
-        found.append(2.0 * right / max(1.0, float((truth == sign).sum() + (said == sign).sum())))
-    return sum(found) / 2.0
+        right = float(((truth == sign) & (judged_side == sign)).sum())
+        scores.append(2.0 * right / max(1.0, float((truth == sign).sum() + (judged_side == sign).sum())))
+    return sum(scores) / 2.0
 
 
-def pearson(one: Float, other: Float) -> float:
+def pearson(first: Float, second: Float) -> float:
     """Pearson's r over pairs that are both known; NaN below three of them, or where one side is constant.
 
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])), 3)
     0.982
     """
-    both = np.isfinite(one) & np.isfinite(other)
+    both = np.isfinite(first) & np.isfinite(second)
     if both.sum() < FEWEST:
         return math.nan
-    a, b = one[both] - one[both].mean(), other[both] - other[both].mean()
+    a, b = first[both] - first[both].mean(), second[both] - second[both].mean()
     scale = math.sqrt(float((a * a).sum()) * float((b * b).sum()))
     return float((a * b).sum()) / scale if scale > 0.0 else math.nan
 
 
-def spearman(one: Float, other: Float) -> float:
+def spearman(first: Float, second: Float) -> float:
     """Spearman's rho: Pearson's r of ranks, equal values sharing theirs."""
-    both = np.isfinite(one) & np.isfinite(other)
+    both = np.isfinite(first) & np.isfinite(second)
     if both.sum() < FEWEST:
         return math.nan
-    return pearson(np.asarray(rankdata(one[both])), np.asarray(rankdata(other[both])))
+    return pearson(np.asarray(rankdata(first[both])), np.asarray(rankdata(second[both])))
 
 
 # --- what needs no judge ------------------------------------------------------------------------------------

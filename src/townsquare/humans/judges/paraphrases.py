@@ -39,14 +39,14 @@ COLUMNS = (
 class Pairs(NamedTuple):
     """Pairs of texts of one topic and side; p of them.
 
-    ``one`` and ``other`` (p,) are places in ``texts``; ``same`` (p,) says whether they are paraphrases; ``kind`` (p,)
-    is what the file calls the paraphrase, "near miss", or "" for any other pair; ``held_out`` (p,) whether the pair
-    is kept from the choice.
+    ``first`` and ``second`` (p,) are rows of ``texts``; ``same`` (p,) says whether they are paraphrases; ``kind`` (p,)
+    is what the file calls the paraphrase, "near miss", or "" for any other pair; ``held_out`` (p,) says whether the
+    pair is left out of the choice.
     """
 
     texts: tuple[str, ...]
-    one: npt.NDArray[np.int64]
-    other: npt.NDArray[np.int64]
+    first: npt.NDArray[np.int64]
+    second: npt.NDArray[np.int64]
     same: npt.NDArray[np.bool_]
     kind: npt.NDArray[np.str_]
     held_out: npt.NDArray[np.bool_]
@@ -122,7 +122,7 @@ def read_pairs(path: Path) -> Pairs:
 
 def calibrated(pairs: Pairs, vectors: Vectors) -> Calibration:
     """Measure every threshold, and choose θ and θ_self on the pairs that are not held out; ties go to the higher."""
-    near = cosines(vectors.of(pairs.texts), pairs.one, pairs.other)
+    near = cosines(vectors.of(pairs.texts), pairs.first, pairs.second)
     chosen_on = _levels(near[~pairs.held_out], pairs.same[~pairs.held_out])
     held_out = _levels(near[pairs.held_out], pairs.same[pairs.held_out]) if pairs.held_out.any() else ()
     theta, theta_self = (
@@ -147,13 +147,13 @@ def _pairs(
     """All pairs within a group; a near miss is paired with its own argument alone."""
     row, spare, kind = np.array(rows), *map(np.array, kinds)
     _, of = np.unique([f"{group}" for group in groups], return_inverse=True)
-    one, other = np.triu_indices(len(texts), 1)
-    alike = of[one] == of[other]
-    one, other = one[alike], other[alike]
+    left, right = np.triu_indices(len(texts), 1)
+    same_group = of[left] == of[right]
+    left, right = left[same_group], right[same_group]
     first = np.r_[True, row[1:] != row[:-1]]  # the argument itself
-    missed = spare[one] | spare[other]
-    same_row = row[one] == row[other]
-    kept = ~missed | (same_row & first[one])
-    one, other, missed, same = one[kept], other[kept], missed[kept], (same_row & ~missed)[kept]
-    words = np.where(same, kind[one], np.where(missed, "near miss", ""))
-    return Pairs(texts, one, other, same, words, np.array([held for *_, held in groups])[one])
+    missed = spare[left] | spare[right]
+    same_row = row[left] == row[right]
+    selected = ~missed | (same_row & first[left])
+    left, right, missed, same = left[selected], right[selected], missed[selected], (same_row & ~missed)[selected]
+    words = np.where(same, kind[left], np.where(missed, "near miss", ""))
+    return Pairs(texts, left, right, same, words, np.array([is_held_out for *_, is_held_out in groups])[left])

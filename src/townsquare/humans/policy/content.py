@@ -89,13 +89,13 @@ def covariates_of(panel: Panel) -> Covariates:
 def _labels(panel: Panel, params: Params) -> Float:
     """What the verdict shown with each post adds, or the lack of one beside a post that has one, (J, 4)."""
     has = panel.verdict != Verdict.NONE
-    beside = (np.bincount(panel.feed, has) > 0)[panel.feed] & ~has
+    other = (np.bincount(panel.feed, has) > 0)[panel.feed] & ~has
     out = np.zeros((len(panel.posts), len(KINDS)))
     for k, kind in enumerate(KINDS):
         of = getattr(params, kind.name.lower())
         for verdict in (Verdict.FALSE, Verdict.TRUE, Verdict.UNVERIFIED):
             out[panel.verdict == verdict, k] = getattr(of, f"verdict_{verdict.name.lower()}")
-        out[beside, k] = of.unlabeled
+        out[other, k] = of.unlabeled
     return out
 
 

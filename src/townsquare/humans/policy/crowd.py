@@ -1,7 +1,7 @@
 """How people differ under the statistical policy: activity, silence and tastes, estimated from how much each did.
 
 An agent of activity a and taste x for a kind does that kind with chance logistic(ln a + x + eta), eta being the rest of
-the logit (docs/policies.md). Over people, a is 0 with chance ``silent`` and else Gamma with mean 1/(1 - silent), so
+the logit (docs/policies.md). Over people, a is 0 with chance ``lurkers`` and else Gamma with mean 1/(1 - lurkers), so
 that the mean over all is 1; x is logistic. Everything is by quadrature: nothing is drawn, so fits do not vary.
 """
 
@@ -17,7 +17,7 @@ from townsquare.core.array_types import Float
 
 _ACTIVITY_NODES, _TASTE_NODES = 32, 9
 _GRID = np.linspace(-16.0, 9.0, 251)
-_MOST_SILENT = 0.6
+_MOST_LURKERS = 0.6
 _LEAST_TASTE = 0.05
 
 
@@ -27,22 +27,22 @@ class Crowd(NamedTuple):
     Attributes
     ----------
     shape : float
-        Of the Gamma distribution of activity among those who are not silent.
-    silent : float
+        Of the Gamma distribution of activity among those who are not lurkers.
+    lurkers : float
         Share of people who never act, in [0, 1).
     taste : (K,) float64
         Scale of the logistic distribution of tastes for each kind.
     """
 
     shape: float
-    silent: float
+    lurkers: float
     taste: Float
 
     def log_activity(self) -> Float:
-        """Logarithm of the mean activity of each 32nd of those who are not silent, ascending, (32,)."""
+        """Logarithm of the mean activity of each 32nd of those who are not lurkers, ascending, (32,)."""
         edges = gammaincinv(self.shape, np.linspace(0.0, 1.0, _ACTIVITY_NODES + 1))
         part = np.diff(np.r_[gammainc(self.shape + 1.0, edges[:-1]), 1.0])
-        return np.asarray(np.log(np.maximum(part * _ACTIVITY_NODES / (1.0 - self.silent), 1e-12)))
+        return np.asarray(np.log(np.maximum(part * _ACTIVITY_NODES / (1.0 - self.lurkers), 1e-12)))
 
     def tastes(self, kind: int) -> Float:
         """Mean taste of each ninth of people, (9,)."""
@@ -54,7 +54,7 @@ class Crowd(NamedTuple):
         """Mean chance over people for each ``eta`` (n,), and its derivative by ``eta``."""
         x = (self.log_activity()[:, None] + self.tastes(kind)).ravel()
         p = expit(x[:, None] + eta)
-        alive = 1.0 - self.silent
+        alive = 1.0 - self.lurkers
         return alive * p.mean(0), alive * (p * (1.0 - p)).mean(0)
 
 
@@ -83,7 +83,7 @@ def fit_crowd(counts: Float, offsets: Float, start: tuple[Crowd, Float] | None =
     cost = np.stack([np.logaddexp(0.0, _GRID[:, None] + offsets[:, k]).sum(1) for k in range(kinds)])
     rates = np.clip(counts.mean(0) / offsets.shape[0], 1e-4, 0.9)
     crowd, bases = start or (Crowd(0.8, 0.23, np.full(kinds, 0.6)), np.log(rates / (1.0 - rates)) - offsets.mean(0))
-    first = np.r_[np.log(crowd.shape), logit(crowd.silent / _MOST_SILENT), np.log(crowd.taste), np.clip(bases, -9, 3)]
+    first = np.r_[np.log(crowd.shape), logit(crowd.lurkers / _MOST_LURKERS), np.log(crowd.taste), np.clip(bases, -9, 3)]
     unique, times = np.unique(counts, axis=0, return_counts=True)
 
     def loss(at: Float) -> float:
@@ -91,13 +91,13 @@ def fit_crowd(counts: Float, offsets: Float, start: tuple[Crowd, Float] | None =
         return float(0.5 * prior - times @ _log_likelihood(unique, cost, _crowd(at, kinds), at[2 + kinds :]))
 
     bounds = [(-3.0, 3.0), (-6.0, 6.0), *[(np.log(_LEAST_TASTE), 1.5)] * kinds, *[(-9.0, 3.0)] * kinds]
-    found = minimize(loss, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7})
-    at = np.asarray(found.x)
+    result = minimize(loss, first, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100, "ftol": 1e-7})
+    at = np.asarray(result.x)
     return _crowd(at, kinds), at[2 + kinds :]
 
 
 def _crowd(at: Float, kinds: int) -> Crowd:
-    return Crowd(float(np.exp(at[0])), float(_MOST_SILENT * expit(at[1])), np.exp(at[2 : 2 + kinds]))
+    return Crowd(float(np.exp(at[0])), float(_MOST_LURKERS * expit(at[1])), np.exp(at[2 : 2 + kinds]))
 
 
 def _log_likelihood(counts: Float, cost: Float, crowd: Crowd, bases: Float) -> Float:
@@ -108,9 +108,9 @@ def _log_likelihood(counts: Float, cost: Float, crowd: Crowd, bases: Float) -> F
         x = np.clip(activity[:, None] + crowd.tastes(k) + bases[k], _GRID[0], _GRID[-1])
         times, which = np.unique(counts[:, k], return_inverse=True)  # few: each is worked out once
         total += _log_mean_exp(times[:, None, None] * x - np.interp(x, _GRID, cost[k]))[which]
-    alive = np.log1p(-crowd.silent) + _log_mean_exp(total)
+    alive = np.log1p(-crowd.lurkers) + _log_mean_exp(total)
     nothing = counts.sum(1) == 0
-    return np.asarray(np.where(nothing, np.logaddexp(np.log(crowd.silent), alive), alive))
+    return np.asarray(np.where(nothing, np.logaddexp(np.log(crowd.lurkers), alive), alive))
 
 
 def _log_mean_exp(values: Float) -> Float:

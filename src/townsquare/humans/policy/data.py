@@ -37,8 +37,8 @@ _VERDICTS = {"true": Verdict.TRUE, "false": Verdict.FALSE, "unverified": Verdict
 
 def _verdict(row: Record, column: str) -> int:
     """The first verdict that the text of a fact check names; none where no fact check was shown."""
-    said = str(row.cells.get(column) or "").lower().replace(":", " ").split()
-    return int(next((_VERDICTS[word] for word in said if word in _VERDICTS), Verdict.NONE))
+    words = str(row.cells.get(column) or "").lower().replace(":", " ").split()
+    return int(next((_VERDICTS[word] for word in words if word in _VERDICTS), Verdict.NONE))
 
 
 def _as_written(row: Record, column: str) -> str:
@@ -139,7 +139,7 @@ def _numbers(names: tuple[str, ...]) -> dict[str, int]:
 
 def _people(path: Path) -> tuple[str, ...]:
     people = read_json(path)
-    if not isinstance(people, list) or not people or not all(isinstance(one, str) for one in people):
+    if not isinstance(people, list) or not people or not all(isinstance(name, str) for name in people):
         allowed = "a JSON list of the ids of all people, also of those who never acted"
         raise DataError(str(path), got="something else", allowed=allowed)
     twice = [name for name, times in Counter(people).items() if times > 1]

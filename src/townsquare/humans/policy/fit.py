@@ -81,7 +81,7 @@ def fit_to(panel: Panel, *, penalty: float | None = None, repeats: int = 2, seed
     penalties = PENALTIES if penalty is None else (penalty,)
     every = list(splits(panel, posts, penalties, repeats=repeats, seed=seed))
     tried = _tried(panel, posts, every, penalties)
-    chosen = min(tried, key=lambda one: one.loss).penalty
+    chosen = min(tried, key=lambda each: each.loss).penalty
     fit = fit_policy(panel.did, posts, chosen)
     means = float(np.average([loss_of_means(panel, s) for s in every], weights=[s.posts.size for s in every]))
     counts = panel.n, len(panel.posts), int(panel.did.sum())
@@ -100,19 +100,19 @@ def _tried(panel: Panel, posts: Covariates, every: list[Split], penalties: tuple
         seen += split.posts.size
         if seen == len(panel.posts):  # every post has been held out from this half
             done = panel.did[split.people].sum((0, 2))
-            found = [float(spearmanr(row, done)[0]) for row in expected]
-            ranks, seen = np.c_[ranks, found], 0
+            correlations = [float(spearmanr(row, done)[0]) for row in expected]
+            ranks, seen = np.c_[ranks, correlations], 0
     return tuple(map(Tried, penalties, losses.tolist(), ranks.mean(1).tolist()))
 
 
 def _intervals(panel: Panel, posts: Covariates, fit: Fit, seed: int) -> dict[str, tuple[float, float]]:
     draw = np.random.default_rng(seed)
-    found = []
+    estimates = []
     for _ in range(_REDRAWS):
         people, which = draw.integers(0, panel.n, panel.n), draw.integers(0, len(panel.posts), len(panel.posts))
         again = fit_policy(panel.did[np.ix_(people, which)], posts.of(which), fit.penalty, fit.crowd)
-        found.append(_values(again.content))
-    low, high = np.quantile(np.array(found), [0.025, 0.975], axis=0)
+        estimates.append(_values(again.content))
+    low, high = np.quantile(np.array(estimates), [0.025, 0.975], axis=0)
     return {name: (float(a), float(b)) for name, a, b in zip(coefficient_names(), low, high, strict=True)}
 
 

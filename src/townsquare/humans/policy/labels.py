@@ -115,9 +115,9 @@ def _effects(rate: dict[str, Float], true: Bool, verdict: npt.NDArray[np.str_]) 
     """By question, condition, truth and what the check said: a person's check says what is so."""
     for question, condition in product(QUESTIONS, CONDITIONS):
         control, shown = rate[f"rate_{question}_control"], rate[f"rate_{question}_{condition}"]
-        said = np.where(true, "true", "false") if condition == "human_fc" else verdict
+        verdicts = np.where(true, "true", "false") if condition == "human_fc" else verdict
         for truth, word in product((False, True), VERDICTS):
-            at = np.flatnonzero((true == truth) & (said == word))
+            at = np.flatnonzero((true == truth) & (verdicts == word))
             if at.size:
                 move = _odds(shown[at]) - _odds(control[at])
                 error = float(move.std(ddof=1) / np.sqrt(at.size)) if at.size > 1 else np.nan

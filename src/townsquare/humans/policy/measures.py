@@ -36,22 +36,22 @@ def mix(did: Bool, false: Float) -> Float:
     return np.asarray(done / done.sum()) if done.sum() else np.full(4, np.nan)
 
 
-def jensen_shannon(one: Float, two: Float) -> float:
+def jensen_shannon(first: Float, second: Float) -> float:
     """Jensen-Shannon divergence in bits, 0 to 1.
 
     >>> jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0]))
     1.0
     """
-    middle = (one + two) / 2
+    middle = (first + second) / 2
 
     def against(p: Float) -> float:
         some = p > 0
         return float((p[some] * np.log2(p[some] / middle[some])).sum())
 
-    return (against(one) + against(two)) / 2
+    return (against(first) + against(second)) / 2
 
 
-def silent(did: Bool, false: Float) -> Float:
+def lurkers(did: Bool, false: Float) -> Float:
     """Share that did nothing at all."""
     return np.array((did.sum((1, 2)) == 0).mean())
 
@@ -86,10 +86,10 @@ def per_post_of(kind: int) -> Callable[[Bool, Float], Float]:
     return lambda did, false: np.asarray(did[:, :, kind].mean(0))
 
 
-def spearman_apart(one: Float, two: Float) -> float:
+def spearman_apart(first: Float, second: Float) -> float:
     """1 less the rank correlation; 1 where either does not vary."""
-    ranks = rankdata(one), rankdata(two)
-    if np.ptp(one) == 0 or np.ptp(two) == 0:
+    ranks = rankdata(first), rankdata(second)
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
     return 1.0 - float(np.corrcoef(*ranks)[0, 1])
 
@@ -103,21 +103,21 @@ def false_to_true(did: Bool, false: Float) -> Float:
     return np.array((lies.sum() + 0.5) / lies.size / ((truths.sum() + 0.5) / truths.size))
 
 
-def difference(one: Float, two: Float) -> float:
+def difference(first: Float, second: Float) -> float:
     """Absolute difference."""
-    return abs(float(one - two))
+    return abs(float(first - second))
 
 
-def log_ratio(one: Float, two: Float) -> float:
+def log_ratio(first: Float, second: Float) -> float:
     """Absolute difference of logarithms: 0.69 is half or twice; infinite where one is 0."""
-    if not one > 0 or not two > 0:
-        return float("nan") if np.isnan(one) or np.isnan(two) else float("inf")
-    return abs(float(np.log(one / two)))
+    if not first > 0 or not second > 0:
+        return float("nan") if np.isnan(first) or np.isnan(second) else float("inf")
+    return abs(float(np.log(first / second)))
 
 
 MEASURES = (
     Measure("mix", "action mix", mix, jensen_shannon),
-    Measure("silent", "silent share", silent, difference),
+    Measure("silent", "share of lurkers", lurkers, difference),
     Measure("actions", "actions a person", actions_each, log_ratio),
     Measure("dispersion", "dispersion of activity", dispersion, log_ratio),
     Measure("gini", "Gini of activity", gini, difference),

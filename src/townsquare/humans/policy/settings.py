@@ -25,17 +25,17 @@ def params_of(fit: Fit, labels: Labels | None = None) -> Params:
     kinds: dict[str, Any] = {}
     for k, kind in enumerate(KINDS):
         name = kind.name.lower()
-        found = {
+        fitted = {
             "base": fit.content.base[k],
             "plausibility": fit.content.plausibility[k],
             "appeal": READ_APPEAL[k],
             "taste": fit.crowd.taste[k],
         }
         if labels is not None and name in _LABELED:
-            found |= {verdict: getattr(labels, verdict) for verdict in _VERDICTS}
+            fitted |= {verdict: getattr(labels, verdict) for verdict in _VERDICTS}
         if labels is not None and kind == ActionKind.SHARE:
-            found["unlabeled"] = labels.unsure
-        rounded = {key: round(float(value), DIGITS) for key, value in found.items()}
+            fitted["unlabeled"] = labels.unsure
+        rounded = {key: round(float(value), DIGITS) for key, value in fitted.items()}
         kinds[name] = getattr(shipped, name).model_copy(update=rounded)
     appeal = {name: round(float(weight), DIGITS) for name, weight in zip(FEATURES, fit.content.appeal, strict=True)}
     attention = round(float(np.clip(fit.content.attention, -1.0, 0.0)), DIGITS)
@@ -44,7 +44,7 @@ def params_of(fit: Fit, labels: Labels | None = None) -> Params:
 
 def population_of(fit: Fit) -> Population:
     """How active people are."""
-    return Population(activity_shape=round(fit.crowd.shape, DIGITS), silent_share=round(fit.crowd.silent, DIGITS))
+    return Population(activity_shape=round(fit.crowd.shape, DIGITS), silent_share=round(fit.crowd.lurkers, DIGITS))
 
 
 def as_settings(fit: Fit, labels: Labels | None = None) -> dict[str, Any]:

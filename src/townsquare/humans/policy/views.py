@@ -49,14 +49,14 @@ def simulated(
     world = _world(panel, plausibility, population, agents, seed)
     everybody = np.arange(agents, dtype=np.int32)
     did = np.zeros((agents, len(panel.posts), len(KINDS)), np.bool_)
-    place = {kind: k for k, kind in enumerate(KINDS)}
+    column = {kind: k for k, kind in enumerate(KINDS)}
     with threads_for(agents):
         for number in range(int(panel.feed.max()) + 1):
             feed = _feed(panel, np.flatnonzero(panel.feed == number), everybody, world.step + 1)
             views = Views(world, feed, frozenset(KINDS), _nothing_to_say(), Actions())
             chosen = decide(views, Draws(seed, number + 1)(Stage.POLICY), params)
             post = column_at(feed.exposures, "root", chosen.row)
-            did[chosen.agent, post, [place[ActionKind(kind)] for kind in chosen.kind]] = True
+            did[chosen.agent, post, [column[ActionKind(kind)] for kind in chosen.kind]] = True
     return did
 
 

@@ -59,11 +59,11 @@ def people_csv(study: Study) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     first, second = grid.x_short, grid.y_short
-    head = [part for name in (first, second) for part in (name, f"{name}_low", f"{name}_high", f"{name}_told")]
-    writer.writerow(["participant", "rows", *head, "told_apart"])
+    head = [part for name in (first, second) for part in (name, f"{name}_low", f"{name}_high", f"{name}_identified")]
+    writer.writerow(["participant", "rows", *head, "separable"])
     for person in study.people.people:
-        cells = [*(f"{value:.6g}" for value in person.x), person.x_told, *(f"{value:.6g}" for value in person.y)]
-        writer.writerow([person.name, person.rows, *cells, person.y_told, person.told_apart])
+        cells = [*(f"{value:.6g}" for value in person.x), person.x_identified, *(f"{value:.6g}" for value in person.y)]
+        writer.writerow([person.name, person.rows, *cells, person.y_identified, person.separable])
     return text.getvalue()
 
 
@@ -77,15 +77,15 @@ def plain(study: Study) -> dict[str, Any]:
         "left_out": len(study.ready.people.left_out),
         "noise_floor": study.ready.floor._asdict(),
         "held_out": plain_scores(study.scored),
-        "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in study.held.chosen],
-        "betas": [baseline.beta for baseline in study.held.baselines],
+        "chosen": [{grid.x_name: x, grid.y_name: y} for x, y in study.held_out.chosen],
+        "betas": [baseline.beta for baseline in study.held_out.baselines],
         "groups": [row._asdict() for row in study.groups],
         "robustness": [row._asdict() for row in study.robust],
         "people": {
             "n": len(study.people.people),
-            "x_told": study.people.share_told("x"),
-            "y_told": study.people.share_told("y"),
-            "told_apart": study.people.share_told("both"),
+            "x_identified": study.people.share_identified("x"),
+            "y_identified": study.people.share_identified("y"),
+            "separable": study.people.share_identified("both"),
             "known": plain_scores(known) if known is not None else None,
         },
         "sentences": sentences(study),

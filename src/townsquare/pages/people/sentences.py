@@ -17,7 +17,7 @@ def sentences(study: Study) -> list[str]:
 
 def _what(study: Study) -> list[str]:
     grid, ready = study.setup.grid, study.ready
-    folds = len(study.held.chosen)
+    folds = len(study.held_out.chosen)
     unit = "answer to answer" if study.options.by == "step" else "first to last answer"
     lines = [
         f"{count(len(ready.people), 'trajectory', 'trajectories')} of {count(len(ready.persons), 'person', 'people')}, "
@@ -60,7 +60,7 @@ def _against(study: Study) -> list[str]:
 def _people(study: Study) -> list[str]:
     people = study.people
     lines = [
-        f"Both individual parameters are identified for {percent(people.share_told('both'))} of "
+        f"Both individual parameters are identified for {percent(people.share_identified('both'))} of "
         f"{count(len(people.people), 'person', 'people')}."
     ]
     if people.known is not None:
@@ -78,14 +78,14 @@ def cautions(study: Study) -> list[str]:
     """Return cautions about a fit."""
     grid = study.setup.grid
     lines = [f"Caution: {words}." for words in study.certainty.warnings]
-    if study.people.share_told("both") < 0.5:
+    if study.people.share_identified("both") < 0.5:
         lines.append(
             f"Caution: for most people {grid.x_short} and {grid.y_short} are not separately identified; use the "
             "distribution in the population, not individual estimates."
         )
-    if len(study.held.chosen) < study.options.n_folds:
-        lines.append(f"Caution: only {len(study.held.chosen)} folds, because there are no more groups.")
-    sizes = [int((study.held.fold == number).sum()) for number in range(len(study.held.chosen))]
+    if len(study.held_out.chosen) < study.options.n_folds:
+        lines.append(f"Caution: only {len(study.held_out.chosen)} folds, because there are no more groups.")
+    sizes = [int((study.held_out.fold == number).sum()) for number in range(len(study.held_out.chosen))]
     if max(sizes) > 2 * min(sizes):
         lines.append(
             f"Caution: folds differ in size ({min(sizes)} to {max(sizes)} rows): one {study.options.folds} holds "

@@ -69,8 +69,8 @@ def people_table(fit: PooledFit, names: tuple[str, str]) -> Table:
     """Return for how many people the data identify individual parameters."""
     rows = [
         ["people", number(len(fit.people))],
-        *([f"{names[at]} identified", percent(fit.share_told("xy"[at]))] for at in (0, 1)),
-        ["both identified and not correlated", percent(fit.share_told("both"))],
+        *([f"{names[at]} identified", percent(fit.share_identified("xy"[at]))] for at in (0, 1)),
+        ["both identified and not correlated", percent(fit.share_identified("both"))],
         ["spread around predictions (sd)", three(fit.population.error)],
     ]
     note = "Identified: the posterior is at least 10% narrower than the distribution in the population."

@@ -164,8 +164,9 @@ def check_apply(path: Path) -> GoldenReport:
     for turn in range(max((len(case.rounds) for _, case in cases), default=0)):
         now = [(number, case.rounds[turn]) for number, case in cases if turn < len(case.rounds)]
         posts = [_read_log(public[number], call) for number, call in now]
-        show(seen, [p for number, _ in now for p in public[number].values()], [some for one in posts for some in one])
-        moved = [p for number, _ in now for p in public[number].values() if p.shown or p.own_likes or p.own_dislikes]
+        readers = [person for number, _ in now for person in public[number].values()]
+        show(seen, readers, [feed for feeds in posts for feed in feeds])
+        moved = [person for person in readers if person.shown or person.own_likes or person.own_dislikes]
         for person, result in zip(moved, step_people(moved), strict=True):
             person.stance, person.confidence, person.trust = result
             person.touched = True

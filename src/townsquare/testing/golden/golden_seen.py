@@ -82,7 +82,7 @@ class SeenStore:
         """The keys that each agent has seen and not forgotten."""
         names, out = list(self._rows), []
         for agent in agents:
-            block, place = self._world.seen.blocks[agent // BLOCK], agent % BLOCK
-            lo, hi = block.indptr[place : place + 2].tolist()
+            block, local = self._world.seen.blocks[agent // BLOCK], agent % BLOCK
+            lo, hi = block.indptr[local : local + 2].tolist()
             out.append({names[row] for row in block.key[lo:hi].tolist()})
         return out
