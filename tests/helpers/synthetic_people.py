@@ -36,7 +36,7 @@ def write_jsonl(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 def row(**changes: Any) -> Row:
     """A trajectory with two received messages."""
     default: dict[str, Any] = {
-        "place": "made, row 1", "participant": "p", "conversation": "g", "proposition": "Tea is good.", "initial": 0.2,
+        "location": "made, row 1", "participant": "p", "conversation": "g", "proposition": "Tea is good.", "initial": 0.2,
         "final": 0.4, "messages": [Message("q", 1.0, 0.5, "It is warm."), Message("r", -1.0, 0.5, "It stains.")],
     }  # fmt: skip
     return Row(**{**default, **changes})
@@ -82,7 +82,7 @@ def _ended(
         between = [Reading(half, float(np.clip((one.initial + end) / 2, -1, 1)))] if readings else []
         ended.append(
             Row(
-                one.place,
+                one.location,
                 one.participant,
                 one.conversation,
                 one.proposition,
