@@ -37,13 +37,13 @@ def check_importer(importer: Importer, files: Sequence[Path], params: MemberPara
     """
     test = MemberUnderTest.of(FAMILY, importer, params)
     before = [hashlib.sha256(file.read_bytes()).digest() for file in files]
-    (one, document), (two, _) = (read_import(importer, files, test.params) for _ in range(2))
+    (first, document), (second, _) = (read_import(importer, files, test.params) for _ in range(2))
     if before != [hashlib.sha256(file.read_bytes()).digest() for file in files]:
         raise test.broken("a changed file", "files that are only read")
-    if one != two:
+    if first != second:
         raise test.broken("other rows from the same files", "a function of the files and the mapping alone")
     for name in TABLES:
-        for row in getattr(one, name):
+        for row in getattr(first, name):
             if not isinstance(row, Record) or not row.location:
                 raise test.broken(f"{name} with a {type(row).__name__}", "records, each with its place in a file")
     scenario_of_document(Path("scenario.yaml"), "", "imported", document)

@@ -53,8 +53,8 @@ def check_ranker(ranker: Ranker | ReaderRanker, params: MemberParams | None = No
         made = busy_world(seed, steps)
         before = snapshot(made.world)
         if isinstance(test.member, Ranker):
-            one, two = (chosen.scores(RankingView(made.world)) for _ in range(2))
-            test.check_same(_AGAIN, {"scores": one}, {"scores": two}, "a pure function")
+            first, second = (chosen.scores(RankingView(made.world)) for _ in range(2))
+            test.check_same(_AGAIN, {"scores": first}, {"scores": second}, "a pure function")
         else:
             _check_scores(test, chosen, made)
         if test.member.retrieve is not None:
@@ -86,8 +86,8 @@ def _check_retrieval(test: MemberUnderTest, chosen: ChosenRanker, made: BusyWorl
     whole = chosen.retrieved(RankingView(made.world), persons)
 
     def retrieve(places: Int64) -> tuple[Int64, Array]:
-        found = chosen.retrieved(RankingView(made.world), read_only(persons[places]))
-        return csr_rows(whole.indptr, places)[1], found.root  # type: ignore[union-attr]
+        part = chosen.retrieved(RankingView(made.world), read_only(persons[places]))
+        return csr_rows(whole.indptr, places)[1], part.root  # type: ignore[union-attr]
 
     _check_each(test, "roots", persons.size, retrieve)
 

@@ -119,8 +119,8 @@ def _nested(people: Sheet, record: Record) -> Row:
         if message.author != participant:
             received.append(message)
         after.append(len(received))
-    place = Column("after", numbers(0, len(after) - 1, None, whole=True))
-    asked = _objects(record, "readings", (place, Column("stance", STANCE.stance)))
+    after_column = Column("after", numbers(0, len(after) - 1, None, whole=True))
+    asked = _objects(record, "readings", (after_column, Column("stance", STANCE.stance)))
     readings = [Reading(after[int(n)], stance) for n, stance in zip(asked["after"], asked["stance"], strict=True)]
     stances = people.cell(record, "initial"), people.cell(record, "final")
     return _row(people, record, stances, received, readings)

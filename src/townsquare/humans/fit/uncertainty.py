@@ -87,7 +87,7 @@ def warnings_of(certainty: Certainty, grid: Grid) -> list[str]:
     ):
         inside = sum(interval.low <= value <= interval.high for value in values)
         if inside > WIDE * len(values):
-            warnings.append(f"{short} is poorly identified: its interval covers {inside} of {len(values)} values")
+            warnings.append(f"{short} is poorly identified: its interval covers {inside} of {len(values)} grid values")
         edges = {values[-1], *bounds} | ({values[0]} if values[0] > bounds[0] else set())
         if interval.value in edges:
             warnings.append(f"{short} = {interval.value:g} lies at the edge of the grid")

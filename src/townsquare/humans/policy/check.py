@@ -119,8 +119,8 @@ def _mix_of(did: Bool) -> tuple[float, ...]:
     return tuple(float(x) for x in MEASURES[0].of(did, np.zeros(did.shape[1])))
 
 
-def _distance(measure: Measure, mine: Bool, people: Bool, false: Float) -> float:
-    return measure.apart(measure.of(mine, false), measure.of(people, false))
+def _distance(measure: Measure, agents: Bool, people: Bool, false: Float) -> float:
+    return measure.apart(measure.of(agents, false), measure.of(people, false))
 
 
 def _distances(panel: Panel, did: Bool, drawn: Sequence[Rows], *, paired: bool) -> dict[str, Float]:
@@ -130,8 +130,8 @@ def _distances(panel: Panel, did: Bool, drawn: Sequence[Rows], *, paired: bool) 
     for k, rows in enumerate(drawn):
         people = panel.did[rows]
         for m in MEASURES:
-            mine = m.of(did[rows], panel.false) if paired else fixed[m.name]
-            out[m.name][k] = m.apart(mine, m.of(people, panel.false))
+            own = m.of(did[rows], panel.false) if paired else fixed[m.name]
+            out[m.name][k] = m.apart(own, m.of(people, panel.false))
     return out
 
 
@@ -193,17 +193,17 @@ def _held_out(panel: Panel, repeats: int, seed: int, *, posts_too: bool) -> list
 
 
 def _notices(panel: Panel) -> tuple[str, ...]:
-    said = list(panel.left_out)
+    notices = list(panel.left_out)
     given = ~np.isnan(panel.plausibility)
     if not given.all():
         known = int((~given & ~np.isnan(panel.false)).sum())
-        said.append(
+        notices.append(
             f"plausibility is not given for {int((~given).sum())} posts: for {known} of them it is what people believe"
             f" of true or false headlines on average; '{EVEN}' takes 0.5 for all"
         )
     lies = int((panel.false == 1).sum())
     if lies < 10:
-        said.append(f"{lies} false posts: what is said of them is of these few, and depends on their subjects")
+        notices.append(f"{lies} false posts: what is said of them is of these few, and depends on their subjects")
     if panel.agents is None:
-        said.append("no actions of agents made of these people: nothing to be closer than")
-    return tuple(said)
+        notices.append("no actions of agents made of these people: nothing to be closer than")
+    return tuple(notices)
