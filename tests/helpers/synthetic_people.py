@@ -37,7 +37,8 @@ def row(**changes: Any) -> Row:
     """A trajectory with two received messages."""
     default: dict[str, Any] = {
         "location": "made, row 1", "participant": "p", "conversation": "g", "proposition": "Tea is good.",
-        "initial": 0.2, "final": 0.4, "messages": [Message("q", 1.0, 0.5, "It is warm."), Message("r", -1.0, 0.5, "It stains.")],
+        "initial": 0.2, "final": 0.4,
+        "messages": [Message("q", 1.0, 0.5, "It is warm."), Message("r", -1.0, 0.5, "It stains.")],
     }  # fmt: skip
     return Row(**{**default, **changes})
 
